@@ -128,7 +128,7 @@ function onlyWith (needed: Name, ...names: readonly Name[]) {
   }
 }
 
-/** Whoever connects reads a password out of the address: a sign of per cent in it must be spelled. */
+/** The password in an address is decoded when a connection is opened: a `%` in it must be written as `%25`. */
 function decodable (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL' | 'REDIS_URL' | 'SMTP_URL') {
   return (env: Environment): Fault | undefined => {
     try {

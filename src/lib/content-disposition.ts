@@ -3,8 +3,8 @@ const NAME_LIMIT = 200
 
 /**
  * The header `Content-Disposition` (RFC 6266): the name twice, in ASCII for those who read nothing else, and as it is.
- * Whatever the name holds, it adds no header, ends no quotation and names no folder: programs that save under it may
- * take a path as it is.
+ * A name cannot add a header or end the quotation. It has no `/` and no `\`: some programs would save it in another
+ * folder.
  */
 export function contentDisposition (kind: 'inline' | 'attachment', name: string): string {
   const short = name.toWellFormed().slice(0, NAME_LIMIT).toWellFormed().replace(/[/\\]/g, '_')

@@ -10,6 +10,7 @@ import { booking, BOOKINGS, create, fieldsAtFault, guests, list, read, saveGuest
 
 const LARGE = 'x'.repeat(2 ** 17)
 const done: string[] = []
+let finish = Promise.withResolvers<void>()
 const { app, call, token } = await build(t, {}, extraRoutes((app) => {
   const Answer = Closed({ testo: Type.String() })
   const schema = { response: { 200: Answer, 422: Answer } }
@@ -17,6 +18,10 @@ const { app, call, token } = await build(t, {}, extraRoutes((app) => {
   app.post('/prova/fatta', { config, schema }, async () => {
     done.push('fatta')
     return { testo: LARGE }
+  })
+  app.post('/prova/lenta', { config, schema }, async () => {
+    await finish.promise
+    throw new ServizioOccupato()
   })
   app.post('/prova/fallita', { config, schema }, async () => { throw new ServizioOccupato() })
   app.post('/prova/iniziata', { config, schema }, async (request, reply) => {
@@ -66,7 +71,26 @@ t.test('a key that a failure could not set free, because the database was away, 
   t.equal((await again()).statusCode, 503, 'it is tried as if it were new')
 })
 
-t.test('a key whose taking was not answered is free soon after, and another one of the same name is not', async (t) => {
+t.test('a key that was set free without an answer, and taken again, is not set free a second time', async (t) => {
+  const again = () => call('POST', '/prova/lenta', {}, { 'idempotency-key': 'ripresa' })
+  await app.sql.unsafe(`
+    create function lontana () returns trigger language plpgsql as 'begin raise sqlstate ''57P01''; end';
+    create trigger lontana before delete on idempotency_keys for each row execute function lontana()`)
+  finish.resolve()
+  t.equal((await again()).statusCode, 503)
+  finish = Promise.withResolvers()
+  // As if the answer to the deletion had been lost.
+  await app.sql.unsafe(`drop trigger lontana on idempotency_keys; drop function lontana;
+    delete from idempotency_keys where key = 'ripresa'`)
+  const second = again()
+  // Longer than until the next attempt.
+  await sleep(3000)
+  t.equal((await app.sql`select from idempotency_keys where key = 'ripresa'`).length, 1, 'the second request has it')
+  finish.resolve()
+  t.equal((await second).statusCode, 503)
+})
+
+t.test('a key whose taking was not answered is free soon after', async (t) => {
   const again = (key: string) => call('POST', '/prova/fallita', {}, { 'idempotency-key': key })
   // The row is there, and its answer is lost, as when the connection breaks: in the driver's words.
   const insert = app.db.insert.bind(app.db)

@@ -1,14 +1,16 @@
+import { mayPass } from '../database/problems.ts'
+
 const RETRY_MS = 2000
-/** As many as requests can fail while a database is away; who waits for more than that finds out after a day. */
+/** Of more keys than this the rest stay taken for their day. */
 const OWED_MAX = 10_000
 
-/** What could not be done because the database was away, and is tried again, in its order, until it is done. */
+/** Work on keys that failed because the database was away: it is tried again, in its order, until it is done. */
 export interface FreedLater {
   add (work: () => PromiseLike<unknown>): void
   stop (): Promise<void>
 }
 
-/** Keys of this process: those of one that dies stay taken, because nobody knows what it did. */
+/** Only in memory: the keys of a process that dies stay taken, because it is not known what it did. */
 export function freedLater (): FreedLater {
   const owed = new Set<() => PromiseLike<unknown>>()
   let timer: NodeJS.Timeout | undefined
@@ -19,8 +21,8 @@ export function freedLater (): FreedLater {
     for (const work of owed) {
       try {
         await work()
-      } catch {
-        return
+      } catch (err) {
+        if (mayPass(err)) return
       }
       owed.delete(work)
     }

@@ -40,6 +40,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key under which this request's answer will be kept. */
     idempotencyKey: string | null
+    /** Tells the row of this key from a later one of the same key; undefined: it is of an earlier version. */
+    idempotencyClaim: string | undefined
     /**
      * What an earlier request with the same key has begun, if it has no answer that is kept: a route that calls
      * `noteBegun` must answer from that, and begin nothing.
@@ -97,6 +99,7 @@ const SEPARATOR = ' '
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
+  app.decorateRequest('idempotencyClaim', undefined)
   app.decorateRequest('begun', null)
   app.decorateRequest('isUndecided', false)
   app.decorateRequest('hasEnded', false)
@@ -114,7 +117,8 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   app.decorate('forgetAnswers', forgetAnswers)
 
   const later = freedLater()
-  app.addHook('preClose', () => later.stop())
+  // After the last request, before the database closes.
+  app.addHook('onClose', () => later.stop())
 
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
@@ -146,21 +150,21 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     const fingerprint = secrets
       .fingerprint('idempotency', request.method, request.url, request.bodyText)
       .toString('hex')
-    // Tells this request's row from another one's of the same key.
-    const headers = { claim: randomUUID() }
+    const claim = randomUUID()
+    const headers = { claim }
     const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint, headers }).onConflictDoUpdate({
       target: [keys.principal, keys.key],
       set: { fingerprint, status: null, body: null, headers, reference: null, created_at: sql`now()` },
       setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
     }).returning({ key: keys.key }).catch((err: unknown) => {
-      // It may be there all the same: the connection was lost before it was said.
-      const own = sql`${keys.headers} ->> 'claim' = ${headers.claim}`
-      const row = and(eq(keys.principal, principal), eq(keys.key, key), own)
+      // The row may be there all the same: the connection was lost before the answer came.
+      const row = and(eq(keys.principal, principal), eq(keys.key, key), claimedBy(claim))
       if (mayPass(err)) later.add(() => app.db.delete(keys).where(row))
       throw err
     })
     if (taken) {
       request.idempotencyKey = key
+      request.idempotencyClaim = claim
       return
     }
     const [stored] = await app.db.select().from(keys).where(and(eq(keys.principal, principal), eq(keys.key, key)))
@@ -168,6 +172,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (!stored || (stored.status === null && stored.reference === null)) throw new ChiaveInCorso()
     if (stored.status === null) {
       request.idempotencyKey = key
+      request.idempotencyClaim = stored.headers?.claim
       request.begun = stored.reference!.split(SEPARATOR)
       return
     }
@@ -194,14 +199,16 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)) {
       const isOver = request.failedTransiently && request.hasEnded
       const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
+      // It may have been set free although the answer was lost, and another request may have taken the key since.
+      const ownRow = claimedBy(request.idempotencyClaim)
       const setFree = async () => {
-        await app.db.delete(keys).where(isOver ? mine : nothingDone)
+        await app.db.delete(keys).where(and(ownRow, isOver ? mine : nothingDone))
         // What was done has lost its answer.
-        await app.db.update(keys).set({ status }).where(and(under, eq(keys.status, DONE)))
+        await app.db.update(keys).set({ status }).where(and(ownRow, under, eq(keys.status, DONE)))
       }
       await setFree().catch((err: unknown) => {
-        request.log.error({ err }, 'an Idempotency-Key could not be set free: it is tried again')
-        later.add(setFree)
+        request.log.error({ err }, 'an Idempotency-Key could not be set free')
+        if (mayPass(err)) later.add(setFree)
       })
     } else {
       const headers = Object.fromEntries(
@@ -233,6 +240,11 @@ const keyFaults: FindFaults = ({ headers }) => {
 /** The row of the key of a request. */
 function ofKey ({ principal, idempotencyKey }: FastifyRequest) {
   return and(eq(keys.principal, principal!.id), eq(keys.key, idempotencyKey!))
+}
+
+/** The row that a request has made, as long as no answer is kept in it. */
+function claimedBy (claim: string | undefined) {
+  return sql`${keys.headers} ->> 'claim' is not distinct from ${claim ?? null}::text`
 }
 
 /** The same, as long as the work is not known to be done. */
