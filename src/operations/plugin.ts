@@ -55,7 +55,7 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
 }
 export default operations
 
-/** Of another disk than that of the data: the server goes on writing, and what the log says of its disk is not so. */
+/** It is not the disk of the data, and must not be taken for it (`plugins/disk.ts`): the server goes on writing there. */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
 }

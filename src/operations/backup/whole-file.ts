@@ -30,7 +30,7 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
 
   async function write (): Promise<number> {
     const there = await lstat(file).catch(() => undefined)
-    // Its name would be taken from a device, or what it leads to would stay as it is.
+    // A device would be replaced by a file; and of a link the name, while the file that it leads to stays as it was.
     if (there?.isSymbolicLink()) throw new OperationError(`${file} è un collegamento: indicare il file stesso`)
     if (there && !there.isFile()) throw new OperationError(`${file} c’è già, e non è un file`)
     // One that is there was left by a process that was killed.
