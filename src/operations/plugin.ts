@@ -55,7 +55,7 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
 }
 export default operations
 
-/** It is not the disk of the data, and must not be taken for it (`plugins/disk.ts`): the server goes on writing there. */
+/** The disk of the data is another one, and must not be taken for full (`plugins/disk.ts`). */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
 }
