@@ -174,9 +174,16 @@ export function held () {
   return { behaviour, arrived: arrived.promise, release }
 }
 
-/** Waits until `holds` is true; the test's own time limit is the only one. */
+/** Many times what anything waited for takes, also where other processes are busy. */
+const UNTIL_MS = 120_000
+
+/** Waits until `holds` is true; rejects where it does not come true in two minutes. */
 export async function until (holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await holds()) await wait(10)
+  const limit = performance.now() + UNTIL_MS
+  while (!await holds()) {
+    if (performance.now() > limit) throw new Error(`not so after ${UNTIL_MS / 1000} s: ${String(holds)}`)
+    await wait(10)
+  }
 }
 
 /** Everything in the database as a reader of its files would find it: every row of every table as text. */

@@ -27,8 +27,15 @@ const { app, call, token, url, masterKey } = await build(t, { TODAY: '2026-11-21
 })
 const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
-const bearer = async (name: string, role: 'admin' | 'operator' = 'operator') =>
-  ({ authorization: `Bearer ${await token({ name, role })}` })
+const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
+
+/** Of somebody who has just signed in: that the person is new is told by then, so that it ends no stream opened with it. */
+async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {
+  const authorization = `Bearer ${await token({ name, role })}`
+  await ready()
+  await waitForListeners(60_000)
+  return { authorization }
+}
 
 t.test('a stream brings what happens from now on, whichever process does it, uncompressed', async (t) => {
   await create(call)
@@ -192,8 +199,6 @@ t.test('a stream ends when its API key, or its session, runs out before its toke
   })
   await keyed.ended
 
-  const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
-  await ready()
   const ofSession = await brief(t, async (ms) => {
     const headers = await bearer('breve')
     await app.sql`update sessions set not_after = now() + make_interval(secs => ${ms / 1000}) where user_id = ${person}`

@@ -10,7 +10,7 @@ import { watchFile } from './long-file.ts'
  * Runs the test files of `TEST_FILES`, one after the other in this process. What a file imports as `tap` is a test of
  * its own that ends with it: its applications are closed and its databases dropped before the next file begins.
  */
-const LIMIT_MS = 1_200_000
+const LIMIT_MS = 600_000
 const SCHEME = 'test-of:'
 
 let current: Test = t

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { eq, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { mails } from '#drizzle/tables/mail.ts'
@@ -8,6 +7,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { enqueue, type Mail } from '#src/plugins/mail/queue.ts'
 import { smtpTransport } from '#src/plugins/mail/transport.ts'
 import { mailWorker } from '#src/plugins/mail/worker.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 
 export const FROM = 'posta@locanda.example'
@@ -54,17 +54,18 @@ export async function bareWorker (t: Test, smtp: { url: string }, options: { clo
   }
 }
 
-/** The mail's row, as soon as `holds` is true of it; the test's own time limit is the only one. */
+/** The mail's row, as soon as `holds` is true of it. */
 export async function row (
   app: Pick<FastifyInstance, 'db'>,
   id: number,
   holds: (mail: typeof mails.$inferSelect) => boolean = () => true
 ) {
-  for (;;) {
-    const [mail] = await app.db.select().from(mails).where(eq(mails.id, id))
-    if (mail && holds(mail)) return mail
-    await wait(10)
-  }
+  let mail: typeof mails.$inferSelect | undefined
+  await until(async () => {
+    [mail] = await app.db.select().from(mails).where(eq(mails.id, id))
+    return mail !== undefined && holds(mail)
+  })
+  return mail!
 }
 
 /** The row once an attempt has failed and another one is to come. */
