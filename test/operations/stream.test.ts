@@ -29,7 +29,7 @@ const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
 const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
 
-/** Of somebody who has just signed in: that the person is new is told by then, so that it ends no stream opened with it. */
+/** Of somebody who has just signed in. That the person is new has been told by then: it ends no stream of theirs. */
 async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {
   const authorization = `Bearer ${await token({ name, role })}`
   await ready()
