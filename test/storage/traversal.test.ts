@@ -115,12 +115,13 @@ t.test('no address, in any encoding, names a file outside the storage', { skip: 
 
 /** What a running server names besides stored files: the heads of its chains. */
 const HEADS = ['audit.head', 'ledger.head']
+/** What glibc's malloc reads by itself: for how many threads it has to care, and whether memory can be given back. */
+const OF_THE_C_LIBRARY = ['/sys/devices/system/cpu/online', '/proc/sys/vm/overcommit_memory']
 
 function isAllowed (path: string, root: string, folder: string): boolean {
   if (path === root || (path.startsWith(`${root}/`) && STORED.test(path.slice(root.length + 1)))) return true
-  // Without a name it is what is open already. How many processors there are the C library asks of itself, when threads
-  // wait for memory.
-  if (path === '' || path === '/sys/devices/system/cpu/online') return true
+  // Without a name it is what is open already.
+  if (path === '' || OF_THE_C_LIBRARY.includes(path)) return true
   return HEADS.some((head) => path.startsWith(join(folder, head)))
 }
 
