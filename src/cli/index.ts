@@ -4,10 +4,19 @@ import { loadingError } from '#src/lib/missing-packages.ts'
 // The reader of the output may stop before the end, as `head` does.
 process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'EPIPE') throw err })
 
+/** A service manager's signal is meant as Ctrl-C is. */
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+function onInterrupt (leave: () => void): () => void {
+  for (const signal of SIGNALS) process.once(signal, leave)
+  return () => { for (const signal of SIGNALS) process.removeListener(signal, leave) }
+}
+
 const { env, stdin, stdout, stderr } = process
+const terminal = { env, stdin, stdout, stderr, home: homedir(), hostname: hostname(), onInterrupt }
 // Not `process.exit`: what is still on its way to a pipe would be lost.
 process.exitCode = await import('./run.ts').then(
-  ({ run }) => run(process.argv.slice(2), { env, stdin, stdout, stderr, home: homedir(), hostname: hostname() }),
+  ({ run }) => run(process.argv.slice(2), terminal),
   (err: unknown) => {
     const reason = loadingError(err)
     if (reason === undefined) throw err

@@ -13,6 +13,11 @@ export interface Terminal {
   home: string
   /** The machine's name: what a key is called by. */
   hostname: string
+  /**
+   * Ctrl-C calls `leave`, in place of the end that it usually is; a second one is that end.
+   * @returns lets go of it
+   */
+  onInterrupt?: (leave: () => void) => () => void
   /** For tests: milliseconds for a whole exchange with a server, in place of the usual 30 seconds. */
   timeoutMs?: number
 }

@@ -1,13 +1,13 @@
 import type { Context } from '../context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
-import { ask, firstLine } from '../terminal.ts'
+import { ask, firstLine, type Terminal } from '../terminal.ts'
 
 /** Of the passphrase: what the setting of the server asks for, too. */
 const LEAST = 12
 
 /** Makes a backup of the installation whose environment this is; or reads one whole, wherever it is from. */
 export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
-  const { terminal: { env }, out } = context
+  const { terminal, out } = context
   const operations = await import('#src/operations/index.ts')
   if (verify) {
     const passphrase = await passphraseOf(context, false)
@@ -20,7 +20,8 @@ export async function backup (context: Context, file: string, { verify = false }
     return EXIT.ok
   }
   const passphrase = await passphraseOf(context, true)
-  const { size, summary } = await told(() => operations.backUp(env, file, passphrase))
+  const { size, summary } = await interruptible(terminal, (signal) =>
+    operations.backUp(terminal.env, file, passphrase, signal))
   warnOfGaps(context, summary)
   out.result(`Salvato in ${file} (${size} byte): ${contentOf(summary)}`, { file, byte: size, ...figuresOf(summary) })
   return EXIT.ok
@@ -89,6 +90,19 @@ async function passphraseOf ({ terminal }: Context, isNew: boolean): Promise<str
     throw usageError('Le due passphrase sono diverse')
   }
   return given
+}
+
+/** Broken off by Ctrl-C, the work puts away what it has begun, and then it is over. */
+async function interruptible<T> ({ onInterrupt }: Terminal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const letGo = onInterrupt?.(() => controller.abort())
+  try {
+    return await told(() => work(controller.signal))
+  } catch (err) {
+    throw controller.signal.aborted ? new CliError(EXIT.interrupted, 'INTERROTTO', 'Salvataggio interrotto') : err
+  } finally {
+    letGo?.()
+  }
 }
 
 async function told<T> (work: () => Promise<T>): Promise<T> {

@@ -5,17 +5,25 @@ import { onInstallation, type Environ } from '../installation.ts'
 import { readBackup, type Manifest, type Summary } from './contents.ts'
 import { createBackup, type Made } from './create.ts'
 import { noteBackup } from './note.ts'
+import { unlessBrokenOff } from './pace.ts'
 import { restoreBackup } from './restore.ts'
 
 /**
  * Makes a backup of the installation whose environment this is.
+ * @param signal breaks it off: nothing of its file stays
  * @throws OperationError
  */
-export function backUp (environ: Environ, path: string, passphrase: string): Promise<Made> {
+export function backUp (environ: Environ, path: string, passphrase: string, signal: AbortSignal): Promise<Made> {
   return onInstallation(environ, false, async (installation) => {
-    const made = await createBackup(installation, path, passphrase)
+    const { sql } = installation
+    // It may be waiting for the database, which without its connection is over at once.
+    const leave = () => { void sql.end({ timeout: 0 }) }
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
+    const made = await createBackup(installation, path, passphrase, { pace: unlessBrokenOff(signal) })
+      .finally(() => signal.removeEventListener('abort', leave))
     // The database may be of a version that has no events yet.
-    await noteBackup(installation.sql, 'salvataggio.riuscito').catch(() => {})
+    await noteBackup(sql, 'salvataggio.riuscito').catch(() => {})
     return made
   })
 }

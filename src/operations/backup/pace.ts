@@ -11,6 +11,16 @@ export type Pace = (content: AsyncIterable<Buffer>) => AsyncIterable<Buffer>
 /** As fast as it goes. */
 export const atOnce: Pace = (content) => content
 
+/** As fast as it goes, until it is broken off. */
+export function unlessBrokenOff (signal: AbortSignal): Pace {
+  return async function * (content) {
+    for await (const piece of content) {
+      signal.throwIfAborted()
+      yield piece
+    }
+  }
+}
+
 /** With a pause behind each piece, the longer the more was to be done: requests are answered meanwhile. */
 export async function * gently (content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun = performance.now()
