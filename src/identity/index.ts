@@ -1,4 +1,5 @@
 /* What other areas and the app may use of identity. */
+export { checkProvider } from './external/check.ts'
 export { adminKeyScopes } from './keys/key-store.ts'
 export { accountFingerprint } from './people/email.ts'
 export { firstAdministrator, type Account } from './people/first-admin.ts'

@@ -5,7 +5,7 @@ import { isDiskFull, postgresError } from '#src/plugins/database/problems.ts'
 import { OLD_MS } from './backup/age.ts'
 import { backUpInThread } from './backup/nightly.ts'
 import { noteBackup } from './backup/note.ts'
-import { backupAge, backupFile, rotate } from './backup/rotation.ts'
+import { backupFile, lastBackup, rotate } from './backup/rotation.ts'
 
 /** The nightly backup, where the settings name a folder for it. */
 const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
@@ -43,14 +43,14 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     description: 'Avvisa se l’ultimo salvataggio ha più di due giorni',
     cron: '25 * * * *',
     async run () {
-      const age = await backupAge(folder)
+      const { age } = await lastBackup(folder)
       if (age > OLD_MS) app.log.warn({ days: days(age) }, 'the last backup is older than two days')
     }
   })
   app.addGauge({
     name: 'backup_age_seconds',
     help: 'Seconds since the last nightly backup was made; +Inf: there is none, or the folder cannot be read.',
-    read: async () => await backupAge(folder).catch(() => Infinity) / 1000
+    read: async () => await lastBackup(folder).then(({ age }) => age, () => Infinity) / 1000
   })
 }
 export default operations

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { addDays, createClock } from '#src/lib/time.ts'
@@ -8,6 +8,7 @@ import { user, type Ended } from '#test/cli/process.ts'
 import { site } from '#test/cli/site.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
+import { fakeProvider, json } from '#test/identity/external/fake-provider.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { freePort } from '#test/free-port.ts'
 
@@ -65,15 +66,18 @@ t.test('what is not set, and what is late, is a remark, and the exit is 0', asyn
 
 t.test('each part that does not work is a fault that says what to do, and the exit is 1', async (t) => {
   const closed = await freePort()
-  police.on.GenerateToken = answer(refusalReply('GenerateToken', 'CREDENZIALI'))
+  const nonsense = await fakeProvider(t, json(405, {}))
+  police.on.Authentication_Test = answer(refusalReply('Authentication_Test', 'CREDENZIALI'))
   const cases: [string, Record<string, string>, RegExp][] = [
     ['posta', { SMTP_URL: `smtp://127.0.0.1:${closed}` }, /SMTP_URL.*controllare/],
-    ['redis', { REDIS_URL: `redis://127.0.0.1:${closed}` }, /REDIS_URL/],
+    ['redis', { REDIS_URL: `redis://127.0.0.1:${closed}` }, /REDIS_URL.*ECONNREFUSED/],
     ['file', {
       S3_ENDPOINT: `http://127.0.0.1:${closed}`, S3_BUCKET: 'prova', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b'
     }, /S3.*controllare/],
     ['salvataggi', { BACKUP_DIR: join(BACKUP_DIR, 'nessuna') }, /BACKUP_DIR.*ENOENT/],
     ['polizia', {}, /controllare ALLOGGIATI_UTENTE/],
+    ['polizia', { ALLOGGIATI_ENDPOINT: nonsense.url }, /controllare la rete e ALLOGGIATI_ENDPOINT/],
+    ['accesso', { IDP_URL: nonsense.url, IDP_ANON_KEY: 'a', IDP_SERVICE_KEY: 'b' }, /IDP_URL.*controllare/],
     ['chiave', { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }, /rimettere/],
     ['database', { DATABASE_URL: `postgres://nessuno@127.0.0.1:${closed}/x` }, /DATABASE_URL.*raggiungibile/],
     ['configurazione', { PORT: 'tremila' }, /PORT/],
@@ -91,6 +95,22 @@ t.test('each part that does not work is a fault that says what to do, and the ex
   }
   const elsewhere = await doctor({ DATA_DIR: temporaryFolder(t) })
   t.match(elsewhere.found.file, /^errore: .*non è il posto/)
+})
+
+t.test('the provider of IDP_URL is well when it gives its keys', async (t) => {
+  const { url } = await fakeProvider(t, json(200, { keys: [] }))
+  const { found } = await doctor({ IDP_URL: url, IDP_ANON_KEY: 'a', IDP_SERVICE_KEY: 'b' })
+  t.match(found.accesso, /^ok: 127\.0\.0\.1:\d+ dà le sue chiavi$/)
+})
+
+t.test('a place for backups with less room than the last one took is a fault', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, `locanda-${createClock().today()}.bak`)
+  // A file with a hole: no disk has so much.
+  await writeFile(file, '')
+  await truncate(file, 2 ** 43)
+  const { found } = await doctor({ BACKUP_DIR: folder })
+  t.match(found.salvataggi, /^errore: \d+ MiB liberi in BACKUP_DIR, l’ultimo salvataggio ne ha 8388608: fare posto$/)
 })
 
 t.test('a replica that is away, or is none, is a fault that names it', async (t) => {

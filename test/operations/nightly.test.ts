@@ -7,7 +7,7 @@ import type { JobAnswer } from '#schemas/job.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
 import { createBackup } from '#src/operations/backup/create.ts'
-import { backupAge, backupFile, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
+import { backupFile, daysToKeep, lastBackup, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
@@ -170,12 +170,12 @@ t.test('the age is that of the last backup', async (t) => {
     await writeFile(path, '')
     await utimes(path, 1000 - age, 1000 - age)
   }
-  t.equal(await backupAge(folder, 1_000_000), 90_000)
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000)
   const later = join(folder, 'locanda-2026-01-03.bak')
   await writeFile(later, '')
   await utimes(later, 9_000_000, 9_000_000)
-  t.equal(await backupAge(folder, 1_000_000), 90_000, 'one that is still to come says nothing')
-  await t.rejects(backupAge(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'one that is still to come says nothing')
+  await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
 })
 
 t.test('an old backup that cannot be removed is told, and the others go', async (t) => {

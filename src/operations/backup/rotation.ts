@@ -50,16 +50,17 @@ export async function rotate (folder: string, today: Day): Promise<string[]> {
 const AHEAD_MS = 60_000
 
 /**
- * Milliseconds since the last backup of a folder was whole; `Infinity`: there is none.
+ * The last backup of a folder: milliseconds since it was whole (`Infinity`: there is none), and its bytes.
  * One that is still to come says nothing of those that were made.
  *
  * @throws what the system says of a folder that cannot be read
  */
-export async function backupAge (folder: string, now = Date.now()): Promise<number> {
-  const times = await Promise.all((await daysIn(folder, NAME)).map(async (day) =>
-    await stat(backupFile(folder, day)).then(({ mtimeMs }) => mtimeMs, () => -Infinity)))
-  const past = times.filter((time) => time <= now + AHEAD_MS)
-  return past.length === 0 ? Infinity : Math.max(now - Math.max(...past), 0)
+export async function lastBackup (folder: string, now = Date.now()): Promise<{ age: number, size: number }> {
+  const found = await Promise.all((await daysIn(folder, NAME)).map(async (day) =>
+    await stat(backupFile(folder, day)).then(({ mtimeMs, size }) => ({ age: now - mtimeMs, size }), () => undefined)))
+  const { age, size } = found.filter((each) => each !== undefined).filter((each) => each.age >= -AHEAD_MS)
+    .reduce((one, other) => other.age < one.age ? other : one, { age: Infinity, size: 0 })
+  return { age: Math.max(age, 0), size }
 }
 
 async function daysIn (folder: string, pattern: RegExp): Promise<Day[]> {

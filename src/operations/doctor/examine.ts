@@ -7,7 +7,7 @@ import { clock, database } from './database.ts'
 import { fault, look, type Finding } from './finding.ts'
 import { backups, disk, masterKey } from './host.ts'
 import { replica } from './replica.ts'
-import { files, mail, police, redis } from './servers.ts'
+import { files, mail, police, provider, redis } from './servers.ts'
 
 /** Looks at everything that an installation needs; nothing is changed, and nothing is sent. */
 export async function examine (environ: Environ): Promise<Finding[]> {
@@ -18,7 +18,8 @@ export async function examine (environ: Environ): Promise<Finding[]> {
       ...await look('salvataggi', backups(config)),
       ...await look('indirizzo', publicUrl(config)),
       ...await look('TLS', tls(config)),
-      ...await look('proxy', proxy(config))
+      ...await look('proxy', proxy(config)),
+      ...await look('accesso', provider(config))
     ]
     return [...await inside(environ), ...onHost]
   } catch (err) {

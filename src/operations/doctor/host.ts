@@ -1,7 +1,7 @@
-import { statfs } from 'node:fs/promises'
+import { access, constants, statfs } from 'node:fs/promises'
 import type { Config } from '#src/config/config.ts'
 import { OLD_MS } from '../backup/age.ts'
-import { backupAge } from '../backup/rotation.ts'
+import { lastBackup } from '../backup/rotation.ts'
 import { codeOf, fault, ok, warning, type Look } from './finding.ts'
 
 const MIB = 1024 * 1024
@@ -11,26 +11,36 @@ const FULL = 64 * MIB
 /** Room where the embedded database and the files are. */
 export function disk ({ DATA_DIR }: Config): Look {
   return async () => {
-    const { bavail, bsize } = await statfs(DATA_DIR)
-    const room = bavail * bsize
+    const room = await roomIn(DATA_DIR)
     const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
     if (room < FULL) return fault(`${text}: fare posto subito`)
     return room < TIGHT ? warning(`${text}: fare posto`) : ok(text)
   }
 }
 
-/** The nightly backups. */
+async function roomIn (folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
+/** The nightly backups, and whether there is room for the next one: it is whole before an old one goes. */
 export function backups ({ BACKUP_DIR: folder }: Config): Look {
   return async () => {
     if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
     try {
-      const age = await backupAge(folder)
+      await access(folder, constants.W_OK)
+      const { age, size } = await lastBackup(folder)
+      const room = await roomIn(folder)
+      if (room < Math.max(size, FULL)) {
+        return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR, l’ultimo salvataggio ne ha ` +
+          `${Math.ceil(size / MIB)}: fare posto`)
+      }
       if (age === Infinity) return warning('in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»')
       return age > OLD_MS
         ? warning('l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»')
         : ok(`l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`)
     } catch (err) {
-      return fault(`BACKUP_DIR non si può leggere (${codeOf(err)})`)
+      return fault(`in BACKUP_DIR non si può scrivere (${codeOf(err)}): controllare cartella e permessi`)
     }
   }
 }

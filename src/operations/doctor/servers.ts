@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import pino from 'pino'
 import { checkPolice, currentSuspension } from '#src/alloggiati/index.ts'
+import type { Config } from '#src/config/config.ts'
+import { checkProvider } from '#src/identity/index.ts'
 import { checkSmtp } from '#src/plugins/mail/transport.ts'
 import { redisClient } from '#src/plugins/redis-client.ts'
 import { s3Settings } from '#src/plugins/storage/backends/s3.ts'
@@ -66,6 +68,19 @@ export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
   }
 }
 
+/** The provider of `IDP_URL` gives the keys by which its tokens are known. */
+export function provider (config: Config): Look {
+  return async () => {
+    if (config.IDP_URL === undefined) return undefined
+    try {
+      return ok(`${await checkProvider(config)} dà le sue chiavi`)
+    } catch {
+      return fault('il provider di IDP_URL non dà le sue chiavi (/auth/v1/.well-known/jwks.json): nessuno può ' +
+        'accedere; controllare indirizzo e rete')
+    }
+  }
+}
+
 const silent = pino({ level: 'silent' }) as FastifyBaseLogger
 
 /** The police service takes the credentials; nothing is sent. */
@@ -82,8 +97,11 @@ export function police ({ config, keys, db }: Installation): Look {
         ? warning('credenziali accettate, ma gli invii sono sospesi: vedere GET /api/v1/invii/sospensione')
         : ok(`credenziali accettate da ${new URL(endpoint).host}`)
     } catch (err) {
+      const isAway = err instanceof Error && 'code' in err && err.code === 'SERVIZIO_NON_RAGGIUNGIBILE'
+      const address = config.ALLOGGIATI_ENDPOINT === undefined ? 'la rete' : 'la rete e ALLOGGIATI_ENDPOINT'
+      const what = isAway ? address : 'ALLOGGIATI_UTENTE, PASSWORD e WSKEY'
       // Of this program's own catalogue, and without what was sent.
-      return fault(`${err instanceof Error ? err.message : 'errore'}: controllare ALLOGGIATI_UTENTE, PASSWORD e WSKEY`)
+      return fault(`${err instanceof Error ? err.message : 'errore'}: controllare ${what}`)
     }
   }
 }
