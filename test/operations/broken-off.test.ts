@@ -26,7 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   t.test(`a backup that is broken off by ${signal} leaves the file of before, and nothing of its own`, async (t) => {
     const folder = temporaryFolder(t)
     const path = join(folder, 'locanda.bak')
-    await writeFile(path, 'di prima')
+    await writeFile(path, 'LOCANDA BACKUP di prima')
     const { sql, close } = connect(url, 1)
     // The tool waits for this table, and has written others.
     await sql.begin(async (tx) => {
@@ -42,6 +42,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     })
     await close()
     t.same(await readdir(folder), ['locanda.bak'])
-    t.equal(await readFile(path, 'utf8'), 'di prima')
+    t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
   })
 }

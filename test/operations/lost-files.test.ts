@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -66,4 +67,8 @@ t.test('a file that a disk has lost, whole or in part, is named, and the rest is
     message: 'i file non si possono leggere (EMFILE)'
   })
   t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a fault that is no file’s makes no backup')
+
+  await rename(join(server.dataDir, 'files'), join(server.dataDir, 'smontata'))
+  await t.rejects(createBackup({ sql, backend: real, keys }, path, BACKUP_PASSPHRASE), { message: /non è montato/ })
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'nor does one that would lack all of them')
 })

@@ -344,7 +344,7 @@ async function killed (args: string[], env: Record<string, string>, isReached: (
 
 t.test('a backup that is killed leaves the file of before, and the next one is whole', async (t) => {
   const path = join(folder, 'ucciso.bak')
-  await writeFile(path, 'di prima')
+  await writeFile(path, 'LOCANDA BACKUP di prima')
   const { sql, close } = connect(server.url, 1)
   // The tool waits for this table, and has written others.
   await sql.begin(async (tx) => {
@@ -353,7 +353,7 @@ t.test('a backup that is killed leaves the file of before, and the next one is w
     await killed(['backup', path], own, () => existsSync(`${path}.partial`))
   })
   await close()
-  t.equal(await readFile(path, 'utf8'), 'di prima')
+  t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
   t.equal((await act(['backup', path], { env: own })).code, 0)
   t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
   t.notOk(existsSync(`${path}.partial`))

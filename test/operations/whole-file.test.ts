@@ -7,22 +7,27 @@ import { readBackup } from '#src/operations/backup/contents.ts'
 import { writePartial } from '#src/operations/backup/whole-file.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
-const content = () => Readable.from([Buffer.from('nuovo')]) as AsyncIterable<Buffer>
+const MARK = Buffer.from('SALVA ')
+const content = () => Readable.from([Buffer.from('SALVA nuovo')]) as AsyncIterable<Buffer>
 
-t.test('a file takes the place of one that is there, and of nothing else', async (t) => {
+t.test('a file takes the place of one of its kind, and of nothing else', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'vero.bak')
-  writeFileSync(file, 'vecchio')
+  writeFileSync(file, 'SALVA vecchio')
+  writeFileSync(join(folder, 'chiave.bak'), 'SALV')
   symlinkSync(file, join(folder, 'legame.bak'))
   mkdirSync(join(folder, 'cartella.bak'))
-  await t.rejects(writePartial(join(folder, 'legame.bak'), content()), { message: /è un collegamento/ })
-  await t.rejects(writePartial(join(folder, 'cartella.bak'), content()), { message: /non è un file/ })
+  await t.rejects(writePartial(join(folder, 'legame.bak'), MARK, content()), { message: /è un collegamento/ })
+  await t.rejects(writePartial(join(folder, 'cartella.bak'), MARK, content()), { message: /non è un file/ })
   spawnSync('mkfifo', [join(folder, 'tubo.bak')])
-  await t.rejects(writePartial(join(folder, 'tubo.bak'), content()), { message: /non è un file/ })
-  t.equal(readFileSync(file, 'utf8'), 'vecchio')
-  await (await writePartial(file, content())).settle()
-  t.equal(readFileSync(file, 'utf8'), 'nuovo')
-  t.same(readdirSync(folder), ['cartella.bak', 'legame.bak', 'tubo.bak', 'vero.bak'], 'nothing else is left')
+  await t.rejects(writePartial(join(folder, 'tubo.bak'), MARK, content()), { message: /non è un file/ })
+  await t.rejects(writePartial(join(folder, 'chiave.bak'), MARK, content()), { message: /non è un salvataggio/ })
+  t.equal(readFileSync(join(folder, 'chiave.bak'), 'utf8'), 'SALV')
+  t.equal(readFileSync(file, 'utf8'), 'SALVA vecchio')
+  await (await writePartial(file, MARK, content())).settle()
+  t.equal(readFileSync(file, 'utf8'), 'SALVA nuovo')
+  const there = ['cartella.bak', 'chiave.bak', 'legame.bak', 'tubo.bak', 'vero.bak']
+  t.same(readdirSync(folder), there, 'nothing else is left')
 })
 
 t.test('what is no file is not read as a backup, and is not waited for', async (t) => {

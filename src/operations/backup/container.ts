@@ -135,7 +135,7 @@ export async function writeContainer (
   content: AsyncIterable<Buffer>
 ): Promise<Unnamed> {
   const { bytes, key } = await newHeader(passphrase)
-  return writePartial(path, withHeader(bytes, sealed(content, key)))
+  return writePartial(path, NAME, withHeader(bytes, sealed(content, key)))
 }
 
 async function * withHeader (header: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -92,6 +92,7 @@ async function requireLock (tx: postgres.TransactionSql): Promise<void> {
 async function * contentOf (tx: postgres.TransactionSql, source: Source, summary: Summary): AsyncGenerator<Buffer> {
   const migration = await lastMigration(tx)
   if (migration === undefined) throw new OperationError('il database è vuoto: non c’è nulla da salvare')
+  await requirePlace(tx, source.backend)
   yield * section({
     kind: 'manifest',
     version: VERSION,
@@ -108,6 +109,21 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
   yield * fileSections(tx, source.backend, summary)
   summary.sequences = await readSequences(tx)
   yield * section(summary)
+}
+
+/**
+ * One file that is missing is named, and the rest is saved. Where the place itself is another one all of them would be,
+ * and backup after backup without them would take the place of those that have them.
+ */
+async function requirePlace (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
+  // A database of an earlier version may have none.
+  const [{ exists }] = await tx<[{ exists: boolean }]>`select to_regclass('file_store') is not null as exists`
+  const [store] = exists ? await tx<{ id: string }[]>`select id from file_store where adopted_at is not null` : []
+  if (store === undefined) return
+  if (await backend.head(store.id).catch((err: unknown) => { throw storeError(err) }) === undefined) {
+    throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non è quello di ' +
+      'questo database, o non è montato: nulla è stato salvato')
+  }
 }
 
 async function * tableSection (tx: postgres.TransactionSql, table: Table, { tables }: Summary): AsyncGenerator<Buffer> {

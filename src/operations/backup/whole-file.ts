@@ -23,8 +23,9 @@ export interface Unnamed {
 /**
  * Writes a file that its owner alone can read, and that has its name only once all of it is on the disk: until then it
  * is `<file>.partial`. Where it fails, nothing of it stays.
+ * @param mark what such a file begins with: one that begins otherwise is not replaced, unless it is empty
  */
-export async function writePartial (file: string, content: AsyncIterable<Buffer>): Promise<Unnamed> {
+export async function writePartial (file: string, mark: Buffer, content: AsyncIterable<Buffer>): Promise<Unnamed> {
   const partial = file + PARTIAL
   const remove = () => rm(partial, { force: true }).catch(() => {})
 
@@ -33,6 +34,10 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
     // A device would be replaced by a file; and of a link the name, while the file that it leads to stays as it was.
     if (there?.isSymbolicLink()) throw new OperationError(`${file} è un collegamento: indicare il file stesso`)
     if (there && !there.isFile()) throw new OperationError(`${file} c’è già, e non è un file`)
+    // A name that is mistyped may be that of the master key.
+    if (there && there.size > 0 && !await beginsWith(file, mark)) {
+      throw new OperationError(`${file} c’è già, e non è un salvataggio`)
+    }
     // One that is there was left by a process that was killed.
     await ofFile(rm(partial, { force: true }))
     const handle = await ofFile(open(partial, 'wx', 0o600))
@@ -66,6 +71,16 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
     return await work.catch((err: NodeJS.ErrnoException) => {
       throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })
     })
+  }
+
+  async function beginsWith (path: string, mark: Buffer): Promise<boolean> {
+    const handle = await ofFile(open(path, 'r'))
+    try {
+      const { buffer } = await handle.read(Buffer.alloc(mark.length), 0, mark.length, 0)
+      return buffer.equals(mark)
+    } finally {
+      await handle.close()
+    }
   }
 
   const size = await orNothing(write)
