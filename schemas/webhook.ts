@@ -32,6 +32,7 @@ const EXAMPLE = {
   stato: 'attivo',
   in_coda: 0,
   errori_di_fila: 0,
+  fermo_fino_al: null,
   sospeso_il: null,
   creato_il: '2026-11-21T09:30:00.000Z'
 } as const
@@ -44,6 +45,9 @@ export const Webhook = Closed({
   stato: OneOf(WEBHOOK_STATES),
   in_coda: Type.Integer({ minimum: 0, description: 'Consegne che aspettano' }),
   errori_di_fila: Type.Integer({ minimum: 0, description: 'Tentativi falliti dopo l’ultimo riuscito' }),
+  fermo_fino_al: Nullable({
+    ...Instant, description: 'Fino ad allora nulla si tenta: dopo tre errori di fila, o per il Retry-After ricevuto'
+  }),
   sospeso_il: Nullable(Instant),
   creato_il: Instant
 }, { $id: 'Webhook', examples: [EXAMPLE] })

@@ -121,3 +121,30 @@ t.test('what waits for a delivery is not forgotten, and it is told for how long 
   await forgetOldEvents(db)
   t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it goes')
 })
+
+/** Until when the webhook rests, from now, in milliseconds. */
+async function restOf (webhook: number): Promise<number> {
+  const [row] = await sql<[{ ms: number }]>`
+    select (extract(epoch from fermo_fino_al - now()) * 1000)::float8 as ms from webhooks where id = ${webhook}`
+  return row.ms
+}
+
+t.test('a receiver that takes something again is left alone only for the time that it has asked for', async (t) => {
+  const webhook = await queueOf(8)
+  const now = { at: new Date(), durationMs: 1 }
+  const take = async () => (await claim(db, webhook, TIMES))!
+  const write = async () => {}
+  for (let n = 0; n < 3; n++) await settle(db, await take(), { ...FAILED, ...now }, TIMES, write)
+  // Two at a time, of which the one that fails is noted first.
+  const [one, other] = [await take(), await take()]
+  await settle(db, one, { ...FAILED, ...now }, TIMES, write)
+  t.ok(await restOf(webhook) > 1000)
+  await settle(db, other, { ...DELIVERED, ...now }, TIMES, write)
+  t.ok(await restOf(webhook) <= 0)
+  t.same(await readyWebhooks(db), [webhook])
+
+  const [asking, taken] = [await take(), await take()]
+  await settle(db, asking, { ...FAILED, retryAfterMs: HOUR_MS, ...now }, TIMES, write)
+  await settle(db, taken, { ...DELIVERED, ...now }, TIMES, write)
+  t.ok(await restOf(webhook) > HOUR_MS / 2, 'one that has asked for an hour has it')
+})

@@ -52,8 +52,8 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
       description:
         'Ogni evento ha un cursor: con quello dell’ultimo letto si leggono i successivi, e nessuno manca. Con ' +
         'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso; ' +
-        'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti. 410 CURSORE_SCADUTO: qualcosa può ' +
-        'essere andato perso.',
+        'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
+        '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
       querystring: EventQuery,
       response: { 200: EventAnswer }
     },

@@ -47,8 +47,8 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
 }
 
 /**
- * Has a delivery made once more, whatever became of it before. One that was made, or given up, goes now: it waits for
- * no other, and no other waits for it. Of one in the queue only the wait for the next attempt ends.
+ * Has a delivery made once more, whatever became of it before, and before others that wait. One that was made, or given
+ * up, waits for no other, and no other waits for it. One in the queue comes behind the earlier ones of its object.
  * @throws ConsegnaNonTrovata, WebhookSospeso
  */
 export async function repeatDelivery (tx: Transaction, webhook: number, id: number): Promise<Delivery> {
@@ -63,6 +63,12 @@ export async function repeatDelivery (tx: Transaction, webhook: number, id: numb
   return await findDelivery(tx, webhook, id)
 }
 
+/** Has a delivery in the queue made before others that wait, although its webhook is resting. */
+export async function bringForward (tx: Transaction, webhook: number, id: number): Promise<void> {
+  await tx.update(webhooks).set({ fermo_fino_al: sql`now()` }).where(eq(webhooks.id, webhook))
+  await tx.update(t).set(SOONER).where(and(eq(t.id, id), eq(t.stato, 'in_coda')))
+}
+
 /** @throws ConsegnaNonTrovata */
 export async function findDelivery (db: Executor, webhook: number, id: number): Promise<Delivery> {
   const [found] = await db.select(columns).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento))
@@ -71,17 +77,18 @@ export async function findDelivery (db: Executor, webhook: number, id: number): 
   return found
 }
 
-const SOONER = {
-  prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo}
-    else least(${t.prossimo_tentativo}, now()) end`
-}
+/** Those that wait are taken in the order of their times: before all others of the webhook. */
+const FIRST = sql`least(now(), (
+  select min(q.prossimo_tentativo) from ${t} q where q.webhook_id = ${t}.webhook_id and q.stato = 'in_coda'
+) - interval '1 millisecond')`
+const SOONER = { prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo} else ${FIRST} end` }
 const AGAIN = {
   stato: 'in_coda' as const,
   a_mano: true,
   falliti: 0,
   provata_dal: null,
   consegnata_il: null,
-  prossimo_tentativo: sql`now()`
+  prossimo_tentativo: FIRST
 }
 
 /** How many deliveries there are in each state. */

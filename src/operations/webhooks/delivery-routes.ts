@@ -5,7 +5,7 @@ import {
 } from '#schemas/webhook.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { countDeliveries, deliveryPage, findDelivery, repeatDelivery } from './deliveries.ts'
+import { bringForward, countDeliveries, deliveryPage, findDelivery, repeatDelivery } from './deliveries.ts'
 import { WebhookSospeso } from './errors.ts'
 import { findWebhook } from './repository.ts'
 import { WEBHOOKS, type WebhookRoutesOptions } from './routes.ts'
@@ -97,6 +97,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
       await closePast()
       const consegna = await deliveryOf(db, id, event)
       if (consegna === undefined) throw new WebhookSospeso()
+      await db.transaction((tx) => bringForward(tx, id, consegna))
       const data = await findDelivery(db, id, consegna)
       await onChange()
       return { data }

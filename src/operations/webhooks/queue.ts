@@ -35,6 +35,9 @@ export interface QueueTimes {
 const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
+/** Of a webhook that waits because of its failures: who takes something again is not waited for any longer. */
+const GOES_ON = sql`case when ${webhooks.errori_di_fila} >= ${FAILURES_IN_A_ROW}
+  then least(${webhooks.fermo_fino_al}, now()) else ${webhooks.fermo_fino_al} end`
 const PATIENCE = sql`interval '3 days'`
 /** And at least so many failed attempts. */
 const FAILURES_MIN = 10
@@ -123,7 +126,8 @@ export async function settle (
     await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
     if (isGood) {
       await tx.update(t).set({ stato: 'consegnata', consegnata_il: sql`now()`, presa: false }).where(stillMine)
-      await tx.update(webhooks).set(NO_FAILURES).where(eq(webhooks.id, claimed.webhook_id))
+      await tx.update(webhooks).set({ ...NO_FAILURES, fermo_fino_al: GOES_ON })
+        .where(eq(webhooks.id, claimed.webhook_id))
       return 'consegnata'
     }
     const { inARow, isDead } = await noteFailure(tx, claimed.webhook_id)

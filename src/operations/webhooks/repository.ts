@@ -23,6 +23,8 @@ const columns = {
     select count(*)::int from ${deliveries} c where c.webhook_id = ${t}.id and c.stato = 'in_coda'
   )`,
   errori_di_fila: t.errori_di_fila,
+  fermo_fino_al: sql<string | null>`
+    case when ${t.stato} = 'attivo' and ${t.fermo_fino_al} > now() then ${isoInstant(t.fermo_fino_al)} end`,
   sospeso_il: isoInstant(t.sospeso_il),
   creato_il: isoInstant(t.creato_il)
 }

@@ -1,4 +1,4 @@
-const SECONDS = /^\d{1,9}$/
+const SECONDS = /^\d+$/
 
 /**
  * Milliseconds that a receiver wants to be left alone, by its header `Retry-After` (RFC 9110, 10.2.3: seconds, or a
