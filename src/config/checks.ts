@@ -51,6 +51,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     !isPlainAddress(PUBLIC_URL) &&
     ['PUBLIC_URL', 'deve essere schema://host[:porta][/percorso], senza utente, ? e #'],
   ...(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL', 'REDIS_URL', 'SMTP_URL'] as const).map(decodable),
+  ...(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const).map(databaseAddress),
   onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'),
   ({ REDIS_URL }) =>
     REDIS_URL !== undefined && parseRedisUrl(REDIS_URL) === undefined && ['REDIS_URL', FORMS.REDIS_URL!],
@@ -94,6 +95,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     PDF_ENGINE_URL !== undefined &&
     !isSafeAddress(PDF_ENGINE_URL) &&
     ['PDF_ENGINE_URL', 'deve essere https, o http su un indirizzo di loopback, senza credenziali'],
+  ({ HOST }) => !isHost(HOST) && ['HOST', 'deve essere un indirizzo IP o il nome di questa macchina'],
   ({ TRUST_PROXY }) =>
     !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
   ({ CORS_ORIGINS }) =>
@@ -138,6 +140,25 @@ function decodable (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REA
       return [name, 'ha un % che non sta per un carattere: in una password va scritto %25']
     }
   }
+}
+
+/** The driver, which reads an address as this does, would name no variable. */
+function databaseAddress (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL') {
+  return ({ [name]: text }: Environment): Fault | undefined => {
+    if (text === undefined) return undefined
+    const [place = ''] = text.slice(text.indexOf('://') + 3).split(/[?/]/)
+    // There may be several hosts.
+    const hosts = place.slice(place.indexOf('@') + 1)
+    const first = text.replace(hosts, hosts.split(',')[0]!)
+    return URL.canParse(first) && new URL(first).hash === ''
+      ? undefined
+      : [name, 'non è un indirizzo: in una password # va scritto %23, / %2F, ? %3F e @ %40']
+  }
+}
+
+/** As it stands in the address of the service, where `PUBLIC_URL` is not set. */
+function isHost (text: string): boolean {
+  return URL.canParse(`http://${isIP(text) === 6 ? `[${text}]` : text}/`) && !/[/?#@]/.test(text)
 }
 
 /** Whether a page is at a domain, or below it. */

@@ -27,14 +27,17 @@ const SERVER = fileURLToPath(new URL('../../src/server.ts', import.meta.url))
 const MASTER_KEY = Buffer.alloc(32, 1).toString('base64')
 const CREDENTIALS = { ALLOGGIATI_UTENTE: 'XX000000', ALLOGGIATI_PASSWORD: 'segreta', ALLOGGIATI_WSKEY: 'chiave' }
 const URLS = ['vuoto', 'ftp://host/', '//host', 'http:/host', 'https://con spazio', 'javascript:alert(1)']
+const DATABASES = 'mysql://host/db,host/db,postgres://,postgres://con spazio,postgres://u:a#b@host/db,' +
+  'postgres://u:1#2@host/db,postgres://u:segreto@,postgres://u:segreto@host:99999/db'
 
 /** Values that stop the start, for every variable that can have one. */
 const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
   PUBLIC_URL: URLS,
-  DATABASE_URL: ['mysql://host/db', 'host/db', 'postgres://', 'postgres://con spazio'],
-  DATABASE_DIRECT_URL: ['mysql://host/db', 'postgres://', 'postgres://con spazio'],
-  DATABASE_READ_URL: ['mysql://host/db', 'postgres://', 'postgres://con spazio'],
+  HOST: ['256.1.1.1', 'con spazio', 'http://host', 'host/a', '::1/a'],
+  DATABASE_URL: DATABASES.split(','),
+  DATABASE_DIRECT_URL: DATABASES.split(','),
+  DATABASE_READ_URL: DATABASES.split(','),
   REDIS_URL: [
     'http://host', 'host:6379', 'redis://', 'redis+sentinel://solo', 'redis+sentinel://a,/nome',
     'redis+sentinel://a:99999/nome', 'redis+sentinel://utente:%zz@a/nome'
@@ -86,9 +89,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   BACKUP_PASSPHRASE: ['corta', 'x'.repeat(201)],
   QUERY_PASSWORD: ['corta'],
   TRUST_PROXY: [
-    'true',
-    '1',
-    'loopback',
+    'true', '1', 'loopback',
     '10.0.0.0/33',
     '10.0.0.0/0',
     '::/0',
@@ -138,7 +139,6 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
 /** Everything else takes any text: names, secrets and passwords of other people's services. */
 const FREE: readonly (keyof Environment)[] = [
   'BACKUP_DIR',
-  'HOST',
   'DATA_DIR',
   'S3_ACCESS_KEY_ID',
   'S3_SECRET_ACCESS_KEY',

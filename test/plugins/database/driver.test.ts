@@ -132,6 +132,25 @@ t.test('the first query of a connection that dies under it fails, and does not w
   t.same([...await sql`select 3 as n`], [{ n: 3 }])
 })
 
+t.test('who closes each connection before it is ready is asked twenty times, with pauses, and no more', async (t) => {
+  let asked = 0
+  const server = createServer((socket) => {
+    asked++
+    socket.on('error', () => {}).end('no database\r\n')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const pauses: number[] = []
+  const { port } = server.address() as AddressInfo
+  const sql = postgres(`postgres://a@127.0.0.1:${port}/b`, {
+    max: 1, fetch_types: false, backoff: (retries) => { pauses.push(retries); return 0.001 }
+  })
+  t.teardown(() => sql.end({ timeout: 0 }))
+  await t.rejects(sql`select 1`, { code: 'CONNECTION_CLOSED' })
+  t.equal(asked, 20)
+  t.ok(pauses.length >= 19)
+})
+
 t.test("a connection knows the arrays of PostgreSQL's own types, and asks for none", async (t) => {
   const written: string[] = []
   const { sql } = watched(t, (await testDatabase(t)).url, (socket) => {

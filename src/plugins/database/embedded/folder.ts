@@ -49,6 +49,7 @@ export async function holdsCluster (folder: string, version: string): Promise<bo
   }
   const found = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim()
   if (found === major(version)) return true
+  if (!/^\d{1,3}$/.test(found)) throw new EmbeddedError(`${folder}/PG_VERSION è danneggiato: nulla è stato toccato`)
   throw new EmbeddedError(
     `la cartella ${folder} è di PostgreSQL ${found}, il programma installato è PostgreSQL ${version}: ` +
       'nulla è stato toccato; convertire i dati (dump e ripristino) o installare la versione precedente'
