@@ -186,8 +186,8 @@ function isBareAddress (text: string): boolean {
 /** Without a user or anything behind the path. */
 function isPlainAddress (text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { username, password, search, hash } = new URL(text)
-  return [username, password, search, hash].every((part) => part === '')
+  // An empty query would still take what is put behind the address.
+  return !/[?#\\]|^\w+:\/\/[^/]*@/.test(text)
 }
 
 function isOrigin (text: string): boolean {

@@ -5,3 +5,6 @@ export class OperationError extends Error {}
 export const NO_BACKUP = 'non è un salvataggio di Locanda, o ne manca l’inizio'
 export const OTHER_PASSPHRASE = 'la passphrase non è quella di questo salvataggio, o il suo inizio è danneggiato'
 export const DAMAGED = 'il salvataggio è danneggiato o incompleto: usarne un altro'
+
+/** Somebody has broken the work off. */
+export class BrokenOff extends OperationError {}

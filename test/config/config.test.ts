@@ -33,7 +33,7 @@ const DATABASES = 'mysql://host/db,host/db,postgres://,postgres://con spazio,pos
 /** Values that stop the start, for every variable that can have one. */
 const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
-  PUBLIC_URL: URLS,
+  PUBLIC_URL: [...URLS, ...['?', '/#', '\\a', '/a?b', '#a'].map((end) => `https://a.example${end}`), 'https://@a.example'],
   HOST: ['256.1.1.1', 'con spazio', 'http://host', 'host/a', '::1/a'],
   DATABASE_URL: DATABASES.split(','),
   DATABASE_DIRECT_URL: DATABASES.split(','),

@@ -45,3 +45,29 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
   })
 }
+
+/** Says when a file is to be flushed, and takes its time for it, as a slow disk does. */
+const SLOW_DISK = `
+  import { open } from 'node:fs/promises'
+  const handle = await open(process.execPath)
+  const { sync } = Object.getPrototypeOf(handle)
+  Object.getPrototypeOf(handle).sync = async function () {
+    process.stderr.write('flushes ')
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+    return await sync.call(this)
+  }
+  await handle.close()`
+
+t.test('nor does one that is broken off while its file goes to the disk', async (t) => {
+  const folder = temporaryFolder(t)
+  const child = spawn(process.execPath, [PROGRAM, 'backup', join(folder, 'locanda.bak')], {
+    env: { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SLOW_DISK)}` },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  const said = text(child.stderr)
+  const end = once(child, 'close')
+  child.stderr.once('data', () => child.kill('SIGINT'))
+  t.same(await end, [130, null])
+  t.equal(await said, 'flushes Salvataggio interrotto\n')
+  t.same(await readdir(folder), [])
+})

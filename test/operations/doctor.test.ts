@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { truncate, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { addDays, createClock } from '#src/lib/time.ts'
+import { HEADER_BYTES } from '#src/operations/backup/container.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { productionEnviron, refusalReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { user, type Ended } from '#test/cli/process.ts'
 import { site } from '#test/cli/site.ts'
 import { testDatabase } from '#test/database.ts'
@@ -20,7 +23,7 @@ const { url: DATABASE_URL } = await testDatabase(t)
 const server = await site(t, { ...productionEnviron(police), DATABASE_URL })
 const { act } = user(t)
 const BACKUP_DIR = temporaryFolder(t)
-await writeFile(join(BACKUP_DIR, `locanda-${addDays(createClock().today(), -1)}.bak`), '')
+await writeFile(join(BACKUP_DIR, `locanda-${addDays(createClock().today(), -1)}.bak`), Buffer.alloc(HEADER_BYTES))
 const own = {
   ...productionEnviron(police),
   DATABASE_URL,
@@ -95,6 +98,21 @@ t.test('each part that does not work is a fault that says what to do, and the ex
   }
   const elsewhere = await doctor({ DATA_DIR: temporaryFolder(t) })
   t.match(elsewhere.found.file, /^errore: .*non è il posto/)
+})
+
+t.test('a sentinel that is silent is told of, and nothing goes on after that', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket)).resume()
+  }).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const { code, found } = await doctor({ REDIS_URL: `redis+sentinel://127.0.0.1:${port}/master` })
+  t.equal(code, 1)
+  t.match(found.redis, /^errore: REDIS_URL non va/)
+  await until(() => sockets.size === 0)
 })
 
 t.test('the provider of IDP_URL is well when it gives its keys', async (t) => {

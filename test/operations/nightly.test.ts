@@ -6,6 +6,7 @@ import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
+import { HEADER_BYTES } from '#src/operations/backup/container.ts'
 import { createBackup } from '#src/operations/backup/create.ts'
 import { backupFile, daysToKeep, lastBackup, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
@@ -19,6 +20,8 @@ import { build, temporaryFolder } from '#test/helper.ts'
 
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const today = createClock().today()
+/** As long as the shortest of backups. */
+const WHOLE = Buffer.alloc(HEADER_BYTES)
 
 t.test('the nightly job makes a backup of the day, removes old ones, and shows in the metrics', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
@@ -167,14 +170,19 @@ t.test('the age is that of the last backup', async (t) => {
   const folder = temporaryFolder(t)
   for (const [day, age] of [['2026-01-01', 500], ['2026-01-02', 90]] as const) {
     const path = join(folder, `locanda-${day}.bak`)
-    await writeFile(path, '')
+    await writeFile(path, WHOLE)
     await utimes(path, 1000 - age, 1000 - age)
   }
   t.equal((await lastBackup(folder, 1_000_000)).age, 90_000)
   const later = join(folder, 'locanda-2026-01-03.bak')
-  await writeFile(later, '')
+  await writeFile(later, WHOLE)
   await utimes(later, 9_000_000, 9_000_000)
   t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'one that is still to come says nothing')
+  const [empty, place] = [join(folder, 'locanda-2026-01-04.bak'), join(folder, 'locanda-2026-01-05.bak')]
+  await writeFile(empty, '')
+  await mkdir(place)
+  for (const path of [empty, place]) await utimes(path, 999, 999)
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'nor does what has the name alone')
   await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
 })
 

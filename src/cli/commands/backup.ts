@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
-import { ask, firstLine, type Terminal } from '../terminal.ts'
+import { ask, firstLine } from '../terminal.ts'
 
 /** Of the passphrase: what the setting of the server asks for, too. */
 const LEAST = 12
@@ -20,8 +20,8 @@ export async function backup (context: Context, file: string, { verify = false }
     return EXIT.ok
   }
   const passphrase = await passphraseOf(context, true)
-  const { size, summary } = await interruptible(terminal, (signal) =>
-    operations.backUp(terminal.env, file, passphrase, signal))
+  const { env, onInterrupt = () => () => {} } = terminal
+  const { size, summary } = await told(() => operations.backUp(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)
   out.result(`Salvato in ${file} (${size} byte): ${contentOf(summary)}`, { file, byte: size, ...figuresOf(summary) })
   return EXIT.ok
@@ -92,24 +92,12 @@ async function passphraseOf ({ terminal }: Context, isNew: boolean): Promise<str
   return given
 }
 
-/** Broken off by Ctrl-C, the work puts away what it has begun, and then it is over. */
-async function interruptible<T> ({ onInterrupt }: Terminal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController()
-  const letGo = onInterrupt?.(() => controller.abort())
-  try {
-    return await told(() => work(controller.signal))
-  } catch (err) {
-    throw controller.signal.aborted ? new CliError(EXIT.interrupted, 'INTERROTTO', 'Salvataggio interrotto') : err
-  } finally {
-    letGo?.()
-  }
-}
-
 async function told<T> (work: () => Promise<T>): Promise<T> {
-  const { OperationError } = await import('#src/operations/index.ts')
+  const { BrokenOff, OperationError } = await import('#src/operations/index.ts')
   try {
     return await work()
   } catch (err) {
+    if (err instanceof BrokenOff) throw new CliError(EXIT.interrupted, 'INTERROTTO', err.message)
     throw err instanceof OperationError ? new CliError(EXIT.failed, 'SALVATAGGIO', err.message) : err
   }
 }

@@ -1,6 +1,7 @@
 import { auditLog } from '#src/plugins/audit/log.ts'
 import { filesFolder } from '#src/plugins/storage/backends/of-config.ts'
 import { s3Settings } from '#src/plugins/storage/backends/s3.ts'
+import { BrokenOff } from '../errors.ts'
 import { onInstallation, type Environ } from '../installation.ts'
 import { readBackup, type Manifest, type Summary } from './contents.ts'
 import { createBackup, type Made } from './create.ts'
@@ -10,18 +11,26 @@ import { restoreBackup } from './restore.ts'
 
 /**
  * Makes a backup of the installation whose environment this is.
- * @param signal breaks it off: nothing of its file stays
- * @throws OperationError
+ * @param onInterrupt is given what breaks the work off, from when on there is something to put away; it lets go of that
+ * when it is called itself
+ * @throws OperationError, and BrokenOff, after which nothing of the file is left
  */
-export function backUp (environ: Environ, path: string, passphrase: string, signal: AbortSignal): Promise<Made> {
+export function backUp (
+  environ: Environ, path: string, passphrase: string, onInterrupt: (leave: () => void) => () => void
+): Promise<Made> {
   return onInstallation(environ, false, async (installation) => {
     const { sql } = installation
-    // It may be waiting for the database, which without its connection is over at once.
-    const leave = () => { void sql.end({ timeout: 0 }) }
-    signal.addEventListener('abort', leave, { once: true })
-    if (signal.aborted) leave()
-    const made = await createBackup(installation, path, passphrase, { pace: unlessBrokenOff(signal) })
-      .finally(() => signal.removeEventListener('abort', leave))
+    const interrupted = new AbortController()
+    const letGo = onInterrupt(() => {
+      interrupted.abort()
+      // It may be waiting for the database, which without its connection is over at once.
+      void sql.end({ timeout: 0 })
+    })
+    const made = await createBackup(installation, path, passphrase, { pace: unlessBrokenOff(interrupted.signal) })
+      .catch((err: unknown) => {
+        throw interrupted.signal.aborted ? new BrokenOff('Salvataggio interrotto', { cause: err }) : err
+      })
+      .finally(letGo)
     // The database may be of a version that has no events yet.
     await noteBackup(sql, 'salvataggio.riuscito').catch(() => {})
     return made

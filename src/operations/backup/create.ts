@@ -56,14 +56,15 @@ export async function createBackup (
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
     const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-    let written: Unnamed | undefined
+    let writing: Promise<Unnamed> | undefined
     const { size, settle } = await sql.begin('isolation level repeatable read read only', async (tx) => {
       await requireLock(tx)
       await tx.unsafe(SPELLING)
-      written = await writeContainer(path, passphrase, pace(contentOf(tx, source, summary)))
-      return written
+      writing = writeContainer(path, passphrase, pace(contentOf(tx, source, summary)))
+      return await writing
     }).catch(async (err: unknown) => {
-      await written?.remove()
+      // A transaction whose connection is lost is over at once, and the file may be on its way to the disk still.
+      await writing?.then(({ remove }) => remove(), () => {})
       throw err
     })
     // Behind the transaction: the server ends one that does nothing for so long, and keeps all dead rows meanwhile.

@@ -1,6 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addDays, type Day } from '#src/lib/time.ts'
+import { HEADER_BYTES } from './container.ts'
 import { PARTIAL } from './whole-file.ts'
 
 /** Of so many days the backup stays, and of so many weeks the last one. */
@@ -57,7 +58,10 @@ const AHEAD_MS = 60_000
  */
 export async function lastBackup (folder: string, now = Date.now()): Promise<{ age: number, size: number }> {
   const found = await Promise.all((await daysIn(folder, NAME)).map(async (day) =>
-    await stat(backupFile(folder, day)).then(({ mtimeMs, size }) => ({ age: now - mtimeMs, size }), () => undefined)))
+    await stat(backupFile(folder, day)).then((file) =>
+      // A folder, or a file that was cut, has the name alone.
+      file.isFile() && file.size >= HEADER_BYTES ? { age: now - file.mtimeMs, size: file.size } : undefined,
+    () => undefined)))
   const { age, size } = found.filter((each) => each !== undefined).filter((each) => each.age >= -AHEAD_MS)
     .reduce((one, other) => other.age < one.age ? other : one, { age: Infinity, size: 0 })
   return { age: Math.max(age, 0), size }

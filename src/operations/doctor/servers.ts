@@ -50,6 +50,7 @@ export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
     const client = await redisClient(url, {
       connectTimeout: 5000,
       commandTimeout: 5000,
+      sentinelCommandTimeout: 5000,
       retryStrategy: () => null,
       sentinelRetryStrategy: () => null
     })
@@ -61,11 +62,18 @@ export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
       await client.ping()
       return ok('risponde')
     } catch (err) {
-      return fault(`REDIS_URL non risponde (${codeOf(reason ?? err)}): i limiti si contano per processo`)
+      return fault(`REDIS_URL non va (${refusalOf(reason ?? err)}): controllare indirizzo, utente e password; ` +
+        'intanto i limiti si contano per processo')
     } finally {
       client.disconnect()
     }
   }
+}
+
+/** Of what Redis itself says the first word, as `WRONGPASS`. */
+function refusalOf (err: unknown): string {
+  const word = err instanceof Error && err.name === 'ReplyError' ? /^[A-Z]+\b/.exec(err.message) : null
+  return word?.[0] ?? codeOf(err)
 }
 
 /** The provider of `IDP_URL` gives the keys by which its tokens are known. */
