@@ -95,7 +95,11 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     PDF_ENGINE_URL !== undefined &&
     !isSafeAddress(PDF_ENGINE_URL) &&
     ['PDF_ENGINE_URL', 'deve essere https, o http su un indirizzo di loopback, senza credenziali'],
-  ({ HOST }) => !isHost(HOST) && ['HOST', 'deve essere un indirizzo IP o il nome di questa macchina'],
+  // With a PUBLIC_URL an IPv6 address may have a zone (fe80::1%eth0).
+  ({ HOST, PUBLIC_URL }) =>
+    (PUBLIC_URL === undefined || isIP(HOST) === 0) &&
+    !isHost(HOST) &&
+    ['HOST', 'deve essere un indirizzo IP o il nome di questa macchina'],
   ({ TRUST_PROXY }) =>
     !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
   ({ CORS_ORIGINS }) =>
@@ -142,7 +146,7 @@ function decodable (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REA
   }
 }
 
-/** The driver, which reads an address as this does, would name no variable. */
+/** Reads an address as the driver does, whose own error would not name the variable. */
 function databaseAddress (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL') {
   return ({ [name]: text }: Environment): Fault | undefined => {
     if (text === undefined) return undefined

@@ -6,5 +6,5 @@ export const NO_BACKUP = 'non è un salvataggio di Locanda, o ne manca l’inizi
 export const OTHER_PASSPHRASE = 'la passphrase non è quella di questo salvataggio, o il suo inizio è danneggiato'
 export const DAMAGED = 'il salvataggio è danneggiato o incompleto: usarne un altro'
 
-/** Somebody has broken the work off. */
+/** A signal, as of Ctrl-C, has interrupted the work. */
 export class BrokenOff extends OperationError {}

@@ -276,6 +276,7 @@ t.test('good values are taken', async (t) => {
   const pem = join(temporaryFolder(t), 'ca.pem')
   writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   const production = { ...CREDENTIALS, ALLOGGIATI_MODE: 'production' }
+  t.match(readConfig({ MASTER_KEY, HOST: 'fe80::1%eth0', PUBLIC_URL: 'http://a' }), { HOST: 'fe80::1%eth0' })
   t.match(readConfig({ MASTER_KEY, PORT: '8080', HOST: '::1' }), { PORT: 8080, PUBLIC_URL: 'http://[::1]:8080' })
   t.match(readConfig({ MASTER_KEY, PUBLIC_URL: 'https://locanda.example//' }), {
     PUBLIC_URL: 'https://locanda.example'

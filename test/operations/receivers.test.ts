@@ -70,7 +70,8 @@ t.test('Retry-After is seconds or a date, and anything else is passed over', asy
   const now = Date.parse('2026-11-21T10:00:00Z')
   for (const [header, expected] of [
     ['0', 0], ['120', 120_000], ['Sat, 21 Nov 2026 10:00:30 GMT', 30_000], ['Sat, 21 Nov 2026 09:00:00 GMT', 0],
-    ['soon', undefined], ['', undefined], [undefined, undefined]
+    ['soon', undefined], ['', undefined], [undefined, undefined],
+    ['99999999999999', 99_999_999_999_999_000]
   ] as const) t.equal(retryAfterMs(header, now), expected, String(header))
 })
 

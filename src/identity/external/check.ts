@@ -2,11 +2,11 @@ import type { Config } from '#src/config/config.ts'
 import { createJwks } from './jwks.ts'
 import { externalSettings } from './settings.ts'
 
-/** No provider has a key of this name: it is asked for its keys, whichever they are. */
+/** A name that is not known makes it fetch the whole key set. */
 const NO_KEY = 'doctor'
 
 /**
- * Whether the external provider gives its signing keys, and where they were asked for.
+ * Asks the external provider for its signing keys.
  * @returns the provider's host
  * @throws ProviderNonRaggiungibile, and ConfigError naming the variable
  */

@@ -11,9 +11,9 @@ import { restoreBackup } from './restore.ts'
 
 /**
  * Makes a backup of the installation whose environment this is.
- * @param onInterrupt is given what breaks the work off, from when on there is something to put away; it lets go of that
- * when it is called itself
- * @throws OperationError, and BrokenOff, after which nothing of the file is left
+ * @param onInterrupt is given a function that interrupts the work, and returns one that takes it back. It is called
+ * when the database is open: before that there is nothing to remove, and a signal ends the process as usual.
+ * @throws OperationError; BrokenOff after an interruption, when nothing of the file is left
  */
 export function backUp (
   environ: Environ, path: string, passphrase: string, onInterrupt: (leave: () => void) => () => void

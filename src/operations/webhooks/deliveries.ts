@@ -47,8 +47,8 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
 }
 
 /**
- * Has a delivery made once more, whatever became of it before, and before others that wait. One that was made, or given
- * up, waits for no other, and no other waits for it. One in the queue comes behind the earlier ones of its object.
+ * Has a delivery made once more, in any of its states, before those that wait. One that was made or given up is outside
+ * the order of its object. One that waits keeps that order: it comes after the earlier deliveries of its object.
  * @throws ConsegnaNonTrovata, WebhookSospeso
  */
 export async function repeatDelivery (tx: Transaction, webhook: number, id: number): Promise<Delivery> {

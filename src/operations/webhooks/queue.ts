@@ -35,7 +35,7 @@ export interface QueueTimes {
 const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
-/** Of a webhook that waits because of its failures: who takes something again is not waited for any longer. */
+/** A success ends the rest that three or more failures in a row began. */
 const GOES_ON = sql`case when ${webhooks.errori_di_fila} >= ${FAILURES_IN_A_ROW}
   then least(${webhooks.fermo_fino_al}, now()) else ${webhooks.fermo_fino_al} end`
 const PATIENCE = sql`interval '3 days'`
