@@ -93,8 +93,10 @@ export const buildSerializer: SerializerFactory = SerializerSelector()
 const lazily = {
   buildValidator (shared: unknown): FastifySchemaCompiler<object> {
     const compiler = once(() => buildValidator(shared))
+    const ids = idsOf(shared)
     return (route) => {
-      const compiled = once(() => compiler()(route) as ValidateFunction)
+      const compiled = once(() => shareValidator([route.httpPart === 'body', route.schema, ids], () =>
+        compiler()(route) as ValidateFunction))
       const validate: Validator = (data) => {
         const valid = compiled()(data)
         validate.errors = compiled().errors
@@ -105,12 +107,30 @@ const lazily = {
   },
   buildSerializer: ((shared, options) => {
     const compiler = once(() => buildSerializer(shared, options))
+    const ids = idsOf(shared)
     return (route) => {
-      const compiled = once(() => compiler()(route))
+      const compiled = once(() => shareSerializer([route.schema, ids], () => compiler()(route)))
       return (data) => compiled()(data)
     }
   }) satisfies SerializerFactory
 }
+
+/** What a schema may refer to: an id has one meaning. */
+const idsOf = (shared: unknown) => Object.keys(shared as object)
+
+/** Routes whose schemas say the same share what is made of them, and so do the applications of a process. */
+function sharing<T> (): (said: unknown, compile: () => T) => T {
+  const known = new Map<string, T>()
+  return (said, compile) => {
+    const text = JSON.stringify(said)
+    const made = known.get(text) ?? compile()
+    known.set(text, made)
+    return made
+  }
+}
+
+const shareValidator = sharing<ValidateFunction>()
+const shareSerializer = sharing<(data: unknown) => string>()
 
 function once<T> (make: () => T): () => T {
   let made: { value: T } | undefined

@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
+import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -7,8 +9,8 @@ import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { watchFile } from './long-file.ts'
 
 /*
- * Runs the test files of `TEST_FILES`, one after the other in this process. What a file imports as `tap` is a test of
- * its own that ends with it: its applications are closed and its databases dropped before the next file begins.
+ * Runs test files from the queue of `all.ts`, one after the other in this process. What a file imports as `tap` is a
+ * test of its own that ends with it: its applications are closed and its databases dropped before the next file begins.
  */
 const LIMIT_MS = 600_000
 const SCHEME = 'test-of:'
@@ -29,13 +31,15 @@ registerHooks({
 })
 
 /**
- * No file begins from 23:54 to 00:03 in Rome: a file reads the day once, and from 23:58 to 00:02 the ledger sends
- * nothing to the police.
+ * No file begins shortly before midnight in Rome, nor until 00:03: a file reads the day once, and from 23:58 to 00:02
+ * the ledger sends nothing to the police. What it sends from 23:50 on may count on either day, and waits for the
+ * receipts of both: no file that sends begins ten minutes before that.
  */
-async function midnightOver (): Promise<void> {
+async function midnightOver (file: string): Promise<void> {
   const now = new Date()
   const today = dayInRome(now)
-  const day = now >= instantInRome(today, 23, 54) ? addDays(today, 1) : today
+  const [hour, minute] = file.startsWith('test/alloggiati/') ? [23, 40] : [23, 54]
+  const day = now >= instantInRome(today, hour, minute) ? addDays(today, 1) : today
   const over = instantInRome(day, 0, 3)
   if (now < over) await sleep(over.getTime() - now.getTime())
 }
@@ -43,17 +47,31 @@ async function midnightOver (): Promise<void> {
 // What nobody catches is a failure of the file that runs.
 for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (err) => current.threw(err))
 
-const files = process.env.TEST_FILES?.split(' ') ?? []
-// A process that ends early fails.
-t.plan(files.length)
-for (const file of files) {
+const queue = process.env.TEST_QUEUE!
+const mine = join(queue, `of-${process.pid}`)
+
+/** Takes the next file that nobody has taken. What is not run to its end stays in the queue, for `all.ts` to tell. */
+function takeFile (): string | undefined {
+  for (const place of readdirSync(queue).filter((name) => /^\d+$/.test(name)).sort()) {
+    try {
+      renameSync(join(queue, place), mine)
+      return readFileSync(mine, 'utf8')
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err
+    }
+  }
+  return undefined
+}
+
+for (let file = takeFile(); file !== undefined; file = takeFile()) {
   // As in `.taprc`, of each file anew.
   t.setTimeout(LIMIT_MS)
-  await midnightOver()
+  await midnightOver(file)
   const ended = watchFile(file, () => current)
   await t.test(file, async (test) => {
     current = test
     await import(pathToFileURL(file).href)
   })
   ended()
+  rmSync(mine)
 }
