@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type postgres from 'postgres'
 import { Environment } from '#schemas/config.ts'
 import { sealSettings } from '#src/alloggiati/index.ts'
@@ -46,7 +46,8 @@ function requireKeyFile (path: string): void {
     accessSync(path, constants.R_OK)
   } catch (err) {
     const code = err instanceof Error && 'code' in err ? err.code : undefined
-    throw new OperationError(code === 'ENOENT' || code === 'ENOTDIR'
+    if (code === 'ENOTDIR') throw new OperationError(`DATA_DIR: ${dirname(path)} non è una cartella`, { cause: err })
+    throw new OperationError(code === 'ENOENT'
       ? `MASTER_KEY manca, e non c’è ${path}: servono l’ambiente (DATA_DIR) e la chiave del server`
       : `${path} non si può leggere (${String(code)}): eseguire il comando come l’utente del server`, { cause: err })
   }

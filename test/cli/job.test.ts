@@ -33,12 +33,13 @@ t.test('a job is run, and its outcome and duration are told', async (t) => {
   t.match([...await app.sql`select object from audit_log where action = 'lavoro'`], [{ object: 'lavoro:old-mails' }])
 })
 
-t.test('a job that fails is an exit with 1', async (t) => {
+t.test('a job that fails is an exit with 1, and it is said where the reason is', async (t) => {
   const { act, app } = await signedIn(t)
   await app.sql`alter table mails rename to mails_away`
-  const { code, stdout } = await act(['job', 'old-mails'])
+  const { code, stdout, stderr } = await act(['job', 'old-mails'])
   t.equal(code, 1)
   t.match(stdout, /^old-mails: fallito \(42P01\) in /)
+  t.match(stderr, /nel log del server: la riga «job failed» con "job":"old-mails"/)
 })
 
 t.test('the end of a long job is waited for', async (t) => {

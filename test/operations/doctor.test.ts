@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { truncate, writeFile } from 'node:fs/promises'
+import { mkdir, truncate, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { HEADER_BYTES } from '#src/operations/backup/container.ts'
@@ -84,7 +85,8 @@ t.test('each part that does not work is a fault that says what to do, and the ex
     ['chiave', { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }, /rimettere/],
     ['database', { DATABASE_URL: `postgres://nessuno@127.0.0.1:${closed}/x` }, /DATABASE_URL.*raggiungibile/],
     ['configurazione', { PORT: 'tremila' }, /PORT/],
-    ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/]
+    ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/],
+    ['configurazione', { MASTER_KEY: '', DATA_DIR: fileURLToPath(import.meta.url) }, /DATA_DIR: .* non è una cartella/]
   ]
   // One file first: the place is looked at.
   const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
@@ -129,6 +131,14 @@ t.test('a place for backups with less room than the last one took is a fault', a
   await truncate(file, 2 ** 43)
   const { found } = await doctor({ BACKUP_DIR: folder })
   t.match(found.salvataggi, /^errore: \d+ MiB liberi in BACKUP_DIR, l’ultimo salvataggio ne ha 8388608: fare posto$/)
+})
+
+t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', async (t) => {
+  const folder = join(server.dataDir, 'salvataggi')
+  await mkdir(folder)
+  await writeFile(join(folder, `locanda-${createClock().today()}.bak`), Buffer.alloc(HEADER_BYTES))
+  const { found } = await doctor({ BACKUP_DIR: folder })
+  t.match(found.salvataggi, /^avviso: l’ultimo è di 0 ore fa, ma BACKUP_DIR è in DATA_DIR/)
 })
 
 t.test('a replica that is away, or is none, is a fault that names it', async (t) => {

@@ -35,6 +35,21 @@ t.test('no IPv4 address becomes public by being written as IPv6', async () => {
   }), { numRuns: 200 })
 })
 
+t.test('what can be seen to be no receiver is refused when it is given, with the reason', async (t) => {
+  const { faultOf } = receivers(false)
+  t.equal(faultOf('https://eventi.example.org/a?b=c'), undefined)
+  for (const [url, fault] of [
+    ['eventi.example.org', /completo/],
+    ['http://eventi.example.org/', /https/],
+    ['https://io:segreto@eventi.example.org/', /credenziali/],
+    ['https://eventi.example.org/#a', /frammento/],
+    ['https://eventi.example.org:0/', /porta 0/],
+    ['https://10.0.0.1/', /pubblico/],
+    ['https://gestionale/', /pubblico/],
+    ['https://gestionale.local/', /pubblico/]
+  ] as const) t.match(faultOf(url), fault, url)
+})
+
 t.test('a name is asked for once, and nothing is sent where one of its addresses is not public', async (t) => {
   const receiver = await startReceiver(t)
   for (const addresses of [['127.0.0.1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1'], []]) {

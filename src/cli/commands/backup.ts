@@ -8,6 +8,7 @@ const LEAST = 12
 /** Makes a backup of the installation whose environment this is; or reads one whole, wherever it is from. */
 export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
   const { terminal, out } = context
+  requireName(file)
   const operations = await import('#src/operations/index.ts')
   if (verify) {
     const passphrase = await passphraseOf(context, false)
@@ -30,6 +31,7 @@ export async function backup (context: Context, file: string, { verify = false }
 /** Puts a backup into the empty installation whose environment this is. */
 export async function restore (context: Context, file: string): Promise<Exit> {
   const { terminal: { env }, out } = context
+  requireName(file)
   const passphrase = await passphraseOf(context, false)
   const operations = await import('#src/operations/index.ts')
   const summary = await told(() => operations.restore(env, file, passphrase))
@@ -38,6 +40,11 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli ' +
     '(POST /api/v1/invii/sospensione)')
   return EXIT.ok
+}
+
+/** As from a script whose variable is not set. */
+function requireName (file: string): void {
+  if (file.trim() === '') throw usageError('Il nome del file è vuoto')
 }
 
 function warnOfGaps ({ out }: Context, { missing, foreign = [] }: Figures): void {

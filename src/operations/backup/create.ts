@@ -122,8 +122,8 @@ async function requirePlace (tx: postgres.TransactionSql, backend: Backend): Pro
   const [store] = exists ? await tx<{ id: string }[]>`select id from file_store where adopted_at is not null` : []
   if (store === undefined) return
   if (await backend.head(store.id).catch((err: unknown) => { throw storeError(err) }) === undefined) {
-    throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non è quello di ' +
-      'questo database, o non è montato: nulla è stato salvato')
+    throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non c’è, non è ' +
+      'montato, o non è quello di questo database: nulla è stato salvato')
   }
 }
 

@@ -1,4 +1,5 @@
-import { access, constants, statfs } from 'node:fs/promises'
+import { access, constants, realpath, statfs } from 'node:fs/promises'
+import { sep } from 'node:path'
 import type { Config } from '#src/config/config.ts'
 import { OLD_MS } from '../backup/age.ts'
 import { lastBackup } from '../backup/rotation.ts'
@@ -24,7 +25,7 @@ async function roomIn (folder: string): Promise<number> {
 }
 
 /** The nightly backups, and whether there is room for the next one: it is whole before an old one goes. */
-export function backups ({ BACKUP_DIR: folder }: Config): Look {
+export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
   return async () => {
     if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
     try {
@@ -36,13 +37,23 @@ export function backups ({ BACKUP_DIR: folder }: Config): Look {
           `${Math.ceil(size / MIB)}: fare posto`)
       }
       if (age === Infinity) return warning('in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»')
-      return age > OLD_MS
-        ? warning('l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»')
-        : ok(`l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`)
+      if (age > OLD_MS) {
+        return warning('l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»')
+      }
+      const made = `l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`
+      return await isWithin(DATA_DIR, folder)
+        ? warning(`${made}, ma BACKUP_DIR è in DATA_DIR: chi perde quella cartella li perde insieme`)
+        : ok(made)
     } catch (err) {
       return fault(`in BACKUP_DIR non si può scrivere (${codeOf(err)}): controllare cartella e permessi`)
     }
   }
+}
+
+/** Whether a folder is another one, or in it, wherever links lead. */
+async function isWithin (outer: string, folder: string): Promise<boolean> {
+  const [from, to] = await Promise.all([realpath(outer), realpath(folder)])
+  return to === from || to.startsWith(from + sep)
 }
 
 /** Where the master key is. */

@@ -37,11 +37,12 @@ export function receivers (toLoopback: boolean, resolve: Resolve = resolveName):
 
   function faultOf (text: string): string | undefined {
     if (!URL.canParse(text)) return 'non è un indirizzo completo'
-    const { protocol, hostname, username, password, hash } = new URL(text)
+    const { protocol, hostname, port, username, password, hash } = new URL(text)
     const isOwn = toLoopback && isLoopbackHost(hostname)
     if (protocol !== 'https:' && !(protocol === 'http:' && isOwn)) return 'deve essere https'
     if (username !== '' || password !== '') return 'non può contenere credenziali'
     if (hash !== '') return 'non può contenere un frammento (#)'
+    if (port === '0') return 'non può avere la porta 0'
     const host = bare(hostname)
     const isClosed = isIP(host) === 0 ? !host.includes('.') || PRIVATE_NAME.test(host) : !isAllowed(host)
     return isClosed && !isOwn ? 'deve essere un indirizzo pubblico' : undefined
