@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { isWaiting } from './queue.ts'
 import { STATE_FILE, type State } from './state.ts'
 
 /*
@@ -49,8 +50,19 @@ for (const [place, file] of order.entries()) writeFileSync(join(queue, String(pl
 const { temporary } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
 const env = { ...process.env, TEST_QUEUE: queue, ...temporary === undefined ? {} : { TMPDIR: temporary } }
 t.jobs = PROCESSES
-await Promise.all(Array.from({ length: PROCESSES }, (_, at) =>
-  t.spawn('env', args, { env, buffered: true }, `process ${at + 1} of ${PROCESSES}`)))
+let begun = 0
+await Promise.all(Array.from({ length: PROCESSES }, runFiles))
 const left = readdirSync(queue).map((name) => readFileSync(join(queue, name), 'utf8'))
 t.same(left, [], 'every file was run, to its end')
 rmSync(queue, { recursive: true })
+
+/** One process after the other, until one has found nothing to do: each ends when it has grown large. */
+async function runFiles (): Promise<void> {
+  for (let before = Infinity, now = waiting(); now > 0 && now < before; before = now, now = waiting()) {
+    await t.spawn('env', args, { env, buffered: true }, `process ${++begun}`)
+  }
+}
+
+function waiting (): number {
+  return readdirSync(queue).filter(isWaiting).length
+}

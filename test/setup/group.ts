@@ -1,18 +1,19 @@
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { watchFile } from './long-file.ts'
+import { takeFile } from './queue.ts'
 
 /*
  * Runs test files from the queue of `all.ts`, one after the other in this process. What a file imports as `tap` is a
  * test of its own that ends with it: its applications are closed and its databases dropped before the next file begins.
  */
 const LIMIT_MS = 600_000
+/** Bytes of a process that ends, and leaves the rest to a new one. */
+const LARGE = 1_000_000_000
 const SCHEME = 'test-of:'
 
 let current: Test = t
@@ -47,23 +48,10 @@ async function midnightOver (file: string): Promise<void> {
 // What nobody catches is a failure of the file that runs.
 for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (err) => current.threw(err))
 
-const queue = process.env.TEST_QUEUE!
-const mine = join(queue, `of-${process.pid}`)
-
-/** Takes the next file that nobody has taken. What is not run to its end stays in the queue, for `all.ts` to tell. */
-function takeFile (): string | undefined {
-  for (const place of readdirSync(queue).filter((name) => /^\d+$/.test(name)).sort()) {
-    try {
-      renameSync(join(queue, place), mine)
-      return readFileSync(mine, 'utf8')
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err
-    }
-  }
-  return undefined
-}
-
-for (let file = takeFile(); file !== undefined; file = takeFile()) {
+do {
+  const taken = takeFile(process.env.TEST_QUEUE!)
+  if (taken === undefined) break
+  const { file } = taken
   // As in `.taprc`, of each file anew.
   t.setTimeout(LIMIT_MS)
   await midnightOver(file)
@@ -73,5 +61,6 @@ for (let file = takeFile(); file !== undefined; file = takeFile()) {
     await import(pathToFileURL(file).href)
   })
   ended()
-  rmSync(mine)
-}
+  taken.ended()
+} while (process.memoryUsage.rss() < LARGE)
+t.pass('no file is left, or this process has grown large')
