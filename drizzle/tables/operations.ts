@@ -53,6 +53,8 @@ export const webhooks = pgTable('webhooks', {
   errori_dal: instantDate(),
   ultimo_errore: instantDate(),
   fermo_fino_al: instantDate().notNull().defaultNow(),
+  /** Until when it has asked to be left alone, which a success does not end. */
+  chiesto_fino_al: instantDate(),
   sospeso_il: instantDate(),
   creato_il: instantDate().notNull().defaultNow()
 })

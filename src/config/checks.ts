@@ -99,7 +99,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   ({ HOST, PUBLIC_URL }) =>
     (PUBLIC_URL === undefined || isIP(HOST) === 0) &&
     !isHost(HOST) &&
-    ['HOST', 'deve essere un indirizzo IP o il nome di questa macchina'],
+    ['HOST', 'deve essere un indirizzo IP (uno con una zona, %, vuole PUBLIC_URL) o il nome di questa macchina'],
   ({ TRUST_PROXY }) =>
     !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
   ({ CORS_ORIGINS }) =>
@@ -162,7 +162,8 @@ function databaseAddress (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABA
 
 /** As it stands in the address of the service, where `PUBLIC_URL` is not set. */
 function isHost (text: string): boolean {
-  return URL.canParse(`http://${isIP(text) === 6 ? `[${text}]` : text}/`) && !/[/?#@]/.test(text)
+  if (isIP(text) === 6) return URL.canParse(`http://[${text}]/`)
+  return URL.canParse(`http://${text}/`) && !/[/?#@:\\[\]]/.test(text)
 }
 
 /** Whether a page is at a domain, or below it. */

@@ -93,9 +93,9 @@ export const buildSerializer: SerializerFactory = SerializerSelector()
 const lazily = {
   buildValidator (shared: unknown): FastifySchemaCompiler<object> {
     const compiler = once(() => buildValidator(shared))
-    const ids = idsOf(shared)
+    const meaning = once(() => meaningOf(shared))
     return (route) => {
-      const compiled = once(() => shareValidator([route.httpPart === 'body', route.schema, ids], () =>
+      const compiled = once(() => shareValidator([route.httpPart === 'body', route.schema, meaning()], () =>
         compiler()(route) as ValidateFunction))
       const validate: Validator = (data) => {
         const valid = compiled()(data)
@@ -107,16 +107,23 @@ const lazily = {
   },
   buildSerializer: ((shared, options) => {
     const compiler = once(() => buildSerializer(shared, options))
-    const ids = idsOf(shared)
+    const meaning = once(() => meaningOf(shared))
     return (route) => {
-      const compiled = once(() => shareSerializer([route.schema, ids], () => compiler()(route)))
+      const compiled = once(() => shareSerializer([route.schema, meaning()], () => compiler()(route)))
       return (data) => compiled()(data)
     }
   }) satisfies SerializerFactory
 }
 
-/** What a schema may refer to: an id has one meaning. */
-const idsOf = (shared: unknown) => Object.keys(shared as object)
+const meanings = new Map<string, number>()
+
+/** A number for the schemas that may be referred to: the same for those that say the same. */
+function meaningOf (shared: unknown): number {
+  const text = JSON.stringify(shared)
+  const known = meanings.get(text) ?? meanings.size
+  meanings.set(text, known)
+  return known
+}
 
 /** Routes whose schemas say the same share what is made of them, and so do the applications of a process. */
 function sharing<T> (): (said: unknown, compile: () => T) => T {

@@ -31,3 +31,36 @@ t.test('what is tried by hand, or as a test, comes before all that wait, also wh
   t.equal(receiver.ids()[2], evento)
   t.equal((await find(id)).fermo_fino_al, null)
 })
+
+t.test('what is repeated is made in the order in which it was asked for', async (t) => {
+  const receiver = await startReceiver(t)
+  const { id } = await add(receiver.url, ['prenotazione.creata'])
+  for (let n = 0; n < 4; n++) await create(call)
+  await until(async () => (await deliveries(id, '?stato=consegnata')).length === 4)
+  const made = (await deliveries(id)).toReversed()
+  // All places are taken meanwhile.
+  const held = Promise.withResolvers<void>()
+  receiver.behave = (received, response) => { void held.promise.then(() => answer(204)(received, response)) }
+  for (let n = 0; n < 2; n++) await create(call)
+  receiver.received.length = 0
+  await receiver.await(2)
+  for (const { id: delivery } of made) t.equal((await repeat(id, delivery)).statusCode, 200)
+  held.resolve()
+  await receiver.await(6)
+  // Two at a time: each comes before the one after the next.
+  const order = receiver.ids().slice(2).map((evento) => made.findIndex((one) => one.evento === evento))
+  t.ok(order.every((place, at) => Math.abs(place - at) <= 1), order.join())
+})
+
+t.test('a test that failed holds up no further one', async (t) => {
+  const receiver = await startReceiver(t)
+  const { id } = await add(receiver.url)
+  receiver.behave = answer(429, { 'retry-after': '9000' })
+  const test = () => ask('POST', `${WEBHOOKS}/${id}/prova`, {})
+  t.equal((await test()).statusCode, 200)
+  await until(async () => (await find(id)).fermo_fino_al !== null)
+  receiver.behave = answer(204)
+  const { evento } = (await test()).json<{ data: { evento: string } }>().data
+  await receiver.await(2)
+  t.equal(receiver.ids()[1], evento)
+})

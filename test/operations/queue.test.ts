@@ -148,3 +148,16 @@ t.test('a receiver that takes something again is left alone only for the time th
   await settle(db, taken, { ...DELIVERED, ...now }, TIMES, write)
   t.ok(await restOf(webhook) > HOUR_MS / 2, 'one that has asked for an hour has it')
 })
+
+t.test('what a receiver has asked for holds after a success, also where it has failed often', async (t) => {
+  const webhook = await queueOf(5)
+  const now = { at: new Date(), durationMs: 1 }
+  const take = async () => (await claim(db, webhook, TIMES))!
+  const write = async () => {}
+  for (let n = 0; n < 3; n++) await settle(db, await take(), { ...FAILED, ...now }, TIMES, write)
+  const [asking, taken] = [await take(), await take()]
+  await settle(db, asking, { ...FAILED, retryAfterMs: HOUR_MS, ...now }, TIMES, write)
+  await settle(db, taken, { ...DELIVERED, ...now }, TIMES, write)
+  const rest = await restOf(webhook)
+  t.ok(rest > HOUR_MS / 2 && rest <= HOUR_MS, String(rest))
+})

@@ -38,7 +38,7 @@ const report: PdfJob = {
 
 const folder = mkdtempSync(join(tmpdir(), 'locanda-pictures-'))
 try {
-  const { 'letter-it': letter } = await samples()
+  const { 'letter-it': letter } = samples()
   for (const [name, job, dots] of [['letter', letter!, '80'], ['report', report, '84']] as const) {
     const file = join(folder, `${name}.pdf`)
     writeFileSync(file, await make(job))

@@ -1,4 +1,4 @@
-import sharp from 'sharp'
+import { readFileSync } from 'node:fs'
 import type { PdfJob } from '#src/pdf/jobs.ts'
 import makePdf from '#src/pdf/task.ts'
 
@@ -21,9 +21,7 @@ const struttura = {
   regole: 'Silenzio dalle 22:30. Si fuma solo in giardino.'
 }
 
-const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="280">
-  <path d="M40 200Q120 60 240 60T440 200Z" fill="#1f4e46"/><circle cx="350" cy="56" r="30" fill="#c08a3e"/>
-  <path d="M30 220q52-26 105 0t105 0t105 0t105 0" stroke="#c08a3e" stroke-width="12" fill="none"/></svg>`
+const LOGO = readFileSync(new URL('logo.png', import.meta.url))
 
 const data = '2026-11-23'
 const date = Date.parse(`${data}T00:00:00Z`)
@@ -40,8 +38,8 @@ const rows = Array.from({ length: 9 }, (_, at) => ({
 }))
 
 /** What each of the product's templates is drawn with. */
-export async function samples (): Promise<Record<string, PdfJob>> {
-  const logo = { data: new Uint8Array(await sharp(Buffer.from(LOGO)).png().toBuffer()), format: 'png' as const }
+export function samples (): Record<string, PdfJob> {
+  const logo = { data: new Uint8Array(LOGO), format: 'png' as const }
   const letter = (lingua: string, nome_ospite: string): PdfJob =>
     ({ kind: 'letter', request: { ...stay, struttura, lingua, nome_ospite }, assets: { logo }, date })
   return {

@@ -25,9 +25,10 @@ export async function job (context: Context, name: string | undefined): Promise<
   const { data: begun } = expectBody<JobAnswer>(answer, 'data')
   const ended = begun.in_corso ? await waitForEnd(context, begun) : begun
   context.out.result(`${ended.nome}: ${outcome(ended)} in ${duration(ended)}`, ended)
-  if (ended.esito === 'riuscito') return EXIT.ok
-  context.out.note(`Il motivo è nel log del server: la riga «job failed» con "job":"${ended.nome}"`)
-  return EXIT.failed
+  if (ended.esito === 'fallito') {
+    context.out.note(`Il motivo è nel log del server: la riga «job failed» con "job":"${ended.nome}"`)
+  }
+  return ended.esito === 'riuscito' ? EXIT.ok : EXIT.failed
 }
 
 async function listJobs (context: Context): Promise<Exit> {

@@ -27,7 +27,9 @@ export interface Unnamed {
  */
 export async function writePartial (file: string, mark: Buffer, content: AsyncIterable<Buffer>): Promise<Unnamed> {
   const partial = file + PARTIAL
-  const remove = () => rm(partial, { force: true }).catch(() => {})
+  /** Before it is opened, what has its name is another's. */
+  let isOpened = false
+  const remove = async () => { if (isOpened) await rm(partial, { force: true }).catch(() => {}) }
 
   async function write (): Promise<number> {
     const there = await lstat(file).catch(() => undefined)
@@ -41,6 +43,7 @@ export async function writePartial (file: string, mark: Buffer, content: AsyncIt
     // One that is there was left by a process that was killed.
     await ofFile(rm(partial, { force: true }))
     const handle = await ofFile(open(partial, 'wx', 0o600))
+    isOpened = true
     let size = 0
     try {
       for await (const piece of content) {

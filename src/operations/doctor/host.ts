@@ -33,8 +33,8 @@ export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
       const { age, size } = await lastBackup(folder)
       const room = await roomIn(folder)
       if (room < Math.max(size, FULL)) {
-        return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR, l’ultimo salvataggio ne ha ` +
-          `${Math.ceil(size / MIB)}: fare posto`)
+        const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
+        return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
       }
       if (age === Infinity) return warning('in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»')
       if (age > OLD_MS) {
@@ -50,10 +50,10 @@ export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
   }
 }
 
-/** Whether a folder is another one, or in it, wherever links lead. */
+/** Whether a folder is another one, or in it, wherever links lead. One that is not there holds none. */
 async function isWithin (outer: string, folder: string): Promise<boolean> {
-  const [from, to] = await Promise.all([realpath(outer), realpath(folder)])
-  return to === from || to.startsWith(from + sep)
+  const [from, to] = await Promise.all([realpath(outer).catch(() => undefined), realpath(folder)])
+  return from !== undefined && (to === from || to.startsWith(from + sep))
 }
 
 /** Where the master key is. */

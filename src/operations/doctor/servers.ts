@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import pino from 'pino'
 import { checkPolice, currentSuspension } from '#src/alloggiati/index.ts'
-import type { Config } from '#src/config/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import { checkProvider } from '#src/identity/index.ts'
 import { checkSmtp } from '#src/plugins/mail/transport.ts'
 import { redisClient } from '#src/plugins/redis-client.ts'
@@ -82,7 +82,8 @@ export function provider (config: Config): Look {
     if (config.IDP_URL === undefined) return undefined
     try {
       return ok(`${await checkProvider(config)} dà le sue chiavi`)
-    } catch {
+    } catch (err) {
+      if (err instanceof ConfigError) return fault(err.message)
       return fault('il provider di IDP_URL non dà le sue chiavi (/auth/v1/.well-known/jwks.json): nessuno può ' +
         'accedere; controllare indirizzo e rete')
     }

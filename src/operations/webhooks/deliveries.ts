@@ -53,7 +53,7 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
  */
 export async function repeatDelivery (tx: Transaction, webhook: number, id: number): Promise<Delivery> {
   // The webhook is locked first, as where attempts are written down.
-  const [owner] = await tx.update(webhooks).set({ fermo_fino_al: sql`now()` }).where(eq(webhooks.id, webhook))
+  const [owner] = await tx.update(webhooks).set(NO_REST).where(eq(webhooks.id, webhook))
     .returning({ stato: webhooks.stato })
   const mine = and(eq(t.id, id), eq(t.webhook_id, webhook))
   const [found] = await tx.select({ stato: t.stato }).from(t).where(mine).for('update')
@@ -63,10 +63,13 @@ export async function repeatDelivery (tx: Transaction, webhook: number, id: numb
   return await findDelivery(tx, webhook, id)
 }
 
-/** Has a delivery in the queue made before others that wait, although its webhook is resting. */
+/** Has a delivery that was not tried yet made before others that wait, although its webhook is resting. */
 export async function bringForward (tx: Transaction, webhook: number, id: number): Promise<void> {
-  await tx.update(webhooks).set({ fermo_fino_al: sql`now()` }).where(eq(webhooks.id, webhook))
-  await tx.update(t).set(SOONER).where(and(eq(t.id, id), eq(t.stato, 'in_coda')))
+  // The webhook is locked first, as where attempts are written down.
+  await tx.select({ id: webhooks.id }).from(webhooks).where(eq(webhooks.id, webhook)).for('no key update')
+  const moved = await tx.update(t).set({ a_mano: true, prossimo_tentativo: FIRST })
+    .where(and(eq(t.id, id), eq(t.stato, 'in_coda'), eq(t.tentativi, 0))).returning({ id: t.id })
+  if (moved.length > 0) await tx.update(webhooks).set(NO_REST).where(eq(webhooks.id, webhook))
 }
 
 /** @throws ConsegnaNonTrovata */
@@ -77,10 +80,21 @@ export async function findDelivery (db: Executor, webhook: number, id: number): 
   return found
 }
 
-/** Those that wait are taken in the order of their times: before all others of the webhook. */
-const FIRST = sql`least(now(), (
-  select min(q.prossimo_tentativo) from ${t} q where q.webhook_id = ${t}.webhook_id and q.stato = 'in_coda'
-) - interval '1 millisecond')`
+/** Whoever tries it by hand ends its rest, whoever has begun it. */
+const NO_REST = { fermo_fino_al: sql`now()`, chiesto_fino_al: null }
+
+/**
+ * Those that wait are taken in the order of their times: before the others of the webhook, and after those that were
+ * asked for by hand before.
+ */
+const FIRST = sql`(select least(
+    now(),
+    min(q.prossimo_tentativo) filter (where not q.a_mano) - interval '1 millisecond',
+    greatest(
+      min(q.prossimo_tentativo) filter (where not q.a_mano) - interval '1 second',
+      max(q.prossimo_tentativo) filter (where q.a_mano) + interval '1 millisecond'
+    )
+  ) from ${t} q where q.webhook_id = ${t}.webhook_id and q.stato = 'in_coda' and q.id <> ${t}.id)`
 const SOONER = { prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo} else ${FIRST} end` }
 const AGAIN = {
   stato: 'in_coda' as const,

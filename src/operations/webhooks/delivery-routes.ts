@@ -52,7 +52,9 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
       operationId: 'ripetiConsegnaWebhook',
       errorCodes: ['CONSEGNA_NON_TROVATA', 'WEBHOOK_SOSPESO'],
       tags,
-      summary: 'Ripete subito una consegna, fuori dall’ordine, con lo stesso webhook-id',
+      summary: 'Ripete subito una consegna, con lo stesso webhook-id',
+      description: 'Prima di quelle che aspettano. Una già consegnata, o abbandonata, non segue l’ordine del suo ' +
+        'oggetto; una in coda viene dopo le precedenti del suo oggetto.',
       params: DeliveryParams,
       body: WebhookEmptyBody,
       response: { 200: DeliveryAnswer }

@@ -35,9 +35,8 @@ export interface QueueTimes {
 const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
-/** A success ends the rest that three or more failures in a row began. */
-const GOES_ON = sql`case when ${webhooks.errori_di_fila} >= ${FAILURES_IN_A_ROW}
-  then least(${webhooks.fermo_fino_al}, now()) else ${webhooks.fermo_fino_al} end`
+/** A success ends the rest that failures began, and not what the receiver has asked for. */
+const GOES_ON = sql`least(${webhooks.fermo_fino_al}, greatest(now(), ${webhooks.chiesto_fino_al}))`
 const PATIENCE = sql`interval '3 days'`
 /** And at least so many failed attempts. */
 const FAILURES_MIN = 10
@@ -135,8 +134,10 @@ export async function settle (
     const next = after(Math.max(delay(claimed.falliti + 1, times), asked))
     await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
     // What it has asked for in answer to another attempt holds.
-    const quiet = sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`
-    await tx.update(webhooks).set({ fermo_fino_al: quiet }).where(eq(webhooks.id, claimed.webhook_id))
+    await tx.update(webhooks).set({
+      fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`,
+      ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${after(asked)})` }
+    }).where(eq(webhooks.id, claimed.webhook_id))
     // This one fails while others have arrived: what waits behind it must not wait unseen.
     const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
     if (!isDead && !isStuck && stato_http !== GONE) return 'in_coda'

@@ -64,7 +64,8 @@ export async function deleteWebhook (tx: Transaction, id: number): Promise<void>
  */
 export async function resumeWebhook (tx: Transaction, id: number): Promise<Webhook> {
   const now = sql`now()`
-  await tx.update(t).set({ stato: 'attivo', sospeso_il: null, fermo_fino_al: now, ...NO_FAILURES })
+  await tx.update(t)
+    .set({ stato: 'attivo', sospeso_il: null, fermo_fino_al: now, chiesto_fino_al: null, ...NO_FAILURES })
     .where(eq(t.id, id))
   await tx.update(deliveries)
     .set({ stato: 'in_coda', a_mano: false, falliti: 0, provata_dal: null, presa: false, prossimo_tentativo: now })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -133,23 +133,37 @@ t.test('the first query of a connection that dies under it fails, and does not w
 })
 
 t.test('who closes each connection before it is ready is asked twenty times, with pauses, and no more', async (t) => {
-  let asked = 0
+  const { port, asked } = await closesEach(t)
+  const sql = postgres(`postgres://a@127.0.0.1:${port}/b`, { max: 1, fetch_types: false, backoff: () => 0.02 })
+  t.teardown(() => sql.end({ timeout: 0 }))
+  await t.rejects(sql`select 1`, { code: 'CONNECTION_CLOSED' })
+  t.equal(asked.length, 20)
+  t.ok(asked.slice(1).every((at, n) => at - asked[n]! >= 15), 'a pause before each')
+})
+
+t.test('a pool that is ended while it waits to ask again opens no connection any more', async (t) => {
+  const { port, asked } = await closesEach(t)
+  const sql = postgres(`postgres://a@127.0.0.1:${port}/b`, { max: 1, fetch_types: false, backoff: () => 0.2 })
+  const failed = t.rejects(sql`select 1`, { code: 'CONNECTION_DESTROYED' })
+  while (asked.length === 0) await sleep(5)
+  await sql.end({ timeout: 0 })
+  await failed
+  const before = asked.length
+  await sleep(400)
+  t.equal(asked.length, before)
+})
+
+/** Says nothing that a database says, and closes; when it was asked. */
+async function closesEach (t: Test): Promise<{ port: number, asked: number[] }> {
+  const asked: number[] = []
   const server = createServer((socket) => {
-    asked++
+    asked.push(performance.now())
     socket.on('error', () => {}).end('no database\r\n')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  const pauses: number[] = []
-  const { port } = server.address() as AddressInfo
-  const sql = postgres(`postgres://a@127.0.0.1:${port}/b`, {
-    max: 1, fetch_types: false, backoff: (retries) => { pauses.push(retries); return 0.001 }
-  })
-  t.teardown(() => sql.end({ timeout: 0 }))
-  await t.rejects(sql`select 1`, { code: 'CONNECTION_CLOSED' })
-  t.equal(asked, 20)
-  t.ok(pauses.length >= 19)
-})
+  return { port: (server.address() as AddressInfo).port, asked }
+}
 
 t.test("a connection knows the arrays of PostgreSQL's own types, and asks for none", async (t) => {
   const written: string[] = []
