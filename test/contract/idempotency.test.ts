@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { booking } from '#test/bookings/samples.ts'
 import { openHouse } from './house.ts'
 import { HONOURED, WITHOUT_KEY } from './replays.ts'
@@ -122,6 +123,28 @@ t.test('Idempotency-Key', async (t) => {
     t.equal(reply.statusCode, 500)
     t.same(Object.keys(reply.json()).sort(), ['codice', 'error', 'requestId', 'status'])
     t.notMatch(reply.body, /delete|idempotency_keys|stays/)
+  })
+
+  t.test('an answer that the database could not keep, because it was away, is kept when it is back', async (t) => {
+    await app.sql.unsafe(`
+      create function away() returns trigger language plpgsql as $$
+        begin if new.status = 201 then raise 'away' using errcode = '57P01'; end if; return new; end $$;
+      create trigger away before update on idempotency_keys for each row execute function away()`)
+    t.teardown(() => app.sql.unsafe('drop function if exists away cascade'))
+    const send = () => app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      payload: booking({ nome_cognome: 'Elia Tardi' }),
+      headers: { authorization, 'idempotency-key': 'tardi' }
+    })
+    const first = await send()
+    t.equal(first.statusCode, 201)
+    t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+    await app.sql.unsafe('drop function away cascade')
+    let again = await send()
+    await until(async () => (again = await send()).statusCode === 201)
+    t.equal(again.headers['idempotency-replayed'], 'true')
+    t.equal(again.body, first.body)
   })
 
   t.test('the answer that made a user is forgotten with the user', async (t) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, eq, gte, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
@@ -216,10 +216,17 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       )
       // What was begun answers a repeated request better than a word that it was done.
       const where = isLarge ? and(mine, isNull(keys.reference)) : mine
+      const keep = (which = where) =>
+        app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(which)
       // Should it fail, the answer is given all the same, and the key stays taken: after a 503 the client would have
-      // the work done again.
-      await app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(where)
-        .catch((err: unknown) => request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept'))
+      // the work done again. Where the database was away it is kept later: not so late that what it tells of may be
+      // gone, and nobody would forget it (`forgotten-answers.ts`).
+      const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
+      const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
+      await keep().catch((err: unknown) => {
+        request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept')
+        if (mayPass(err)) later.add(() => keep(soon))
+      })
     }
     return payload
   }
