@@ -136,9 +136,10 @@ t.test('a place for backups with less room than the last one took is a fault', a
 t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', async (t) => {
   const folder = join(server.dataDir, 'salvataggi')
   await mkdir(folder)
+  const told = async () => (await doctor({ BACKUP_DIR: folder })).found.salvataggi
+  t.match(await told(), /^avviso: .*nessun salvataggio.*; BACKUP_DIR è in DATA_DIR/)
   await writeFile(join(folder, `locanda-${createClock().today()}.bak`), Buffer.alloc(HEADER_BYTES))
-  const { found } = await doctor({ BACKUP_DIR: folder })
-  t.match(found.salvataggi, /^avviso: l’ultimo è di 0 ore fa, ma BACKUP_DIR è in DATA_DIR/)
+  t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
 
 t.test('a replica that is away, or is none, is a fault that names it', async (t) => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
@@ -28,6 +28,24 @@ t.test('a file takes the place of one of its kind, and of nothing else', async (
   t.equal(readFileSync(file, 'utf8'), 'SALVA nuovo')
   const there = ['cartella.bak', 'chiave.bak', 'legame.bak', 'tubo.bak', 'vero.bak']
   t.same(readdirSync(folder), there, 'nothing else is left')
+})
+
+t.test('a refused name costs nothing of what is beside it, and a folder that goes away is told of', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'appunti.txt')
+  writeFileSync(file, 'appunti')
+  writeFileSync(`${file}.partial`, 'di un altro')
+  await t.rejects(writePartial(file, MARK, content()), { message: /non è un salvataggio/ })
+  t.equal(readFileSync(`${file}.partial`, 'utf8'), 'di un altro')
+
+  const gone = join(folder, 'via')
+  mkdirSync(gone)
+  async function * pieces () {
+    yield MARK
+    rmSync(gone, { recursive: true })
+    yield MARK
+  }
+  await t.rejects(writePartial(join(gone, 'a.bak'), MARK, pieces()), { message: /è stato tolto mentre/ })
 })
 
 t.test('what is no file is not read as a backup, and is not waited for', async (t) => {

@@ -5,7 +5,7 @@ import { OperationError } from '../errors.ts'
 /** What a file is called while it is being written. */
 export const PARTIAL = '.partial'
 
-/** The file that is being written is another process's by now. */
+/** The file that is being written is another process's by now, or was taken away. */
 class TakenOver extends OperationError {}
 
 /** A file that is written, and has not its name yet. */
@@ -52,7 +52,8 @@ export async function writePartial (file: string, mark: Buffer, content: AsyncIt
       }
       await ofFile(handle.sync())
       const [own, named] = await Promise.all([handle.stat(), stat(partial).catch(() => undefined)])
-      if (own.ino !== named?.ino) throw new TakenOver(`un altro salvataggio scrive ${file}`)
+      if (named === undefined) throw new TakenOver(`${partial} è stato tolto mentre veniva scritto`)
+      if (own.ino !== named.ino) throw new TakenOver(`un altro salvataggio scrive ${file}`)
     } finally {
       await handle.close()
     }

@@ -36,14 +36,17 @@ export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
         const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
         return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
       }
-      if (age === Infinity) return warning('in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»')
-      if (age > OLD_MS) {
-        return warning('l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»')
+      const inside = await isWithin(DATA_DIR, folder)
+        ? '; BACKUP_DIR è in DATA_DIR: chi perde quella cartella perde anche i salvataggi'
+        : ''
+      if (age === Infinity) {
+        return warning(`in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»${inside}`)
       }
-      const made = `l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`
-      return await isWithin(DATA_DIR, folder)
-        ? warning(`${made}, ma BACKUP_DIR è in DATA_DIR: chi perde quella cartella li perde insieme`)
-        : ok(made)
+      if (age > OLD_MS) {
+        return warning(`l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»${inside}`)
+      }
+      const made = `l’ultimo è di ${Math.round(age / 3_600_000)} ore fa${inside}`
+      return inside === '' ? ok(made) : warning(made)
     } catch (err) {
       return fault(`in BACKUP_DIR non si può scrivere (${codeOf(err)}): controllare cartella e permessi`)
     }
