@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
@@ -56,6 +57,8 @@ async function drop (url: string, name: string): Promise<void> {
       return
     } catch (err) {
       if (attempt === 20) throw err
+      // A run that stands still says why.
+      if (attempt > 2) process.stderr.write(`# attempt ${attempt} to drop a database of a test: ${String(err)}\n`)
       await sleep(250)
     }
   }
