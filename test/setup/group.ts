@@ -5,15 +5,12 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { watchFile } from './long-file.ts'
-import { takeFile } from './queue.ts'
 
 /*
- * Runs test files from the queue of `all.ts`, one after the other in this process. What a file imports as `tap` is a
- * test of its own that ends with it: its applications are closed and its databases dropped before the next file begins.
+ * Runs the test files of `TEST_FILES`, one after the other in this process. What a file imports as `tap` is a test of
+ * its own that ends with it: its applications are closed and its databases dropped before the next file begins.
  */
 const LIMIT_MS = 600_000
-/** Bytes of a process that ends, and leaves the rest to a new one. */
-const LARGE = 1_000_000_000
 const SCHEME = 'test-of:'
 
 let current: Test = t
@@ -48,11 +45,11 @@ async function midnightOver (file: string): Promise<void> {
 // What nobody catches is a failure of the file that runs.
 for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (err) => current.threw(err))
 
-// A file that is past its limit may have ended the whole: nothing more would be run here.
-while (!t.ended && process.memoryUsage.rss() < LARGE) {
-  const taken = takeFile(process.env.TEST_QUEUE!)
-  if (taken === undefined) break
-  const { file } = taken
+const files = process.env.TEST_FILES?.split(' ') ?? []
+// A process that ends early fails.
+t.plan(files.length)
+for (const file of files) {
+  // The wait is longer than a file may take.
   t.setTimeout(0)
   await midnightOver(file)
   // As in `.taprc`, of each file anew.
@@ -60,9 +57,7 @@ while (!t.ended && process.memoryUsage.rss() < LARGE) {
   const ended = watchFile(file, () => current)
   await t.test(file, async (test) => {
     current = test
-    test.teardown(taken.ended)
     await import(pathToFileURL(file).href)
   })
   ended()
 }
-t.pass('no file is left, or this process has grown large')
