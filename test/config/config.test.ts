@@ -34,7 +34,7 @@ const DATABASES = 'mysql://host/db,host/db,postgres://,postgres://con spazio,pos
 const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
   PUBLIC_URL: [...URLS, ...['?', '/#', '\\a', '/a?b', '#a'].map((end) => `https://a.example${end}`), 'https://@a.example'],
-  HOST: ['256.1.1.1', 'con spazio', 'http://host', 'host/a', '::1/a'],
+  HOST: ['256.1.1.1', 'con spazio', 'http://host', 'host/a', '::1/a', 'localhost:3000', '[::1]'],
   DATABASE_URL: DATABASES.split(','),
   DATABASE_DIRECT_URL: DATABASES.split(','),
   DATABASE_READ_URL: DATABASES.split(','),
