@@ -117,7 +117,7 @@ const lazily = {
 
 const meanings = new Map<string, number>()
 
-/** A number for the schemas that may be referred to: the same for those that say the same. */
+/** A number for a set of schemas to which others may refer. Equal sets have the same number. */
 function meaningOf (shared: unknown): number {
   const text = JSON.stringify(shared)
   const known = meanings.get(text) ?? meanings.size
@@ -125,7 +125,7 @@ function meaningOf (shared: unknown): number {
   return known
 }
 
-/** Routes whose schemas say the same share what is made of them, and so do the applications of a process. */
+/** Equal schemas are compiled once in a process: routes, and the applications of tests, share the result. */
 function sharing<T> (): (said: unknown, compile: () => T) => T {
   const known = new Map<string, T>()
   return (said, compile) => {

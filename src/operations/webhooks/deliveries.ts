@@ -80,7 +80,7 @@ export async function findDelivery (db: Executor, webhook: number, id: number): 
   return found
 }
 
-/** Whoever tries it by hand ends its rest, whoever has begun it. */
+/** A delivery by hand ends the rest of its webhook, the one that the receiver has asked for, too. */
 const NO_REST = { fermo_fino_al: sql`now()`, chiesto_fino_al: null }
 
 /**

@@ -219,8 +219,8 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       const keep = (which = where) =>
         app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(which)
       // Should it fail, the answer is given all the same, and the key stays taken: after a 503 the client would have
-      // the work done again. Where the database was away it is kept later: not so late that what it tells of may be
-      // gone, and nobody would forget it (`forgotten-answers.ts`).
+      // the work done again. Where the database was away it is kept later, within the time in which the
+      // job `late-answers` still forgets answers about what was deleted meanwhile (`forgotten-answers.ts`).
       const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
       const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
       await keep().catch((err: unknown) => {
