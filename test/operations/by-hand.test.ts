@@ -37,7 +37,8 @@ t.test('what is repeated is made in the order in which it was asked for', async 
   const { id } = await add(receiver.url, ['prenotazione.creata'])
   for (let n = 0; n < 4; n++) await create(call)
   await until(async () => (await deliveries(id, '?stato=consegnata')).length === 4)
-  const made = (await deliveries(id)).toReversed()
+  const [newest, third, second, oldest] = await deliveries(id)
+  const made = [third!, oldest!, newest!, second!]
   // All places are taken meanwhile.
   const held = Promise.withResolvers<void>()
   receiver.behave = (received, response) => { void held.promise.then(() => answer(204)(received, response)) }
