@@ -1,4 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual, type KeyObject
+} from 'node:crypto'
 
 const KEY_BYTES = 32
 const IV_BYTES = 12
@@ -19,9 +21,10 @@ export interface Keys {
 /** The keys derived from a master key with HKDF-SHA256 (RFC 5869). */
 export function createKeys (master: Buffer): Keys {
   const derive = (label: string) => Buffer.from(hkdfSync('sha256', master, '', `locanda/${label}`, KEY_BYTES))
-  const sealing = derive('seal')
+  // As objects: Node makes one of bytes at every use, which takes four times as long as the use itself.
+  const sealing = createSecretKey(derive('seal'))
   // To derive a key takes many times as long as to use it.
-  const printing = new Map<string, Buffer>()
+  const printing = new Map<string, KeyObject>()
   return {
     derive,
     seal (plain, context) {
@@ -41,7 +44,7 @@ export function createKeys (master: Buffer): Keys {
       return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
     },
     fingerprint (label, ...parts) {
-      const key = printing.get(label) ?? derive(`fingerprint/${label}`)
+      const key = printing.get(label) ?? createSecretKey(derive(`fingerprint/${label}`))
       printing.set(label, key)
       // JSON keeps the parts apart: ("ab", "c") and ("a", "bc") differ.
       return createHmac('sha256', key).update(JSON.stringify(parts)).digest()
