@@ -33,10 +33,13 @@ export function shrunk (picture: Gray, width: number): Gray {
   const scale = picture.width / width
   const height = Math.max(1, Math.round(picture.height / scale))
   const data = new Uint8Array(width * height)
+  // Two numbers for each column: those of a row are not worked out again for every row.
+  const columns = Int32Array.from(Array.from({ length: width }, (_, x) => span(x, scale, picture.width)).flat())
   for (let y = 0; y < height; y++) {
     const [top, bottom] = span(y, scale, picture.height)
     for (let x = 0; x < width; x++) {
-      const [left, right] = span(x, scale, picture.width)
+      const left = columns[2 * x]!
+      const right = columns[2 * x + 1]!
       let sum = 0
       for (let v = top; v < bottom; v++) {
         for (let u = left; u < right; u++) sum += picture.data[v * picture.width + u]!

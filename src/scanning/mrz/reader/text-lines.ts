@@ -34,9 +34,8 @@ function above (data: Uint8Array, bound: number): Uint8Array {
 /** How much a pixel's neighbours to the left and right differ. */
 function edges (data: Uint8Array, width: number): Uint8Array {
   const out = new Uint8Array(data.length)
-  for (let at = 1; at < data.length - 1; at++) {
-    const x = at % width
-    if (x > 0 && x < width - 1) out[at] = Math.abs(data[at + 1]! - data[at - 1]!)
+  for (let row = 0; row < data.length; row += width) {
+    for (let at = row + 1; at < row + width - 1; at++) out[at] = Math.abs(data[at + 1]! - data[at - 1]!)
   }
   return out
 }
