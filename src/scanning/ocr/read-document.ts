@@ -42,8 +42,9 @@ export function documentReader (
     const scene = await decode(image, texts.kind, reading)
     const failed = new AbortController()
     const options = { languages, signal: AbortSignal.any([reading.signal, failed.signal]) }
+    const zoneRead = zoneOf(scene, reading)
     try {
-      const [zone, text] = await Promise.all([zoneOf(scene, reading), texts.read(scene, { ...options, quarters: 0 })])
+      const [zone, text] = await Promise.all([zoneRead, texts.read(scene, { ...options, quarters: 0 })])
       const isUpright = texts.turnsByItself || !zone || zone.quarters === 0
       return {
         text: plain(isUpright ? text : await texts.read(scene, { ...options, quarters: zone.quarters })),
@@ -51,6 +52,8 @@ export function documentReader (
       }
     } catch (err) {
       failed.abort()
+      // What still runs when the caller has an answer is ended with its thread: another one costs more than the rest.
+      await zoneRead.catch(() => {})
       throw err
     }
   }
