@@ -12,10 +12,11 @@ const floors = [
   ['bookings', 'identity', 'pdf', 'scanning'],
   ['alloggiati', 'documents', 'letters', 'reports', 'scans', 'storage', 'system'],
   ['administration', 'operations'],
-  // The tool stands beside the server: of the server it does not even import what `notForTheTool` names.
+  // The tool stands beside the server: of the server it does not even import what `notForTheTool` names, but loads its
+  // modules as the server does.
   ['app.ts', 'instance.ts', 'loading.ts', 'rotate-keys.ts', 'server.ts', 'start-error.ts', 'cli']
 ]
-const notForTheTool = ['plugins', ...floors.at(-1).filter(name => name.endsWith('.ts'))]
+const notForTheTool = ['plugins', ...floors.at(-1).filter(name => name.endsWith('.ts') && name !== 'loading.ts')]
 
 /** Higher floors import any file of these. The other folders are areas: others import only their `index.ts`. */
 const common = ['lib', 'config', 'plugins']

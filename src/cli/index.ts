@@ -1,5 +1,6 @@
 import { homedir, hostname } from 'node:os'
 import { loadingError } from '#src/lib/missing-packages.ts'
+import { speedUpLoading } from '#src/loading.ts'
 
 // The reader of the output may stop before the end, as `head` does.
 process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'EPIPE') throw err })
@@ -19,6 +20,8 @@ function onInterrupt (leave: () => void): () => void {
 
 const { env, stdin, stdout, stderr } = process
 const terminal = { env, stdin, stdout, stderr, home: homedir(), hostname: hostname(), onInterrupt }
+// Some commands load as much as the server does.
+speedUpLoading()
 // Not `process.exit`: what is still on its way to a pipe would be lost.
 process.exitCode = await import('./run.ts').then(
   ({ run }) => run(process.argv.slice(2), terminal),
