@@ -27,7 +27,7 @@ t.test('a content comes back as it was sealed, whatever its pieces', async () =>
       const back = await open_(await seal(content))
       return back.equals(Buffer.concat(content))
     }
-  ), { numRuns: 30 })
+  ), { numRuns: 20 })
 })
 
 /** The same every time, and not to be compressed. */
@@ -38,7 +38,7 @@ t.test('a file that was cut anywhere, or has more at its end, is refused', async
   t.ok(whole.length > 64 * 1024, 'more than one chunk')
   await fc.assert(fc.asyncProperty(fc.integer({ min: 0, max: whole.length - 1 }), async (length) => {
     return await refused(open_(whole.subarray(0, length)))
-  }), { numRuns: 60, examples: [[0], [15], [16], [17], [64 * 1024 + 16], [whole.length - 1]] })
+  }), { numRuns: 25, examples: [[0], [15], [16], [17], [64 * 1024 + 16], [whole.length - 1]] })
   for (const more of [1, 16, 17, 64 * 1024 + 16]) {
     t.ok(await refused(open_(Buffer.concat([whole, Buffer.alloc(more)]))))
   }
@@ -49,7 +49,7 @@ t.test('a flipped bit anywhere is refused', async () => {
     const flipped = Buffer.from(whole)
     flipped[at]! ^= 1 << bit
     return await refused(open_(flipped))
-  }), { numRuns: 60, examples: [[0, 0], [whole.length - 1, 7]] })
+  }), { numRuns: 25, examples: [[0, 0], [whole.length - 1, 7]] })
 })
 
 t.test('a chunk that was moved, doubled or left out is refused', async (t) => {
@@ -72,11 +72,17 @@ t.test('another passphrase, and a flipped bit of the header, open nothing', asyn
   await t.rejects(openHeader(header.bytes.subarray(0, 30), PASSPHRASE), /non è un salvataggio/)
 })
 
+/** As that version made it. */
+const OLD = {
+  bytes: 'TE9DQU5EQSBCQUNLVVAgMcg9GnsakhcXPN03pjzZCDMeLt5CAt39Oolyg+1BSXe//4TkhrEjFyiXaFCQvF0p+g==',
+  key: 'RptSG8GmeBz2aheiAQlMop4pAwkNURgSHQvnGnRKVdA='
+}
+
 t.test('a file of the first version is still opened', async (t) => {
-  const old = await newHeader(PASSPHRASE, '1')
-  t.match(old.bytes.toString('latin1'), /^LOCANDA BACKUP 1/)
+  const bytes = Buffer.from(OLD.bytes, 'base64')
+  t.match(bytes.toString('latin1'), /^LOCANDA BACKUP 1/)
   t.match(header.bytes.toString('latin1'), /^LOCANDA BACKUP 2/)
-  t.same(await openHeader(old.bytes, PASSPHRASE), old.key)
+  t.equal((await openHeader(bytes, PASSPHRASE)).toString('base64'), OLD.key)
 })
 
 t.test('sections come back with their heads and bytes, also when the reader passes over some', async () => {
@@ -98,7 +104,7 @@ t.test('sections come back with their heads and bytes, also when the reader pass
       if (isRead && !(await buffer(pieces)).equals(Buffer.concat(expected))) return false
     }
     return n === sections.length
-  }), { numRuns: 60 })
+  }), { numRuns: 40 })
 })
 
 t.test('a file is there when all of it is on the disk, and its owner alone reads it', async (t) => {

@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
-import { open, stat } from 'node:fs/promises'
+import { open as openFile, stat } from 'node:fs/promises'
 import type { TransformOptions } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress, type ZstdOptions } from 'node:zlib'
@@ -41,10 +41,10 @@ export const HEADER_BYTES = MAGIC_BYTES + SALT_BYTES + CHECK_BYTES
 export interface Header { bytes: Buffer, key: Buffer }
 
 /** The header of a new file, and the key of what follows it. */
-export async function newHeader (passphrase: string, version = VERSION): Promise<Header> {
+export async function newHeader (passphrase: string): Promise<Header> {
   const salt = randomBytes(SALT_BYTES)
-  const { key, check } = await keysOf(passphrase, salt, COSTS[version]!)
-  return { bytes: Buffer.concat([NAME, Buffer.from(version), salt, check]), key }
+  const { key, check } = await keysOf(passphrase, salt, COSTS[VERSION]!)
+  return { bytes: Buffer.concat([NAME, Buffer.from(VERSION), salt, check]), key }
 }
 
 /**
@@ -59,6 +59,18 @@ export async function openHeader (bytes: Buffer, passphrase: string): Promise<Bu
   const { key, check } = await keysOf(passphrase, bytes.subarray(MAGIC_BYTES, MAGIC_BYTES + SALT_BYTES), cost)
   if (!timingSafeEqual(check, bytes.subarray(-CHECK_BYTES))) throw new OperationError(OTHER_PASSPHRASE)
   return key
+}
+
+/** Gives the key of what follows a header. */
+export type Opener = (header: Buffer) => Promise<Buffer>
+
+/** By a passphrase: of one header once, because a key takes a third of a second, and a restore reads its file twice. */
+export function opener (passphrase: string): Opener {
+  let last: Header | undefined
+  return async (bytes) => {
+    if (!last?.bytes.equals(bytes)) last = { bytes, key: await openHeader(bytes, passphrase) }
+    return last.key
+  }
 }
 
 async function keysOf (
@@ -134,13 +146,14 @@ export async function writeContainer (
   passphrase: string,
   content: AsyncIterable<Buffer>
 ): Promise<Unnamed> {
-  const { bytes, key } = await newHeader(passphrase)
-  return writePartial(path, NAME, withHeader(bytes, sealed(content, key)))
+  return writePartial(path, NAME, withHeader(passphrase, content))
 }
 
-async function * withHeader (header: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield header
-  yield * rest
+/** The key is made once there is a file: who has mistyped its name does not wait for it. */
+async function * withHeader (passphrase: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const { bytes, key } = await newHeader(passphrase)
+  yield bytes
+  yield * sealed(content, key)
 }
 
 /**
@@ -149,7 +162,7 @@ async function * withHeader (header: Buffer, rest: AsyncIterable<Buffer>): Async
  */
 export async function readContainer<T> (
   path: string,
-  passphrase: string,
+  passphrase: string | Opener,
   read: (content: AsyncIterable<Buffer>) => Promise<T>
 ): Promise<T> {
   const orRefuse = (err: NodeJS.ErrnoException) => {
@@ -157,11 +170,12 @@ export async function readContainer<T> (
   }
   // Before it is opened: a pipe would be waited for.
   if (!(await stat(path).catch(orRefuse)).isFile()) throw new OperationError(`${path} non è un file`)
-  const handle = await open(path, 'r').catch(orRefuse)
+  const handle = await openFile(path, 'r').catch(orRefuse)
   try {
     const header = Buffer.alloc(HEADER_BYTES)
     const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0)
-    const key = await openHeader(header.subarray(0, bytesRead), passphrase)
+    const open = typeof passphrase === 'string' ? opener(passphrase) : passphrase
+    const key = await open(header.subarray(0, bytesRead))
     const { size } = await handle.stat()
     const rest = handle.createReadStream({ start: HEADER_BYTES, autoClose: false, highWaterMark: 512 * 1024 })
     return await read(opened(rest, size - HEADER_BYTES, key))

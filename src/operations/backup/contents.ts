@@ -1,5 +1,5 @@
 import { DAMAGED, OperationError } from '../errors.ts'
-import { readContainer } from './container.ts'
+import { readContainer, type Opener } from './container.ts'
 import { atOnce, type Pace } from './pace.ts'
 import { sectionsOf } from './sections.ts'
 
@@ -59,7 +59,7 @@ const NEWLINE = 0x0a
  */
 export async function readBackup (
   path: string,
-  passphrase: string,
+  passphrase: string | Opener,
   reader: Partial<Reader> = {},
   pace: Pace = atOnce
 ): Promise<{ manifest: Manifest, summary: Summary }> {

@@ -9,6 +9,7 @@ import { LOCKS } from '#src/plugins/database/locks.ts'
 import { carryOut, knownMigrations } from '#src/plugins/database/migrate.ts'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 import { OperationError } from '../errors.ts'
+import { opener, type Opener } from './container.ts'
 import { readBackup, type Manifest, type Summary } from './contents.ts'
 import { masterKeyMark } from './create.ts'
 import { filePlace } from './file-place.ts'
@@ -35,8 +36,9 @@ const SUSPENDED = 'È stato ripristinato un salvataggio del %: ciò che è stato
  */
 export async function restoreBackup (target: Target, path: string, passphrase: string): Promise<Summary> {
   const { sql } = target
+  const open = opener(passphrase)
   // All of it is read before anything is written.
-  const { manifest } = await readBackup(path, passphrase)
+  const { manifest } = await readBackup(path, open)
   requireFitting(manifest, target.keys)
   // A server that starts meanwhile waits.
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
@@ -45,7 +47,7 @@ export async function restoreBackup (target: Target, path: string, passphrase: s
   const place = await filePlace(target.backend, manifest)
   const summary = await sql.begin(async (tx) => {
     await tx.unsafe(SPELLING)
-    return await load(tx, sql, place.put, path, passphrase)
+    return await load(tx, sql, place.put, path, open)
   }).catch(async (err: unknown) => {
     if (await isUndone(sql).catch(() => false)) await place.clear().catch(() => {})
     throw err
@@ -72,10 +74,10 @@ async function load (
   { options }: postgres.Sql,
   put: (id: string, content: AsyncIterable<Buffer>) => Promise<void>,
   path: string,
-  passphrase: string
+  open: Opener
 ): Promise<Summary> {
   const known = knownMigrations()
-  const { manifest, summary } = await readBackup(path, passphrase, {
+  const { manifest, summary } = await readBackup(path, open, {
     async manifest ({ migration }) {
       await carryOut(tx, known.filter(({ folderMillis }) => folderMillis <= migration))
       await withoutRules.begin(tx)
