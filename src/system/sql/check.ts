@@ -14,7 +14,8 @@ const HARMLESS_EXTENSIONS = [
   'unaccent', 'uuid-ossp', 'vector'
 ]
 
-interface Held { schema: string, name: string, column: string | null, privilege: string, held: boolean }
+/** The columns, as JSON, of which a privilege is held, or is not; `[null]` is a whole table. */
+interface Held { schema: string, name: string, columns: string, privilege: string, held: boolean }
 
 /**
  * What the role can do though it should not, and what it lacks, in Italian; empty when it is as `RIGHTS` says.
@@ -54,7 +55,10 @@ async function attributeFaults (sql: postgres.ISql, oid: string): Promise<string
   return rows.flatMap(({ fault }) => fault ?? [])
 }
 
-/** Rights on tables, column by column where PostgreSQL has rights on columns, and on sequences. */
+/**
+ * Rights on tables, column by column where PostgreSQL has rights on columns, and on sequences. The columns come
+ * together: as rows they are 2,500, before each statement of the console.
+ */
 async function tableFaults (
   sql: postgres.ISql,
   oid: string,
@@ -68,22 +72,26 @@ async function tableFaults (
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.oid >= ${FIRST_OWN} and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
     )
-    select schema, name, a.attname as column, privilege,
-      has_column_privilege(${oid}::oid, o.oid, a.attnum, privilege) as held
-    from ours o join pg_attribute a on a.attrelid = o.oid and a.attnum > 0 and not a.attisdropped,
-      unnest('{SELECT,INSERT,UPDATE,REFERENCES}'::text[]) as privilege
-    where relkind <> 'S'
-    union all
-    select schema, name, null, privilege, has_table_privilege(${oid}::oid, o.oid, privilege)
-    from ours o, unnest(string_to_array(${whole}, ',')) as privilege
-    where relkind <> 'S'
-    union all
-    select schema, name, null, privilege, has_sequence_privilege(${oid}::oid, o.oid, privilege)
-    from ours o, unnest('{USAGE,SELECT,UPDATE}'::text[]) as privilege
-    where relkind = 'S'`
-  return rows.flatMap(({ held, privilege, ...at }) => {
-    const meant = at.schema === schema && isMeant(at.name, privilege, at.column ?? undefined)
-    return held === meant ? [] : `${held ? 'può' : 'gli manca'} ${privilege} su ${at.name}`
+    select schema, name, privilege, held, json_agg("column")::text as columns from (
+      select schema, name, a.attname as column, privilege,
+        has_column_privilege(${oid}::oid, o.oid, a.attnum, privilege) as held
+      from ours o join pg_attribute a on a.attrelid = o.oid and a.attnum > 0 and not a.attisdropped,
+        unnest('{SELECT,INSERT,UPDATE,REFERENCES}'::text[]) as privilege
+      where relkind <> 'S'
+      union all
+      select schema, name, null, privilege, has_table_privilege(${oid}::oid, o.oid, privilege)
+      from ours o, unnest(string_to_array(${whole}, ',')) as privilege
+      where relkind <> 'S'
+      union all
+      select schema, name, null, privilege, has_sequence_privilege(${oid}::oid, o.oid, privilege)
+      from ours o, unnest('{USAGE,SELECT,UPDATE}'::text[]) as privilege
+      where relkind = 'S'
+    ) as rights group by schema, name, privilege, held order by schema, name, privilege`
+  return rows.flatMap(({ schema: place, name, columns, privilege, held }) => {
+    const isFault = (column: string | null) =>
+      held !== (place === schema && isMeant(name, privilege, column ?? undefined))
+    const found = (JSON.parse(columns) as (string | null)[]).some(isFault)
+    return found ? [`${held ? 'può' : 'gli manca'} ${privilege} su ${name}`] : []
   })
 }
 

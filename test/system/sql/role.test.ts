@@ -22,19 +22,24 @@ t.test('a credential table that somebody opened to PUBLIC keeps the console off,
   t.equal((await run('select 1')).statusCode, 200, 'without the grant it is on, without a restart')
   await sql`grant select on one_time_tokens to public`
   t.match((await run('select 1')).json(), { status: 403, error: /one_time_tokens/ }, 'a grant of later closes it again')
+  await sql`revoke select on one_time_tokens from public`
+  await sql`grant insert (id) on prenotazioni to public`
+  t.match((await run('select 1')).json(), { status: 403, error: /può INSERT su prenotazioni/ }, 'one of a column, too')
 })
 
+/** For what comes into the database while the console is on. */
+const { app, run } = await buildConsole(t)
+
 t.test('a function that runs with its owner\'s rights keeps the console off', async (t) => {
-  const { sql, url } = await testDatabase(t)
-  await sql.unsafe(`create function leak() returns bigint language sql security definer
+  await app.sql.unsafe(`create function leak() returns bigint language sql security definer
     as 'select count(*) from users'`)
-  const { run } = await buildConsole(t, { DATABASE_URL: url })
+  t.teardown(() => app.sql`drop function leak`)
   t.match((await run('select leak()')).json(), { status: 403, error: /può eseguire la funzione leak/ })
 })
 
 t.test('a table that is new is closed', async (t) => {
-  const { app, run } = await buildConsole(t)
   await app.sql`create table novita (a int)`
+  t.teardown(() => app.sql`drop table novita`)
   t.match((await run('select * from novita')).json(), { sqlstate: '42501' })
 })
 
@@ -58,7 +63,7 @@ t.test('without CREATEROLE the server starts, the console is off and says why', 
 t.test('processes that start at the same time share one role', async (t) => {
   const { url } = await testDatabase(t)
   const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
-  const apps = await Promise.all([1, 2, 3].map(() => buildConsole(t, { DATABASE_URL: url, MASTER_KEY })))
+  const apps = await Promise.all([1, 2].map(() => buildConsole(t, { DATABASE_URL: url, MASTER_KEY })))
   for (const { logs } of apps) t.notOk(logs.some(({ msg }) => msg === 'the SQL console stays off'))
   for (const { run } of apps) t.equal((await run('select 1')).statusCode, 200)
 })
