@@ -10,7 +10,7 @@ import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
 import { letters } from './letters/index.ts'
 import { createKeys } from './lib/secrets.ts'
-import { createClock } from './lib/time.ts'
+import { createClock, type Clock } from './lib/time.ts'
 import { operations } from './operations/index.ts'
 import { pdf } from './pdf/index.ts'
 import audit from './plugins/audit/plugin.ts'
@@ -66,6 +66,8 @@ export interface BuildOptions {
   logStream?: LogStream
   /** For tests: called on the bare instance, before anything is registered. */
   prepare?: (app: FastifyInstance) => void | Promise<void>
+  /** For tests: a clock that a test moves, in place of the one of `TODAY`. */
+  clock?: Clock
   /** For tests: milliseconds for a whole call to the police, in place of the usual minute. */
   soapTimeoutMs?: number
   /** For tests: milliseconds within which a caller who waits for the police is answered, in place of 25 seconds. */
@@ -97,7 +99,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
-  const clock = createClock(config.TODAY)
+  const { clock = createClock(config.TODAY) } = options
   try {
     await prepare?.(app)
     namePlugins(app)
