@@ -1,10 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
+import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { isCatalogued } from '#schemas/errors/catalogue.ts'
-import { buildSerializer, buildValidator, createAjv } from '#src/plugins/validation.ts'
+import { isDay } from '#src/lib/time.ts'
+import { buildSerializer, buildValidator, createAjv, sharing } from '#src/plugins/validation.ts'
 import { withAnswers } from './fuzz/document.ts'
 import { build } from './helper.ts'
 import { OpenApiShape, type OpenApi } from './openapi-shape.ts'
@@ -172,18 +174,22 @@ t.test('the contract', async (t) => {
   t.test('every schema compiles: the server finds out only when a route meets it first', async (t) => {
     const validators = buildValidator(shared)
     const serializers = buildSerializer(shared, {})
+    // Equal schemas are compiled once, as in the server.
+    const once = sharing<unknown>()
     let compiled = 0
     for (const { url, method: methods, schema } of routes) {
       const method = String(methods)
       for (const httpPart of ['body', 'querystring', 'params'] as const) {
         const part = schema?.[httpPart]
         if (typeof part !== 'object' || part === null || isBytes(part)) continue
-        t.doesNotThrow(() => validators({ schema: part, url, method, httpPart }), `${url} ${httpPart}`)
+        const compile = () => validators({ schema: part, url, method, httpPart })
+        t.doesNotThrow(() => once([httpPart === 'body', part], compile), `${url} ${httpPart}`)
         compiled++
       }
       for (const [httpStatus, part] of Object.entries((schema?.response ?? {}) as Record<string, object>)) {
         if (isBytes(part)) continue
-        t.doesNotThrow(() => serializers({ schema: part, url, method, httpStatus }), `${url} ${httpStatus}`)
+        const compile = () => serializers({ schema: part, url, method, httpStatus })
+        t.doesNotThrow(() => once(part, compile), `${url} ${httpStatus}`)
         compiled++
       }
     }
@@ -251,7 +257,11 @@ t.test('the contract', async (t) => {
   t.test('every body and every answer, of errors too, has an example, and every example is valid', async (t) => {
     const ajv = createAjv({ strict: false, coerceTypes: false })
       .addFormat('binary', true)
+      .addFormat('date', isDay)
       .addSchema(document, 'openapi')
+    // Equal schemas are compiled once: those of errors stand at every operation.
+    const once = sharing<ValidateFunction>()
+    const validator = (schema: object, reference: string) => once(schema, () => ajv.compile({ $ref: reference }))
     const pointer = (...path: string[]) =>
       'openapi#/' + path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
     for (const [path, methods] of Object.entries(document.paths)) {
@@ -276,7 +286,7 @@ t.test('the contract', async (t) => {
             ...Object.values(media.examples ?? {}).map(({ value }) => value)
           ]
           const where = `${method.toUpperCase()} ${path} ${at.join(' ')}`
-          const validate = ajv.compile({ $ref: pointer('paths', path, method, ...at, 'schema') })
+          const validate = validator(media.schema, pointer('paths', path, method, ...at, 'schema'))
           const hasOne = examples.length > 0 || (isSuccess(at) && componentsHaveExamples(media.schema))
           t.ok(hasOne, `${where} has an example`)
           for (const example of examples) {
@@ -286,7 +296,7 @@ t.test('the contract', async (t) => {
       }
     }
     for (const [name, schema] of Object.entries(document.components.schemas)) {
-      const validate = ajv.compile({ $ref: pointer('components', 'schemas', name) })
+      const validate = validator(schema, pointer('components', 'schemas', name))
       for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
         t.ok(validate(example), `${name}: the example is valid`, { errors: validate.errors })
       }

@@ -4,7 +4,7 @@ import type { ValidateFunction } from 'ajv'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
-import { sentHeaders } from '#src/plugins/openapi/headers.ts'
+import { sentHeaders, type Trait } from '#src/plugins/openapi/headers.ts'
 import { createAjv } from '#src/plugins/validation.ts'
 
 /**
@@ -52,6 +52,26 @@ function validator (schema: object, sharedSchemas: () => Record<string, unknown>
   return validate
 }
 
+/** What a route may send with a status, and what it must: worked out once for each. */
+interface Described { allowed: ReadonlySet<string>, promised: readonly string[] }
+const described = new WeakMap<object, Map<string, Described>>()
+
+function describedHeaders (trait: Trait, status: number): Described {
+  const ofRoute = described.get(trait.config) ?? new Map<string, Described>()
+  described.set(trait.config, ofRoute)
+  const answer = `${trait.method} ${status}`
+  let found = ofRoute.get(answer)
+  if (!found) {
+    const sent = sentHeaders(trait, String(status))
+    found = {
+      allowed: new Set(sent.map(({ name }) => name.toLowerCase())),
+      promised: sent.filter(({ always }) => always).map(({ name }) => name)
+    }
+    ofRoute.set(answer, found)
+  }
+  return found
+}
+
 /**
  * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never
  * complains: it drops extra fields and writes `""` for a null, so the payload is checked before it is serialized; text
@@ -94,15 +114,14 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       // A status that a test answers with.
       const responses = (schema.response ?? {}) as Responses
       if (!(responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`])) return
-      const sent = sentHeaders({ method, schema, config }, String(reply.statusCode))
+      const { allowed, promised } = describedHeaders({ method, schema, config }, reply.statusCode)
       const where = `${method} ${url} ${reply.statusCode}`
       for (const name of Object.keys(reply.getHeaders())) {
         if (OF_ANY_ANSWER.has(name) || name.startsWith('access-control-')) continue
-        const isDeclared = sent.some((each) => each.name.toLowerCase() === name)
-        if (!isDeclared) t.fail(`${where}: the header ${name} is not declared`)
+        if (!allowed.has(name)) t.fail(`${where}: the header ${name} is not declared`)
       }
-      for (const { name, always } of sent) {
-        if (always && !reply.hasHeader(name)) t.fail(`${where}: the header ${name} is promised, and missing`)
+      for (const name of promised) {
+        if (!reply.hasHeader(name)) t.fail(`${where}: the header ${name} is promised, and missing`)
       }
     }
 

@@ -126,7 +126,7 @@ function meaningOf (shared: unknown): number {
 }
 
 /** Equal schemas are compiled once in a process: routes, and the applications of tests, share the result. */
-function sharing<T> (): (said: unknown, compile: () => T) => T {
+export function sharing<T> (): (said: unknown, compile: () => T) => T {
   const known = new Map<string, T>()
   return (said, compile) => {
     const text = JSON.stringify(said)

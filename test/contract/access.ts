@@ -31,7 +31,9 @@ export async function accessRows (
   })
   for (const row of ['A2', 'C4'] as const) {
     await prove(row, async (t) => {
-      for (const { method, url } of ALL.filter(({ access }) => access !== 'public')) {
+      const closed = ALL.filter(({ access }) => access !== 'public')
+      // The row of the status says nothing of all endpoints: what it is shows at one.
+      for (const { method, url } of row === 'A2' ? closed : closed.slice(0, 1)) {
         for (const headers of [{}, { 'x-api-key': 'sbagliata' }, { authorization: 'Bearer a.b.c' }]) {
           const answer = await app.inject({ method, url, headers })
           exactly(t, answer, 401, anError(401, 'Autenticazione mancante o non valida'))
@@ -44,7 +46,7 @@ export async function accessRows (
     await prove(row, async (t) => {
       const closed = ALL.filter(({ access }) => access === 'admin')
       t.equal(closed.length, 9)
-      for (const { method, url } of closed) {
+      for (const { method, url } of row === 'A3' ? closed : closed.slice(0, 1)) {
         for (const ask of [key, operator]) exactly(t, await ask(method, url), 403, anError(403, /./))
       }
     })

@@ -1,4 +1,3 @@
-import type { OcrAnswer } from '#schemas/ocr.ts'
 import type { ParseMrzAnswer } from '#schemas/scanning.ts'
 import { page } from '#test/scanning/ocr/pages.ts'
 import { PICTURES } from '#test/fuzz/pictures.ts'
@@ -21,6 +20,12 @@ const SPECIMENS = {
   }
 } as const
 
+/** Two lines, or three of thirty characters. */
+const isZone = (value: unknown) =>
+  Array.isArray(value) && value.every((line) => typeof line === 'string') &&
+    (value.length === 3
+      ? value.every((line) => line.length === 30)
+      : value.length === 2 && value.every((line) => line.length >= 30 && line.length <= 44))
 const CHECK = (value: unknown) => value === null || typeof value === 'boolean'
 
 /** The rows of scanning. */
@@ -49,20 +54,17 @@ export async function scanningRows ({ key }: House, prove: Prove): Promise<void>
   await prove('E25', async (t) => {
     const image = PICTURES[1]
     exactly(t, await key('POST', '/api/ocr', { image: `data:image/jpeg;base64,${image}`, solo_mrz: true }), 200, {
-      text: '', mrz: [/^.{30,44}$/, /^.{30,44}$/, ...(await thirdLine()) ? [/^.{30}$/] : []]
+      text: '', mrz: isZone
     })
     exactly(t, await key('POST', '/api/ocr', {}), 400,
       anError(400, /./, { dettagli: [{ campo: 'image', messaggio: /./ }] }))
-
-    async function thirdLine () {
-      const { mrz } = (await key('POST', '/api/ocr', { image, solo_mrz: true })).json<OcrAnswer>()
-      return mrz?.length === 3
-    }
   })
+  // Read once for both rows: it takes a second and more.
+  let read: ReturnType<typeof key> | undefined
   for (const row of ['S1', 'L7'] as const) {
     await prove(row, async (t) => {
       const image = (await page(['Comune di Bergamo', 'Carta di soggiorno'], { dpi: 300 })).toString('base64')
-      exactly(t, await key('POST', '/api/ocr', { image }), 200, { text: /Bergamo[^]*soggiorno/, mrz: null })
+      exactly(t, await (read ??= key('POST', '/api/ocr', { image })), 200, { text: /Bergamo[^]*soggiorno/, mrz: null })
     })
   }
   for (const row of ['E26', 'S3'] as const) {
