@@ -6,6 +6,7 @@ import { reserveInTime } from '#src/alloggiati/schedine/reserve-in-time.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { judge } from '#test/alloggiati/rules/samples.ts'
 import { listen } from '#test/raw.ts'
+import { emptied } from './emptied.ts'
 import { administrator, deliveryOver } from './ledger/administrator.ts'
 import { ledgerOf } from './ledger/context.ts'
 import { answer } from './service/soap/server.ts'
@@ -19,17 +20,25 @@ const SOON = { policeAnswerMs: 200 }
 /** Longer than a busy machine takes for everything that a test lets happen. */
 const NEVER = { policeAnswerMs: 120_000 }
 
-async function server (t: Test, options = SOON) {
+/** A server that has not logged in to its police yet. */
+async function server (t: Test, options: typeof SOON) {
   const police = await standIn(t)
   const app = await production(t, police, {}, options)
   const send = (headers: Record<string, string> = {}, n = 1) => app.call('POST', SEND, invio([guestNo(n)]), headers)
   return { police, server: app, send }
 }
 
+const [soon, never] = [await server(t, SOON), await server(t, NEVER)]
+/** The servers of all tests that need none that has not logged in: each test finds its own empty. */
+async function anew (one: typeof soon) {
+  await emptied(one.server, one.police)
+  return one
+}
+
 const stateOf = async ({ app }: TestApp) => (await app.sql<{ stato: string }[]>`select stato from invii`)[0]?.stato
 
 t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says where it is, and goes on', async (t) => {
-  const { police, server: one, send } = await server(t)
+  const { police, server: one, send } = await anew(soon)
   const reply = held()
   police.on.Send = reply.behaviour
   const late = await send()
@@ -51,7 +60,7 @@ t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says whe
 })
 
 t.test('what Send or rehearsal refuses after the caller was answered raises an alarm', async (t) => {
-  const { police, server: one, send } = await server(t)
+  const { police, server: one, send } = await anew(soon)
   const told = () => one.logs.filter(({ msg }) => /after its caller was answered/.test(String(msg)))
   const reply = held()
   police.on.Send = reply.behaviour
@@ -82,7 +91,7 @@ t.test('who prefers not to wait is answered 202 at once, and the guest is sent',
 
 t.test('a request that is repeated with its key is told of its submission as it is by then', async (t) => {
   for (const prefer of ['return=minimal', 'respond-async']) {
-    const { police, server: one, send } = await server(t)
+    const { police, server: one, send } = await anew(soon)
     const headers = { 'idempotency-key': 'una', prefer }
     const reply = held()
     police.on.Send = reply.behaviour
@@ -112,7 +121,7 @@ t.test('a request that is repeated with its key is told of its submission as it 
 })
 
 t.test('a request that is repeated is told what its submission failed of', async (t) => {
-  const { police, server: one, send } = await server(t)
+  const { police, server: one, send } = await anew(soon)
   const headers = { 'idempotency-key': 'una' }
   const reply = held()
   police.on.Send = reply.behaviour
@@ -129,7 +138,7 @@ t.test('a request that is repeated is told what its submission failed of', async
 })
 
 t.test('an unknown outcome is no end: the same key tells what is decided of it, and sends nothing', async (t) => {
-  const { police, server: one, send } = await server(t, NEVER)
+  const { police, server: one, send } = await anew(never)
   const { decide } = administrator(one)
   const stay = { check_in: createClock().today(), numero_notti: 3 }
   const created = await one.call('POST', '/api/v1/prenotazioni', {
@@ -192,7 +201,7 @@ t.test('a caller who hangs up changes nothing: what cannot be sent now stays rea
 })
 
 t.test('a submission that waits too long to be written down is refused as busy, and leaves nothing', async (t) => {
-  const { police, server: one } = await server(t)
+  const { police, server: one } = await anew(soon)
   const ledger = await ledgerOf(one, police)
   const write = (waited: number) => reserveInTime(ledger, {
     account: ledger.service.account,
@@ -213,7 +222,7 @@ t.test('a submission that waits too long to be written down is refused as busy, 
 
 t.test('check, a dry run, apartments and receipts are answered in time when the police hangs', async (t) => {
   for (const hanging of ['GenerateToken', 'rest']) {
-    const { police, server: { call }, send } = await server(t)
+    const { police, server: { call }, send } = await server(t, SOON)
     const operations = hanging === 'rest' ? ['Authentication_Test', 'Test', 'Tabella', 'Ricevuta'] : [hanging]
     for (const operation of operations) police.on[operation] = () => {}
     t.match((await call('GET', '/api/alloggiati/check')).json(), {
@@ -247,7 +256,7 @@ t.test('check tries anew, although a login was refused before', async (t) => {
 
 t.test('a decision to send again is refused while the attempt before may still be delivered, and says until when',
   async (t) => {
-    const { police, server: one, send } = await server(t, NEVER)
+    const { police, server: one, send } = await anew(never)
     police.on.Send = (socket) => socket.resetAndDestroy()
     await send()
     delete police.on.Send

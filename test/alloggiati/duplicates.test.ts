@@ -3,13 +3,19 @@ import type { Schedina } from '#schemas/schedina.ts'
 import { build } from '#test/helper.ts'
 import { single, soggiorno, today } from './rules/samples.ts'
 import { guestNo, held, invio, production, rowsReply, standIn } from './stand-in.ts'
+import { emptied } from './emptied.ts'
 import { answer } from './service/soap/server.ts'
 
 const TODAY = { TODAY: today }
 const body = (changes: object = {}) => ({ ospiti: [single(changes)], prenotazione: soggiorno })
 
+/** The servers of all tests: each test finds its own empty. */
+const sandbox = await build(t, TODAY)
+const police = await standIn(t)
+const real = await production(t, police)
+
 t.test('a second Send of a guest is refused with the first one\'s reference', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   const first = (await call('POST', '/api/alloggiati/invio', body())).json()
   const second = await call('POST', '/api/alloggiati/invio', body())
   t.equal(second.statusCode, 409)
@@ -31,7 +37,7 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
 })
 
 t.test('a guest that was edited after the Send is the same guest', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body())
   const edits = [
     { numero_documento: 'CA99999ZZ' },
@@ -50,7 +56,7 @@ t.test('a guest that was edited after the Send is the same guest', async (t) => 
 })
 
 t.test('another guest, and the same one on another arrival, are sent', async (t) => {
-  const { call } = await build(t, TODAY)
+  const { call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body())
   const others = [
     { nome: 'MARIO', numero_documento: 'CA00001AA' },
@@ -64,7 +70,7 @@ t.test('another guest, and the same one on another arrival, are sent', async (t)
 })
 
 t.test('a list with one guest sent before is refused whole: nothing of it goes out', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(2)], prenotazione: soggiorno })
   const refused = await call('POST', '/api/alloggiati/invio', {
     ospiti: [guestNo(1), guestNo(2), guestNo(3)],
@@ -84,7 +90,7 @@ const SPELLINGS: [Schedina, Schedina][] = [
 ]
 
 t.test('the same person under another spelling is refused, with or without a document', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   for (const [n, [one, other]] of SPELLINGS.entries()) {
     const first = (await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(n, one)], prenotazione: soggiorno }))
     t.equal(first.statusCode, 200)
@@ -99,7 +105,7 @@ t.test('the same person under another spelling is refused, with or without a doc
 })
 
 t.test('a document sent before is refused under whatever name, however its number is written', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   const first = (await call('POST', '/api/alloggiati/invio', body({ numero_documento: 'CA-00007.AA' }))).json()
   const other = body({ cognome: 'CORRETTI', data_nascita: '1981-05-15', numero_documento: 'ca00007aa' })
   t.match((await call('POST', '/api/alloggiati/invio', other)).json(), {
@@ -111,7 +117,7 @@ t.test('a document sent before is refused under whatever name, however its numbe
 })
 
 t.test('two guests of one list with one name in two spellings, or one document, are refused', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   const lists = [
     [[guestNo(1, { cognome: 'LI', nome: 'WEI' }), guestNo(2, { cognome: 'WEI', nome: 'LI' })], 'stessa_persona'],
     [[guestNo(1), guestNo(2, { numero_documento: 'CA 10001 AA' })], 'stesso_documento']
@@ -131,7 +137,7 @@ t.test('two guests of one list with one name in two spellings, or one document, 
 const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
 
 t.test('no word sends one person twice in a list: under another spelling with the same document', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   const word = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
   const { nome: cognome, cognome: nome } = single()
   const ospiti = [single(), single({ cognome, nome })]
@@ -141,7 +147,7 @@ t.test('no word sends one person twice in a list: under another spelling with th
 })
 
 t.test('a person who knows better confirms with a reason: it is recorded, audited, and serves once', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   const first = (await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))).json()
   const other = body({ cognome: 'WEI', nome: 'LI', numero_documento: 'CA00001AA' })
   t.equal((await call('POST', '/api/alloggiati/invio', other)).statusCode, 409)
@@ -162,7 +168,7 @@ t.test('a person who knows better confirms with a reason: it is recorded, audite
 })
 
 t.test('a document that another person was sent with does not keep a guest back when a person confirms', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   t.equal((await call('POST', '/api/alloggiati/invio', body())).statusCode, 200)
   const other = body({ cognome: 'CORRETTI', nome: 'PIA', data_nascita: '1981-05-15' })
   t.match((await call('POST', '/api/alloggiati/invio', other)).json(), { duplicati: [{ motivo: 'stesso_documento' }] })
@@ -171,7 +177,7 @@ t.test('a document that another person was sent with does not keep a guest back 
 })
 
 t.test('no word sends the very same person again, given before or after the first Send', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
   t.equal((await send({})).statusCode, 200, 'nothing stands against it yet')
   const leader = single({ tipo_alloggiato: '17', nome: 'CAPO', numero_documento: 'CA00007AA' })
@@ -190,7 +196,7 @@ t.test('no word sends the very same person again, given before or after the firs
 })
 
 t.test('a word without its reason, or a reason without the word, is a 400 that names what is missing', async (t) => {
-  const { call } = await build(t, TODAY)
+  const { call } = await emptied(sandbox)
   const bad: [object, string][] = [
     [{ confermo_diverso: true }, 'motivo'],
     [{ motivo: WORD.motivo }, 'confermo_diverso'],
@@ -204,17 +210,17 @@ t.test('a word without its reason, or a reason without the word, is a 400 that n
 })
 
 t.test('a guest whom a process of the version before has sent is known under another spelling, too', async (t) => {
-  const { app, call } = await build(t, TODAY)
+  const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))
   await app.sql`alter table invii_schedine disable trigger invii_schedine_dati`
   await app.sql`update invii_schedine set impronta_persona = null, impronta_documento = null`
+  await app.sql`alter table invii_schedine enable trigger invii_schedine_dati`
   const respelled = await call('POST', '/api/alloggiati/invio', body({ cognome: 'WEI', nome: 'LI' }))
   t.match(respelled.json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
 })
 
 t.test('of 20 Sends of a guest at once one goes out', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => call('POST', '/api/alloggiati/invio', invio([guestNo(1)])))
   )
@@ -230,8 +236,7 @@ t.test('of 20 Sends of a guest at once one goes out', async (t) => {
 })
 
 t.test('of Sends at once from two servers on one database one goes out', async (t) => {
-  const police = await standIn(t)
-  const one = await production(t, police)
+  const one = await emptied(real, police)
   const other = await production(t, police, { DATABASE_URL: one.url, DATA_DIR: one.dataDir })
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
@@ -243,8 +248,7 @@ t.test('of Sends at once from two servers on one database one goes out', async (
 })
 
 t.test('of overlapping lists at once every guest goes out at most once, and none waits for ever', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   const lists = Array.from({ length: 12 }, (_, n) => [guestNo(n % 4), guestNo((n + 1) % 4)].sort(() => n % 2 ? 1 : -1))
   const answers = await Promise.all(lists.map((guests) => call('POST', '/api/alloggiati/invio', invio(guests))))
   t.ok(answers.every(({ statusCode }) => statusCode === 200 || statusCode === 409))
@@ -254,8 +258,7 @@ t.test('of overlapping lists at once every guest goes out at most once, and none
 })
 
 t.test('a guest that is being sent cannot be sent beside it', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   const reply = held()
   police.on.Send = reply.behaviour
   const first = call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
@@ -274,15 +277,15 @@ t.test('a guest that is being sent cannot be sent beside it', async (t) => {
 })
 
 t.test('what the sandbox took does not keep a guest from the police', async (t) => {
-  const sandbox = await build(t, {
+  const before = await build(t, {
     ALLOGGIATI_MODE: 'sandbox',
     ALLOGGIATI_UTENTE: 'RM000001',
     ALLOGGIATI_PASSWORD: 'parola-di-prova',
     ALLOGGIATI_WSKEY: 'chiave-di-prova'
   })
-  t.equal((await sandbox.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
-  const police = await standIn(t)
-  const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
-  t.equal((await real.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  t.equal((await before.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  police.forget()
+  const after = await production(t, police, { DATABASE_URL: before.url, DATA_DIR: before.dataDir })
+  t.equal((await after.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
   t.equal(police.callsOf('Send').length, 1)
 })

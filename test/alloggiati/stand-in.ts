@@ -38,6 +38,8 @@ export interface StandIn extends Oracle {
   /** Called with every new connection; true: it is dealt with, and nothing is read from it. */
   connection?: (socket: Socket) => boolean
   callsOf (operation: string): Call[]
+  /** Everything goes well again, and nothing has reached it or been acquired so far. */
+  forget (): void
   /** Whoever is connected stays, nobody else is let in. */
   refuse (): void
   /** Nobody listens any more / again, at the same address. */
@@ -86,13 +88,24 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
     })
   })
   let port = 0
+  /** Rows that were acquired before it has forgotten. */
+  let forgotten = 0
   const self: StandIn = {
     ...memory,
+    acquired: () => memory.acquired().slice(forgotten),
     endpoint: '',
     calls: [],
     begun: [],
     on: {},
     callsOf: (operation) => self.calls.filter((call) => call.operation === operation),
+    forget () {
+      self.on = {}
+      delete self.firstByte
+      delete self.connection
+      self.calls.length = 0
+      self.begun.length = 0
+      forgotten = memory.acquired().length
+    },
     async start () {
       await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
       port = (server.address() as AddressInfo).port
@@ -177,12 +190,16 @@ export function held () {
 /** Many times what anything waited for takes, also where other processes are busy. */
 const UNTIL_MS = 120_000
 
-/** Waits until `holds` is true; rejects where it does not come true in two minutes. */
+/**
+ * Waits until `holds` is true; rejects where it does not come true in two minutes. Of what takes long it asks less
+ * often: many ask with a request.
+ */
 export async function until (holds: () => boolean | Promise<boolean>): Promise<void> {
-  const limit = performance.now() + UNTIL_MS
+  const begun = performance.now()
   while (!await holds()) {
-    if (performance.now() > limit) throw new Error(`not so after ${UNTIL_MS / 1000} s: ${String(holds)}`)
-    await wait(10)
+    const waited = performance.now() - begun
+    if (waited > UNTIL_MS) throw new Error(`not so after ${UNTIL_MS / 1000} s: ${String(holds)}`)
+    await wait(Math.min(Math.max(10, waited / 20), 50))
   }
 }
 

@@ -2,17 +2,25 @@ import t from 'tap'
 import { createClock, addDays } from '#src/lib/time.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { administrator, deliveryOver, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const today = createClock().today()
+const shared = await ledgerServer(t)
+/** The server of all tests, each of which finds it empty. */
+async function anew () {
+  await emptied(shared.server, shared.police)
+  return shared
+}
+
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
   (await detail(server, id)).righe.map(({ esito }) => esito)
 
 t.test('reinvia: an unknown submission is sent again at once, and the answer tells its outcome', async (t) => {
-  const { police, server, decide, who } = await ledgerServer(t)
+  const { police, server, decide, who } = await anew()
   const id = await unknown(police, server, family())
   t.match(await detail(server, id), {
     stato: 'sconosciuto',
@@ -49,7 +57,7 @@ t.test('reinvia: an unknown submission is sent again at once, and the answer tel
 })
 
 t.test('a decision stands in the chain with who made it and why, after the step that made it decidable', async (t) => {
-  const { police, server, decide, who } = await ledgerServer(t)
+  const { police, server, decide, who } = await anew()
   const id = await unknown(police, server)
   await decide(id, 'annulla', { motivo: 'L\'ospite non è mai arrivato' })
   const { transizioni } = await detail(server, id)
@@ -60,7 +68,7 @@ t.test('a decision stands in the chain with who made it and why, after the step 
 })
 
 t.test('a resend that fails before the dispatch does not free a guest who may have been acquired', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   police.on.GenerateToken = (socket) => socket.resetAndDestroy()
   police.on.Test = (socket) => socket.resetAndDestroy()
@@ -73,7 +81,7 @@ t.test('a resend that fails before the dispatch does not free a guest who may ha
 })
 
 t.test('reinvia is refused when the arrival window has closed', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   await server.app.sql`alter table invii disable trigger invii_cambia`
   await server.app.sql`update invii set data_arrivo = ${addDays(today, -2)}`
@@ -85,7 +93,7 @@ t.test('reinvia is refused when the arrival window has closed', async (t) => {
 })
 
 t.test('acquisito: the decision is the outcome of the attempt, with its rows and nights', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server, family())
   t.match((await decide(id, 'acquisito')).json().data, {
     stato: 'acquisito',
@@ -105,7 +113,7 @@ t.test('acquisito: the decision is the outcome of the attempt, with its rows and
 })
 
 t.test('depositato: filed by other means, with its protocol, and its guests stay live', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   const without = await decide(id, 'depositato', { protocollo: undefined })
   t.match(without.json(), { status: 400, dettagli: [{ campo: 'protocollo' }] })
@@ -116,7 +124,7 @@ t.test('depositato: filed by other means, with its protocol, and its guests stay
 })
 
 t.test('annulla: guests who may have been acquired stay live', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   t.match((await decide(id, 'annulla')).json().data, { stato: 'annullato', righe: [{ esito: 'sconosciuta' }] })
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
@@ -124,7 +132,7 @@ t.test('annulla: guests who may have been acquired stay live', async (t) => {
 })
 
 t.test('annulla: guests who certainly were not acquired are free again', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
   t.match((await decide(id, 'acquisito')).json(), { status: 409, error: /nessun tentativo/ })
@@ -137,14 +145,14 @@ t.test('annulla: guests who certainly were not acquired are free again', async (
 })
 
 t.test('reinvia needs a row in doubt', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   await server.app.sql`update invii_schedine set esito = 'non_inviata' where invio_id = ${id}`
   t.match((await decide(id, 'reinvia')).json(), { status: 409, error: /nessuna schedina è in dubbio/ })
 })
 
 t.test('an invio of another account is not sent again with this one', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const { police, server } = await anew()
   const id = await unknown(police, server)
   const other = await production(t, police, {
     DATABASE_URL: server.url,
@@ -156,7 +164,7 @@ t.test('an invio of another account is not sent again with this one', async (t) 
 })
 
 t.test('without the typed phrase nothing is decided, and the refusal tells the phrase', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server, family())
   for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
     const refused = await decide(id, 'annulla', { conferma })
@@ -175,7 +183,7 @@ t.test('without the typed phrase nothing is decided, and the refusal tells the p
 })
 
 t.test('a reason of ten characters is needed', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   for (const motivo of ['', 'corto', '   corto      ', 'nove char', 'dieci char', 'a b c d e f', ' '.repeat(40)]) {
     t.match((await decide(id, 'annulla', { motivo })).json(), { status: 400, dettagli: [{ campo: 'motivo' }] }, motivo)
@@ -184,7 +192,7 @@ t.test('a reason of ten characters is needed', async (t) => {
 })
 
 t.test('only administrators decide', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const { police, server } = await anew()
   const id = await unknown(police, server)
   const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
   t.equal((await server.call('POST', `${INVII}/${id}/decisione`, body)).statusCode, 403)
@@ -198,7 +206,7 @@ t.test('only administrators decide', async (t) => {
 })
 
 t.test('a decision on another version than the present one is refused', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
   for (const wrong of [versione - 1, versione + 1]) {
@@ -210,7 +218,7 @@ t.test('a decision on another version than the present one is refused', async (t
 t.test(
   'a submission whose outcome is known cannot be decided on, and one that does not exist is not found',
   async (t) => {
-    const { server, decide, admin } = await ledgerServer(t)
+    const { server, decide, admin } = await anew()
     const id = await sent(server)
     t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
     const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
@@ -219,7 +227,7 @@ t.test(
 )
 
 t.test('of administrators who decide at once, on two servers, one wins and the others are told 409', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const { police, server } = await anew()
   const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   const id = await unknown(police, server)
   const people = Array.from({ length: 8 }, (_, n) => administrator(n % 2 ? server : other, `amministratore-${n}`))
@@ -230,7 +238,7 @@ t.test('of administrators who decide at once, on two servers, one wins and the o
 })
 
 t.test('a decision serves once: a submission that is in doubt again needs another decision', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   police.on.Send = (socket) => socket.resetAndDestroy()
   t.equal((await decide(id, 'reinvia')).json().data.stato, 'sconosciuto')
@@ -245,14 +253,14 @@ t.test('a decision serves once: a submission that is in doubt again needs anothe
 })
 
 t.test('a decision cannot be changed or removed', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   await decide(await unknown(police, server), 'acquisito')
   await t.rejects(server.app.sql`update invii_decisioni set motivo = 'altro'`, { code: 'LC003' })
   await t.rejects(server.app.sql`delete from invii_decisioni`, { code: 'LC003' })
 })
 
 t.test('a submission that a late reply has proven acquired is neither sent again nor cancelled', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const reply = held()
   police.on.Send = reply.behaviour
   const sending = sent(server)
@@ -276,7 +284,7 @@ t.test('a submission that a late reply has proven acquired is neither sent again
 })
 
 t.test('a submission that is acquired by decision alone can be decided on again', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   await decide(id, 'acquisito')
   await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
@@ -288,7 +296,7 @@ t.test('a submission that is acquired by decision alone can be decided on again'
 })
 
 t.test('a decision to send again that cannot be carried out at once is carried out by a sweep', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   police.on.Test = (socket) => socket.resetAndDestroy()
   t.equal((await decide(id, 'reinvia')).json().data.stato, 'pronto')
@@ -300,7 +308,7 @@ t.test('a decision to send again that cannot be carried out at once is carried o
 })
 
 t.test('a decision waits for the chain before it locks anything that a new submission waits for', async (t) => {
-  const { police, server, decide } = await ledgerServer(t)
+  const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   const outside = connect(server.url, 2)
   t.teardown(outside.close)
@@ -317,7 +325,7 @@ t.test('a decision waits for the chain before it locks anything that a new submi
 })
 
 t.test('the same Idempotency-Key gives the decision\'s answer again, without a second call', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const { police, server } = await anew()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
   const headers = { authorization: `Bearer ${await server.token({ service: true })}`, 'idempotency-key': 'una' }

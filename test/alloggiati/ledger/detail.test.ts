@@ -3,14 +3,21 @@ import t from 'tap'
 import { encode } from '#src/alloggiati/codec/codec.ts'
 import { maskLine } from '#src/alloggiati/ledger/mask.ts'
 import { records } from '#test/alloggiati/codec/arbitraries.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, rowsReply } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
+/** The servers of all tests: each test finds its own empty. */
+const clock = clockAt(`${today}T12:00:00Z`)
+const sandbox = await build(t, {}, undefined, { clock })
+const { police, server: real } = await ledgerServer(t)
+
 t.test('the detail never holds a surname, a name, a birth date, a document\'s number or a row', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   const secret = { cognome: 'SEGRETONI', nome: 'ZENOBIA', numero_documento: 'ZZ9988776', data_nascita: '1971-03-09' }
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(secret), prenotazione: soggiorno })
   const { body } = await server.call('GET', `${INVII}/1`)
@@ -80,7 +87,7 @@ t.test('what is no record is shown as none', async (t) => {
 })
 
 t.test('the detail tells the whole story: rows, attempt, steps in their order, and no receipt yet', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const server = await emptied(real, police)
   police.on.Send = answer(rowsReply('Send', [true, false]))
   const id = await sent(server, [guestNo(1), guestNo(2)])
   const found = await detail(server, id)
@@ -122,7 +129,7 @@ t.test('the detail tells the whole story: rows, attempt, steps in their order, a
 })
 
 t.test('an attempt has no outcome while its Send is under way; a submission that was not sent has none', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const server = await emptied(real, police)
   const reply = held()
   police.on.Send = reply.behaviour
   const sending = sent(server, [guestNo(1)])
@@ -136,30 +143,31 @@ t.test('an attempt has no outcome while its Send is under way; a submission that
 })
 
 t.test('a hash of the chain is shown as the database holds it', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno })
   const kept = await server.app.sql`select id, encode(hash, 'hex') as hash from invii_transizioni order by id`
   t.same((await detail(server, 1)).transizioni.map(({ id, hash }) => ({ id, hash })), kept)
 })
 
 t.test('the ETag is the version, on which a decision can be made', async (t) => {
-  const { police, server } = await ledgerServer(t)
+  const server = await emptied(real, police)
   const id = await unknown(police, server)
   const { headers } = await server.call('GET', `${INVII}/${id}`)
   t.equal(headers.etag, `"${(await detail(server, id)).versione}"`)
 })
 
 t.test('the receipt of the day on which it was sent is shown once it is kept', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
-  const next = await build(t, { TODAY: '2026-11-22', DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  clock.set('2026-11-22T12:00:00Z')
+  t.teardown(() => clock.set(`${today}T12:00:00Z`))
+  await server.call('GET', `/api/alloggiati/ricevute?data=${today}`)
   const [{ sha256 } = {}] = await server.app.sql`select sha256 from ricevute`
-  t.strictSame((await detail(next, 1)).ricevuta_giorno, { giorno: today, sha256, schedine: 2, notti: 6 })
+  t.strictSame((await detail(server, 1)).ricevuta_giorno, { giorno: today, sha256, schedine: 2, notti: 6 })
 })
 
 t.test('a submission that does not exist is not found', async (t) => {
-  const { call } = await build(t, { TODAY: today })
+  const { call } = await emptied(sandbox)
   t.match((await call('GET', `${INVII}/1`)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
   t.equal((await call('GET', `${INVII}/uno`)).statusCode, 400)
 })

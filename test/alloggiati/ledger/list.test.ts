@@ -1,8 +1,9 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { STATE_NAMES } from '#schemas/submission.ts'
 import type { Invio } from '#schemas/invio.ts'
 import { STATES } from '#schemas/submission.ts'
 import { createClock } from '#src/lib/time.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { build, type TestApp } from '#test/helper.ts'
@@ -11,9 +12,12 @@ import { INVII } from './administrator.ts'
 const list = async ({ call }: TestApp, query = '') => (await call('GET', INVII + query)).json<{ data: Invio[] }>().data
 const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
 
-/** A sandbox with so many submissions. */
-async function filled (t: Test, count: number): Promise<TestApp> {
-  const server = await build(t, { TODAY: today })
+/** The server of all tests, each of which finds it empty. */
+const sandbox = await build(t, { TODAY: today })
+
+/** The sandbox with so many submissions. */
+async function filled (count: number): Promise<TestApp> {
+  const server = await emptied(sandbox)
   for (let n = 0; n < count; n++) {
     const check_in = n % 3 === 0 ? '2026-11-20' : today
     await server.call('POST', '/api/alloggiati/invio', {
@@ -29,7 +33,7 @@ t.test('the API knows exactly the states of the ledger', async (t) => {
 })
 
 t.test('an item tells what was sent, where it stands and until when the law wants it', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   const { id: prenotazione_id } = (await server.call('POST', '/api/v1/prenotazioni', {
     nome_cognome: 'Marco Provetti', lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 1, numero_ospiti: 2
   })).json().data
@@ -56,7 +60,7 @@ t.test('an item tells what was sent, where it stands and until when the law want
 })
 
 t.test('the newest come first, and the pages joined are the whole list', async (t) => {
-  const server = await filled(t, 7)
+  const server = await filled(7)
   const whole = ids(await list(server))
   t.same(whole, [7, 6, 5, 4, 3, 2, 1])
   for (const limit of [1, 3, 7, 1000]) {
@@ -75,7 +79,7 @@ t.test('the newest come first, and the pages joined are the whole list', async (
 t.test(
   'a page has a hundred items unless the request says otherwise, and a cursor of another list is refused',
   async (t) => {
-    const server = await build(t, { TODAY: today })
+    const server = await emptied(sandbox)
     await server.app.sql`
       insert into invii
         (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
@@ -99,7 +103,7 @@ t.test(
 )
 
 t.test('filters narrow the list, its count and its pages', async (t) => {
-  const server = await filled(t, 7)
+  const server = await filled(7)
   const found = async (query: string) => ids(await list(server, query))
   t.same(await found('?da=2026-11-21'), [6, 5, 3, 2])
   t.same(await found('?a=2026-11-20'), [7, 4, 1])
@@ -119,7 +123,7 @@ t.test('filters narrow the list, its count and its pages', async (t) => {
 })
 
 t.test('submissions of the sandbox are not shown in production, nor the other way round', async (t) => {
-  const sandbox = await filled(t, 1)
+  await filled(1)
   const police = await standIn(t)
   const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
   t.same(await list(real), [])
@@ -142,7 +146,7 @@ t.test('without credentials the ledger can still be read', async (t) => {
 })
 
 t.test('a caller without credentials cannot read the ledger', async (t) => {
-  const { app } = await build(t, { TODAY: today })
+  const { app } = await emptied(sandbox)
   for (const url of [INVII, `${INVII}/1`, `${INVII}/sospensione`, '/api/v1/alloggiati/account']) {
     t.equal((await app.inject(url)).statusCode, 401, url)
   }

@@ -4,10 +4,11 @@ import t, { type Test } from 'tap'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { connect } from '#src/plugins/database/connect.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
-import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { build, temporaryFolder, writtenWith, type TestApp } from '#test/helper.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
 import { ledgerBench } from './bench.ts'
 import { ledgerOf } from './context.ts'
@@ -19,15 +20,23 @@ const told = ({ logs }: Pick<TestApp, 'logs'>) =>
   logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg)))
 const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
 
+const sandbox = await build(t, { TODAY: today })
+const shared = await ledgerServer(t)
+/** The server of most tests, each of which finds it empty. */
+async function anew () {
+  await emptied(shared.server, shared.police)
+  return shared
+}
+
 t.test('sending is not suspended until an administrator suspends it', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   t.strictSame(await hold(server), { sospeso: false, motivo: null, chi: null, dal: null })
 })
 
 t.test(
   'while sending is suspended a request is a 422 INVII_SOSPESI without a call, and its guests stay free',
   async (t) => {
-    const { police, server, admin, who } = await ledgerServer(t)
+    const { police, server, admin, who } = await anew()
     const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
     t.match(stopped.json(), {
       sospeso: true,
@@ -56,7 +65,7 @@ t.test(
 )
 
 t.test('a second suspension leaves the first one\'s reason, and resuming twice does no harm', async (t) => {
-  const { server, admin, who } = await ledgerServer(t)
+  const { server, admin, who } = await anew()
   await admin('POST', HOLD, { sospeso: true, motivo: 'Il primo motivo' })
   t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), {
     sospeso: true,
@@ -82,14 +91,14 @@ t.test('a standby that is promoted while sending is suspended adds its reason, a
 })
 
 t.test('only administrators suspend and resume', async (t) => {
-  const { call } = await build(t, { TODAY: today })
+  const { call } = await emptied(sandbox)
   for (const sospeso of [true, false]) {
     t.equal((await call('POST', HOLD, { sospeso, motivo: 'Prova di sospensione' })).statusCode, 403)
   }
 })
 
 t.test('a decision to send again is refused while sending is suspended', async (t) => {
-  const { police, server, admin, decide } = await ledgerServer(t)
+  const { police, server, admin, decide } = await anew()
   const id = await unknown(police, server)
   await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
   t.match((await decide(id, 'reinvia')).json(), { status: 422, codice: 'INVII_SOSPESI' })
@@ -100,7 +109,7 @@ t.test('a decision to send again is refused while sending is suspended', async (
 t.test(
   'a submission that is ready when sending is suspended stays ready, and is sent after it is resumed',
   async (t) => {
-    const { police, server, admin, decide } = await ledgerServer(t)
+    const { police, server, admin, decide } = await anew()
     const id = await unknown(police, server)
     police.on.Test = (socket) => socket.resetAndDestroy()
     await decide(id, 'reinvia')
@@ -224,27 +233,30 @@ t.test('a chain that is found short only at the dispatch is not sent on, and is 
 })
 
 t.test('while servers run, the database is replaced by an older copy: no guest is sent twice', async (t) => {
+  const before = await production(t, await standIn(t))
+  await sent(before, [guestNo(1)])
+  await before.app.close()
   await t.test('two processes with one folder', async (t) => {
-    const { police, servers: [first, second], replace } = await replaceable(t, 'together')
+    const { police, servers: [first, second], replace } = await replaceable(t, before, 'together')
     await sent(first, [guestNo(2)])
     await replace()
     for (const { call } of [second, first]) {
       t.match((await call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))).json(), { codice: 'INVII_SOSPESI' })
     }
-    t.equal(police.callsOf('Send').length, 2)
+    t.equal(police.callsOf('Send').length, 1)
   })
   await t.test('two processes with folders of their own, of which one is gone', async (t) => {
-    const { police, servers: [first, second], replace } = await replaceable(t, 'apart')
+    const { police, servers: [first, second], replace } = await replaceable(t, before, 'apart')
     await sent(first, [guestNo(2)])
     await sweep(await ledgerOf(second, police))
     await first.app.close()
     await replace()
     const again = await second.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
     t.match(again.json(), { codice: 'INVII_SOSPESI' })
-    t.equal(police.callsOf('Send').length, 2)
+    t.equal(police.callsOf('Send').length, 1)
   })
   await t.test('a server that is back at the database compares before anybody asks for anything', async (t) => {
-    const { servers: [first, second], replace } = await replaceable(t, 'apart')
+    const { servers: [first, second], replace } = await replaceable(t, before, 'apart')
     await sent(first, [guestNo(2)])
     await replace()
     await until(async () => (await hold(second)).sospeso === true)
@@ -253,15 +265,14 @@ t.test('while servers run, the database is replaced by an older copy: no guest i
 })
 
 t.test('the same database on another machine does not count as an older one', async (t) => {
-  const police = await standIn(t)
-  const first = await production(t, police)
+  const { police, server: first } = await anew()
   await sent(first)
   const moved = await production(t, police, { DATABASE_URL: first.url })
   t.match(await hold(moved), { sospeso: false })
 })
 
 t.test('the account is shown without its secrets, and is not exclusive until an administrator says so', async (t) => {
-  const { server, admin } = await ledgerServer(t)
+  const { server, admin } = await anew()
   const shown = await server.call('GET', ACCOUNT)
   t.strictSame(shown.json(), { utente: 'RM000001', modalita: 'production', canale_esclusivo: false })
   t.equal((await server.call('PUT', ACCOUNT, { canale_esclusivo: true })).statusCode, 403)
@@ -272,7 +283,7 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
 })
 
 t.test('the sandbox\'s account is another than the real one of the same name', async (t) => {
-  const { server, admin } = await ledgerServer(t)
+  const { server, admin } = await anew()
   await admin('PUT', ACCOUNT, { canale_esclusivo: true })
   const credentials = {
     ALLOGGIATI_UTENTE: 'RM000001',
@@ -312,7 +323,7 @@ t.test('without credentials no account is shown or set, and sending cannot be re
 })
 
 t.test('a dry run is possible while sending is suspended', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   await administrator(server).admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
   const tried = await server.call('POST', '/api/alloggiati/invio', {
     ospiti: [single()],
@@ -336,15 +347,16 @@ async function copyOf (t: Test, url: string): Promise<string> {
   return copy
 }
 
-/** Two servers on a database that knows of one guest, and what puts that same database back in its place later. */
-async function replaceable (t: Test, folders: 'together' | 'apart') {
+/**
+ * Two servers on a copy of a database that knows of one guest, and what puts another copy of it in its place later.
+ * @param before who has sent that guest, and is gone
+ */
+async function replaceable (t: Test, before: TestApp, folders: 'together' | 'apart') {
   const police = await standIn(t)
-  const before = await production(t, police)
-  await sent(before, [guestNo(1)])
-  await before.app.close()
-  const backup = await copyOf(t, before.url)
+  const url = await copyOf(t, before.url)
+  writtenWith(url, Buffer.from(before.masterKey, 'base64'))
   const start = () => production(t, police, {
-    DATABASE_URL: before.url,
+    DATABASE_URL: url,
     ...(folders === 'together' ? { DATA_DIR: before.dataDir } : {})
   })
   const servers = [await start(), await start()] as const
@@ -352,10 +364,10 @@ async function replaceable (t: Test, folders: 'together' | 'apart') {
     police,
     servers,
     async replace () {
-      const [present, copy] = [before.url, backup].map((each) => new URL(each).pathname.slice(1))
-      const { sql, close } = connect(databaseUrl(before.url, 'postgres'), 1)
+      const [present, backup] = [url, before.url].map((each) => new URL(each).pathname.slice(1))
+      const { sql, close } = connect(databaseUrl(url, 'postgres'), 1)
       await sql.unsafe(`drop database ${present} with (force)`)
-      await sql.unsafe(`create database ${present} template ${copy}`)
+      await sql.unsafe(`create database ${present} template ${backup}`)
       await close()
       await until(async () => (await servers[1].call('GET', HOLD)).statusCode === 200)
     }

@@ -1,7 +1,8 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createClock, inRome } from '#src/lib/time.ts'
 import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { bookingLock, type Sql } from './booking-lock.ts'
 import { deliveryOver, detail, INVII, ledgerServer } from './administrator.ts'
 
@@ -13,9 +14,15 @@ const GIORNATA = `${INVII}/giornata`
 type Meanwhile = (booking: { id: number, sql: Sql, save: (guest: object) => Promise<unknown> }) =>
 Promise<() => Promise<void>>
 
+/** The servers of all tests, each of which finds them empty: where guests are sent, and another on its database. */
+const shared = await ledgerServer(t)
+const other = await production(t, shared.police, { DATABASE_URL: shared.server.url, DATA_DIR: shared.server.dataDir })
+
 /** A booking of one guest whose Send the web server has refused: it is tried again later. */
-async function waitingServer (t: Test, meanwhile?: Meanwhile) {
-  const { police, server, ...people } = await ledgerServer(t)
+async function waitingServer (meanwhile?: Meanwhile) {
+  const { police, server, ...people } = shared
+  await emptied(server, police)
+  other.logs.length = 0
   const { call, app: { sql } } = server
   const created = await call('POST', '/api/v1/prenotazioni', {
     nome_cognome: 'Marco Provetti',
@@ -43,7 +50,8 @@ async function waitingServer (t: Test, meanwhile?: Meanwhile) {
   /** Its time has come: another server takes it, as the sweep does. */
   const retry = async (stato: string) => {
     await sql`update invii set lease_fino_al = now() - interval '1 second'`
-    const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+    // The sweep of before may not have ended yet.
+    await until(async () => await other.app.jobs.start('ledger-sweep', async () => {}) !== 'running')
     await until(async () => (await detail(server, id)).stato === stato)
     return other
   }
@@ -51,7 +59,7 @@ async function waitingServer (t: Test, meanwhile?: Meanwhile) {
 }
 
 t.test('what waits for its next try says until when, and that it can be withdrawn', async (t) => {
-  const { server, booking, ricevuta, save, send } = await waitingServer(t)
+  const { server, booking, ricevuta, save, send } = await waitingServer()
   const [{ due } = { due: '' }] = await server.app.sql<{ due: string }[]>`select lease_fino_al::text as due from invii`
   const told = `si riprova da solo, il ${inRome(new Date(due))}. Fino ad allora un amministratore lo può annullare`
   const refused = async () => {
@@ -86,7 +94,7 @@ t.test('the same key tells of a submission that waits; one that is at work is on
 })
 
 t.test('what waits is withdrawn by an administrator: on record, its guests free, and it never leaves', async (t) => {
-  const { police, server, id, send, retry, decide, admin, who } = await waitingServer(t)
+  const { police, server, id, send, retry, decide, admin, who } = await waitingServer()
   for (const decisione of ['reinvia', 'acquisito', 'depositato']) {
     t.match((await decide(id, decisione)).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' }, decisione)
   }
@@ -107,7 +115,7 @@ t.test('what waits is withdrawn by an administrator: on record, its guests free,
 })
 
 t.test('one that is at work cannot be withdrawn, and leaves', async (t) => {
-  const { police, server, id, retry, decide } = await waitingServer(t)
+  const { police, server, id, retry, decide } = await waitingServer()
   const rehearsal = held()
   police.on.Test = rehearsal.behaviour
   await retry('preso')
@@ -119,7 +127,7 @@ t.test('one that is at work cannot be withdrawn, and leaves', async (t) => {
 
 t.test('what waited while its booking changed does not leave: its guests are free, and an alarm says so', async (t) => {
   for (const change of ['guest', 'stay'] as const) {
-    const { police, server, booking, id, ricevuta, save, send, retry } = await waitingServer(t)
+    const { police, server, booking, id, ricevuta, save, send, retry } = await waitingServer()
     if (change === 'guest') await save(guestNo(1, { nome: 'CORRETTO' }))
     else await server.call('PUT', `/api/v1/prenotazioni/${booking}`, { numero_notti: 5 })
     const other = await retry('non_inviato')
@@ -135,7 +143,7 @@ t.test('what waited while its booking changed does not leave: its guests are fre
 })
 
 t.test('what waited does not leave when a change came after it that had been asked for before it', async (t) => {
-  const { police, id, send, retry } = await waitingServer(t, async ({ id, sql, save }) => {
+  const { police, id, send, retry } = await waitingServer(async ({ id, sql, save }) => {
     // Shared: the submission passes, the change waits.
     const lock = await bookingLock(t, sql, id, 'share')
     const saving = save(guestNo(1, { nome: 'CORRETTO' }))
@@ -152,7 +160,7 @@ t.test('what waited does not leave when a change came after it that had been ask
 })
 
 t.test('what waited leaves when nothing of its booking has changed that goes to the police', async (t) => {
-  const { police, server, booking, retry } = await waitingServer(t)
+  const { police, server, booking, retry } = await waitingServer()
   const change = { telefono: '+39 333 1234567', check_in: createClock().today(), numero_notti: 3 }
   const changed = await server.call('PUT', `/api/v1/prenotazioni/${booking}`, change)
   t.equal(changed.statusCode, 200)
@@ -161,7 +169,7 @@ t.test('what waited leaves when nothing of its booking has changed that goes to 
 })
 
 t.test('what was sent before, and may have been acquired, goes to a person when its booking changed', async (t) => {
-  const { police, server, id, save, retry, decide } = await waitingServer(t)
+  const { police, server, id, save, retry, decide } = await waitingServer()
   police.on.Send = (socket) => socket.resetAndDestroy()
   await retry('sconosciuto')
   await deliveryOver(server)
@@ -177,7 +185,7 @@ t.test('what was sent before, and may have been acquired, goes to a person when 
 })
 
 t.test('what waited, and whose booking is as it was, leaves as it was asked for', async (t) => {
-  const { police, retry } = await waitingServer(t)
+  const { police, retry } = await waitingServer()
   await retry('acquisito')
   t.equal(police.acquired().length, 1)
 })

@@ -45,7 +45,9 @@ export async function attack (t: Test, operation: Attacked): Promise<void> {
     let next = 0
     for (const misbehaviour of chosen) {
       await t.test(`a police that ${misbehaviour.name}`, async (t) => {
-        const guests = Array.from({ length: misbehaviour.when === 'first-byte' ? MANY_ROWS : 2 }, () => guestNo(next++))
+        // A login has no rows that could make it longer.
+        const isCutOff = misbehaviour.when === 'first-byte' && operation !== 'GenerateToken'
+        const guests = Array.from({ length: isCutOff ? MANY_ROWS : 2 }, () => guestNo(next++))
         await suffer(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
       })
     }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { readTotals } from '#src/alloggiati/receipts/text.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
 import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
@@ -8,7 +8,9 @@ import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
 import { build } from '#test/helper.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
@@ -17,8 +19,7 @@ import {
   productionEnviron,
   refusalReply,
   standIn,
-  type Call,
-  type StandIn
+  type Call
 } from '#test/alloggiati/stand-in.ts'
 
 const realToday = createClock().today()
@@ -35,9 +36,14 @@ function receiptReply (pdf: Buffer): Behaviour {
   )
 }
 
+const clock = clockAt(`${today}T12:00:00Z`)
+/** The servers of all tests: each test finds its own empty. */
+const sandbox = await build(t, {}, undefined, { clock })
+const police = await standIn(t)
+const real = await production(t, police)
+
 t.test('today, the future and days over 30 days ago are a 404, and the service is not asked for them', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   for (const day of [
     realToday,
     addDays(realToday, 1),
@@ -56,8 +62,7 @@ t.test('today, the future and days over 30 days ago are a 404, and the service i
 })
 
 t.test('a receipt is fetched once and served unchanged ever after, even when the service is down', async (t) => {
-  const police = await standIn(t)
-  const { app, call } = await production(t, police)
+  const { app, call } = await emptied(real, police)
   const pdf = Buffer.from('%PDF-1.4\n\x00\xff prova')
   police.on.Ricevuta = receiptReply(pdf)
   const first = await call('GET', path(lately))
@@ -72,6 +77,7 @@ t.test('a receipt is fetched once and served unchanged ever after, even when the
   t.ok((await call('GET', path(lately))).rawPayload.equals(pdf))
   await police.stop()
   const kept = await call('GET', path(lately))
+  await police.start()
   t.equal(kept.statusCode, 200)
   t.ok(kept.rawPayload.equals(pdf))
   t.equal(police.callsOf('Ricevuta').length, 1)
@@ -79,27 +85,30 @@ t.test('a receipt is fetched once and served unchanged ever after, even when the
 })
 
 t.test('a receipt that is kept is served years after the 30 days', async (t) => {
-  const server = await build(t, { TODAY: today })
-  await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno })
-  const before = (day: Day) => build(t, { TODAY: day, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  const first = await (await before('2026-11-22')).call('GET', path(today))
+  clock.set(`${today}T12:00:00Z`)
+  const { call } = await emptied(sandbox)
+  await call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno })
+  clock.set('2026-11-22T12:00:00Z')
+  const first = await call('GET', path(today))
   t.equal(first.statusCode, 200)
-  const years = await (await before('2031-11-20')).call('GET', path(today))
+  clock.set('2031-11-20T12:00:00Z')
+  const years = await call('GET', path(today))
   t.equal(years.statusCode, 200)
   t.ok(years.rawPayload.equals(first.rawPayload))
 })
 
 t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
-  const server = await build(t, { TODAY: today })
-  await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
-  await server.call('POST', '/api/alloggiati/invio', {
+  clock.set(`${today}T12:00:00Z`)
+  const { app, call } = await emptied(sandbox)
+  await call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
+  await call('POST', '/api/alloggiati/invio', {
     ospiti: [single({ nome: 'UGO', numero_documento: 'CA00001AA' })],
     prenotazione: { ...soggiorno, numero_notti: 7 }
   })
-  const next = await build(t, { TODAY: '2026-11-22', DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  const fetched = await next.call('GET', path(today))
+  clock.set('2026-11-22T12:00:00Z')
+  const fetched = await call('GET', path(today))
   t.match(fetched.body, /^%PDF-/)
-  t.same(await next.app.sql`select giorno::text, schedine, notti from ricevute`, [
+  t.same(await app.sql`select giorno::text, schedine, notti from ricevute`, [
     { giorno: today, schedine: 3, notti: 13 }
   ])
 })
@@ -122,16 +131,14 @@ t.test('a PDF that cannot be read is kept without totals', async (t) => {
     schedine: 1234,
     notti: 30_000
   })
-  const police = await standIn(t)
-  const { app, call } = await production(t, police)
+  const { app, call } = await emptied(real, police)
   police.on.Ricevuta = receiptReply(Buffer.from('non è un PDF'))
   t.equal((await call('GET', path(yesterday))).body, 'non è un PDF')
   t.same(await app.sql`select schedine, notti from ricevute`, [{ schedine: null, notti: null }])
 })
 
 t.test('a day of which the service has no receipt is a 404, and the next request asks for it again', async (t) => {
-  const police = await standIn(t)
-  const { app, call } = await production(t, police)
+  const { app, call } = await emptied(real, police)
   for (const reply of [none, answer(plainAnswer('Ricevuta'))]) {
     police.on.Ricevuta = reply
     t.match((await call('GET', path(yesterday))).json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
@@ -142,8 +149,7 @@ t.test('a day of which the service has no receipt is a 404, and the next request
 })
 
 t.test('a service that is down or refuses the login is a 503, and not a missing receipt', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   for (const reply of [
     respond('500 Internal Server Error', '<html/>'),
     (socket) => socket.resetAndDestroy()
@@ -153,12 +159,14 @@ t.test('a service that is down or refuses the login is a 503, and not a missing 
   }
   await police.stop()
   const down = await call('GET', path(yesterday))
+  await police.start()
   t.match(down.json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', error: String })
   t.type(down.headers['retry-after'], 'string')
 })
 
 t.test('a token that is refused is no missing receipt either, and the next request logs in again', async (t) => {
-  const police = await standIn(t)
+  police.forget()
+  // One that has not logged in yet.
   const { call } = await production(t, police)
   police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
   t.match((await call('GET', path(yesterday))).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
@@ -174,15 +182,14 @@ t.test('without credentials a receipt that is not kept is a 503 that says so', a
 })
 
 t.test('a request with a day that does not exist, or without a day, is a 400', async (t) => {
-  const { call } = await build(t)
+  const { call } = await emptied(sandbox)
   for (const query of ['', '?data=', '?data=ieri', '?data=2026-02-30', '?data=2026-11-2', '?data=2026-11-20&altro=1']) {
     t.equal((await call('GET', `/api/alloggiati/ricevute${query}`)).statusCode, 400, query)
   }
 })
 
 t.test('several requests at once for a day keep one receipt', async (t) => {
-  const police = await standIn(t)
-  const { app, call } = await production(t, police)
+  const { app, call } = await emptied(real, police)
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
   const answers = await Promise.all(Array.from({ length: 5 }, () => call('GET', path(yesterday))))
   t.ok(answers.every(({ statusCode }) => statusCode === 200))
@@ -190,8 +197,7 @@ t.test('several requests at once for a day keep one receipt', async (t) => {
 })
 
 t.test('the nightly job fetches the receipts of the last 30 days that are missing, each once', async (t) => {
-  const police = await standIn(t)
-  const { archive, sql } = await nightly(t, police)
+  const { archive, sql } = await nightly()
   const sent = [lately, addDays(realToday, -30)]
   police.on.Ricevuta = (socket, received) =>
     (sent.includes(dayAsked(received)) ? receiptReply(Buffer.from(`%PDF-1.4 ${dayAsked(received)}`)) : none)(
@@ -209,8 +215,7 @@ t.test('the nightly job fetches the receipts of the last 30 days that are missin
 })
 
 t.test('a day that fails does not keep the nightly job from the others, and it says so at the end', async (t) => {
-  const police = await standIn(t)
-  const { archive, sql } = await nightly(t, police)
+  const { archive, sql } = await nightly()
   const failing = addDays(realToday, -29)
   police.on.Ricevuta = (socket, received) =>
     dayAsked(received) === failing ? socket.resetAndDestroy() : receiptReply(Buffer.from('%PDF-1.4'))(socket, received)
@@ -224,16 +229,14 @@ t.test('a day that fails does not keep the nightly job from the others, and it s
 })
 
 t.test('a nightly job that finds the service down ends after three days', async (t) => {
-  const police = await standIn(t)
-  const { archive } = await nightly(t, police)
+  const { archive } = await nightly()
   police.on.Ricevuta = (socket) => socket.resetAndDestroy()
   await t.rejects(archive.fetchMissing())
   t.equal(police.callsOf('Ricevuta').length, 3)
 })
 
 t.test('receipts that are kept of an account that was changed, or is gone, are served', async (t) => {
-  const police = await standIn(t)
-  const real = await production(t, police)
+  await emptied(real, police)
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
   await real.call('GET', path(yesterday))
   police.on.Ricevuta = none
@@ -249,8 +252,7 @@ t.test('receipts that are kept of an account that was changed, or is gone, are s
 t.test(
   'a nightly job whose token is refused stops at once, and does not take the refusal for 30 missing receipts',
   async (t) => {
-    const police = await standIn(t)
-    const { archive } = await nightly(t, police)
+    const { archive } = await nightly()
     police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
     await t.rejects(archive.fetchMissing())
     t.equal(police.callsOf('Ricevuta').length, 1)
@@ -258,8 +260,8 @@ t.test(
 )
 
 /** What the job of 06:30 does, by hand. */
-async function nightly (t: Test, police: StandIn) {
-  const { app, dataDir } = await production(t, police)
+async function nightly () {
+  const { app, dataDir } = await emptied(real, police)
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
   const clock = createClock()
   const { service } = await policeService({

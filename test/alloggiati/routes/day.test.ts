@@ -10,6 +10,7 @@ import { judge, member } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 
 const PATH = '/api/v1/invii/giornata'
@@ -48,9 +49,12 @@ async function sendDay ({ call }: TestApp, body: object = {}, key = ''): Promise
 const states = ({ prenotazioni }: GiornataAnswer) =>
   Object.fromEntries(prenotazioni.map(({ prenotazione_id, stato }) => [prenotazione_id, stato]))
 
+/** The server of all tests, each of which finds it empty. */
+const police = await standIn(t)
+const real = await production(t, police)
+
 t.test('all complete bookings of a day go out in few Sends, and each is told its outcome', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const ids: number[] = []
   for (let n = 0; n < 18; n++) ids.push(await book(server, family(n, 3)))
   const done = await sendDay(server)
@@ -74,8 +78,7 @@ t.test('all complete bookings of a day go out in few Sends, and each is told its
 })
 
 t.test('a rehearsal of the day says who is ready, who lacks what and who was sent, and sends nothing', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const ready = await book(server, family(1, 2))
   const sent = await book(server, [guestNo(2)])
   const { ricevuta } = (await server.call('POST', `/api/v1/prenotazioni/${sent}/invio`)).json()
@@ -105,8 +108,7 @@ t.test('a rehearsal of the day says who is ready, who lacks what and who was sen
 })
 
 t.test('an incomplete booking of which guests were sent, or may have been, tells with which reference', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const late = await book(server, [guestNo(1)], 2)
   const sent = (await server.call('POST', `/api/v1/prenotazioni/${late}/invio`)).json().ricevuta
   police.on.Send = (socket) => socket.destroy()
@@ -128,8 +130,7 @@ t.test('an incomplete booking of which guests were sent, or may have been, tells
 })
 
 t.test('a booking with a duplicate or too many guests is left out and told, and keeps no other back', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const elsewhere = (await server.call('POST', '/api/alloggiati/invio', invio([guestNo(90)]))).json().ricevuta
   const fine = await book(server, [guestNo(1)])
   const { numero_documento } = guestNo(90)
@@ -169,8 +170,7 @@ t.test('a booking with a duplicate or too many guests is left out and told, and 
 })
 
 t.test('a booking counts as sent only for the guests that are saved of it now, and for its arrival', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const { call } = server
   const change = (id: number, changes: object) => call('PUT', `/api/v1/prenotazioni/${id}`, changes)
   const replaced = await book(server, [guestNo(1), guestNo(2)])
@@ -213,8 +213,7 @@ t.test('a booking counts as sent only for the guests that are saved of it now, a
 })
 
 t.test('a double is called sent only when it was; of another one of the day its booking is told', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const twins = [await book(server, [guestNo(1)]), await book(server, [guestNo(1)])]
   const told = async (id: number) => {
     const { prenotazioni } = await sendDay(server, { prova: true })
@@ -233,8 +232,7 @@ t.test('a double is called sent only when it was; of another one of the day its 
 })
 
 t.test('what the police refuses of one booking keeps no other back', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const [one, two, three] = [
     await book(server, family(1, 2)), await book(server, family(2, 2)), await book(server, [guestNo(3)])
   ]
@@ -250,8 +248,7 @@ t.test('what the police refuses of one booking keeps no other back', async (t) =
 })
 
 t.test('a lost reply leaves one Send unknown, and the rest of the day goes out', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const ids: number[] = []
   for (let n = 0; n < 3; n++) ids.push(await book(server, family(n, 30)))
   police.on.Send = (socket, received) => {
@@ -293,8 +290,7 @@ t.test('what is not decided in time goes on; the same key tells what became of i
 })
 
 t.test('an unknown outcome of a day is no end: the same key tells what is decided of it', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const [lost, fine] = [await book(server, family(1, 30)), await book(server, family(2, 30))]
   police.on.Send = (socket) => {
     delete police.on.Send
@@ -315,8 +311,7 @@ t.test('an unknown outcome of a day is no end: the same key tells what is decide
 })
 
 t.test('a day of which nothing was begun is tried anew with the same key, once it is put right', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const id = await book(server, [], 1)
   const ask = () => sendDay(server, { prenotazioni: [id] }, 'sera')
   t.match(states(await ask()), { [id]: 'incompleta' })
@@ -330,8 +325,7 @@ t.test('a day of which nothing was begun is tried anew with the same key, once i
 })
 
 t.test('without credentials, and while sending is suspended, nothing of a day is begun', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   await book(server, [guestNo(1)])
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
   t.match((await server.call('POST', PATH)).json(), { status: 422, codice: 'INVII_SOSPESI' })
@@ -339,8 +333,7 @@ t.test('without credentials, and while sending is suspended, nothing of a day is
 })
 
 t.test('a day whose process died is told from all that it had begun, in the order of its guests', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const large = await book(server, [...family(1, 30), ...family(2, 30), ...family(3, 10)])
   police.on.Test = (socket, received) => {
     const rows = rowsOf(received.body)
@@ -383,7 +376,7 @@ t.test('a list is filled to its fiftieth guest before another is begun', async (
 })
 
 t.test('a day can be rehearsed while sending is suspended, and is not sent', async (t) => {
-  const server = await production(t, await standIn(t))
+  const server = await emptied(real, police)
   const id = await book(server, [guestNo(1)])
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
   t.match(states(await sendDay(server, { prova: true })), { [id]: 'pronta' })

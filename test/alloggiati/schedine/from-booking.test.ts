@@ -5,10 +5,10 @@ import { addDays, createClock } from '#src/lib/time.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, member, today } from '#test/alloggiati/rules/samples.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { guestNo, held, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
-
-const TODAY = { TODAY: today }
 
 /** A booking with these guests saved; null where a field is not known. */
 async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
@@ -33,6 +33,12 @@ const records = async ({ call }: TestApp, id: number, body?: object) =>
 const send = async ({ call }: TestApp, id: number, body?: object, headers?: Record<string, string>) =>
   call('POST', `/api/v1/prenotazioni/${id}/invio`, body, headers)
 
+/** The servers of all tests: each test finds its own empty. */
+const clock = clockAt(`${today}T12:00:00Z`)
+const sandbox = await build(t, {}, undefined, { clock })
+const police = await standIn(t)
+const real = await production(t, police)
+
 t.test('guests without a type: one alone is 16, several are a family, and what is stored is respected', async (t) => {
   const cases: [stored: (string | null)[], expected: string[]][] = [
     [[], []],
@@ -53,7 +59,7 @@ t.test('guests without a type: one alone is 16, several are a family, and what i
 })
 
 t.test('the schedine of a booking are its saved guests, with the stay, and what the rules say', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const { luogo_rilascio, ...rest } = single()
   const id = await booked(server, [untyped({ ...rest, luogo_rilascio: null })])
   const made = await records(server, id)
@@ -69,7 +75,7 @@ t.test('the schedine of a booking are its saved guests, with the stay, and what 
 })
 
 t.test('a member\'s stored document is no part of his schedina', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [
     untyped(single()),
     untyped(member('19', 'ANNA', { numero_documento: 'CA11111AA', tipo_documento: 'IDELE' }))
@@ -84,7 +90,7 @@ t.test('a member\'s stored document is no part of his schedina', async (t) => {
 })
 
 t.test('what the schedine answer says can be sent as it is', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
   const { schedine, soggiorno } = (await records(server, id)).json()
   const sent = await server.call('POST', '/api/alloggiati/invio', { ospiti: schedine, prenotazione: soggiorno })
@@ -92,7 +98,7 @@ t.test('what the schedine answer says can be sent as it is', async (t) => {
 })
 
 t.test('a booking is sent from what is stored, and tied to itself', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
   const sent = await send(server, id)
   t.strictSame(sent.json(), {
@@ -113,7 +119,7 @@ t.test('a booking is sent from what is stored, and tied to itself', async (t) =>
 })
 
 t.test('a booking can be rehearsed: nothing is registered', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())])
   t.match((await send(server, id, { testMode: true })).json(), {
     success: true,
@@ -124,7 +130,7 @@ t.test('a booking can be rehearsed: nothing is registered', async (t) => {
 })
 
 t.test('the same Idempotency-Key gives the stored answer', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())])
   const [first, second] = [
     await send(server, id, {}, { 'idempotency-key': 'una' }),
@@ -135,7 +141,7 @@ t.test('the same Idempotency-Key gives the stored answer', async (t) => {
 })
 
 t.test('an apartment that is named makes records of 174 characters', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const admin = { authorization: `Bearer ${await server.token({ service: true })}` }
   const apartment = {
     descrizione: 'Casa al lago',
@@ -160,21 +166,21 @@ t.test('an apartment that is named makes records of 174 characters', async (t) =
 })
 
 t.test('a booking without guests has an error, and is not sent', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [])
   t.match((await records(server, id)).json(), { schedine: [], valid: false, errors: [{ ospite: 0, campo: 'ospiti' }] })
   t.match((await send(server, id)).json(), { status: 422, codice: 'VALIDAZIONE', errors: [{ campo: 'ospiti' }] })
 })
 
 t.test('a booking that does not exist is not found', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   for (const answer of [await records(server, 1), await send(server, 1)]) {
     t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   }
 })
 
 t.test('unknown fields are refused', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())])
   t.equal((await records(server, id, { altro: 1 })).statusCode, 400)
   t.equal((await send(server, id, { ospiti: [] })).statusCode, 400)
@@ -183,7 +189,7 @@ t.test('unknown fields are refused', async (t) => {
 const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
 
 t.test('a corrected guest is not sent as one more until a person confirms who was told what was sent', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())])
   const { ricevuta } = (await send(server, id)).json()
   const save = async (changes: object) =>
@@ -235,7 +241,7 @@ t.test('a corrected guest is not sent as one more until a person confirms who wa
 t.test('a booking that was moved after its Send is sent again when a person confirms, and then once', async (t) => {
   const yesterday = addDays(today, -1)
   for (const [before, after] of [[today, yesterday], [yesterday, today]] as const) {
-    const server = await build(t, TODAY)
+    const server = await emptied(sandbox)
     const id = await booked(server, [untyped(single())], { numero_ospiti: 3, check_in: before })
     const { ricevuta } = (await send(server, id)).json()
     await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: after, numero_notti: 3 })
@@ -254,7 +260,7 @@ t.test('a booking that was moved after its Send is sent again when a person conf
 })
 
 t.test('a guest with the document of one who was sent is not taken for sent: a person confirms', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())], { numero_ospiti: 2 })
   await send(server, id)
   const child = untyped(single({ nome: 'FIGLIO', data_nascita: '2015-03-04' }))
@@ -267,7 +273,7 @@ t.test('a guest with the document of one who was sent is not taken for sent: a p
 })
 
 t.test('that the questura was asked for a correction is recorded, and the submission shows it', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const { ricevuta } = (await send(server, await booked(server, [untyped(single())]))).json()
   const ask = (id: number, body: object) => server.call('POST', `/api/v1/invii/${id}/correzione`, body)
   const motivo = 'Data di nascita errata, chiesta la correzione via PEC'
@@ -290,7 +296,7 @@ const save = async ({ call }: TestApp, prenotazione_id: number, dati: object[]) 
 const MISSING = { solo_mancanti: true }
 
 t.test('what is refused before anything is begun is tried anew with the same key, once it is put right', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const wrong = untyped(single({ sesso: null }))
   const id = await booked(server, [wrong], { numero_ospiti: 2 })
   const ask = async (body: object, of = id) =>
@@ -318,7 +324,7 @@ t.test('what is refused before anything is begun is tried anew with the same key
 })
 
 t.test('a late member of a family goes as a single guest with the stored document, and it is said', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]
   const id = await booked(server, family, { numero_ospiti: 3 })
   const { ricevuta, avvisi } = (await send(server, id)).json()
@@ -347,7 +353,7 @@ t.test('a late member of a family goes as a single guest with the stored documen
 })
 
 t.test('a guest corrected after the Send does not go as a missing one until a person confirms', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const leader = untyped(single())
   const id = await booked(server, [leader, untyped(member('19', 'ANNA'))], { numero_ospiti: 3 })
   const { ricevuta } = (await send(server, id)).json()
@@ -366,7 +372,7 @@ t.test('a guest corrected after the Send does not go as a missing one until a pe
 })
 
 t.test('a leader whose members were sent goes as a single guest; a family that was not sent goes whole', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const alone = guestNo(1)
   const id = await booked(server, [alone], { numero_ospiti: 4 })
   await send(server, id)
@@ -381,8 +387,7 @@ t.test('a leader whose members were sent goes as a single guest; a family that w
 })
 
 t.test('what the police refused of a booking is what is left of it, told by its place in the booking', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const guests = [guestNo(1), guestNo(2), guestNo(3)]
   const id = await booked(server, guests, { check_in: createClock().today() })
   police.on.Send = answer(rowsReply('Send', [true, false, false]))
@@ -394,8 +399,7 @@ t.test('what the police refused of a booking is what is left of it, told by its 
 })
 
 t.test('solo_mancanti while the earlier submission is under way says so', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const id = await booked(server, [guestNo(1)], { check_in: createClock().today() })
   const reply = held()
   police.on.Send = reply.behaviour
@@ -407,10 +411,12 @@ t.test('solo_mancanti while the earlier submission is under way says so', async 
 })
 
 t.test('a stay longer than 30 nights is communicated again from the days that the law says alone', async (t) => {
-  const first = await build(t, { TODAY: '2026-10-22' })
-  const id = await booked(first, [untyped(single())], { check_in: '2026-10-22', numero_notti: 40 })
-  t.equal((await send(first, id)).statusCode, 200)
-  const server = await build(t, { ...TODAY, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+  const server = await emptied(sandbox)
+  clock.set('2026-10-22T12:00:00Z')
+  t.teardown(() => clock.set(`${today}T12:00:00Z`))
+  const id = await booked(server, [untyped(single())], { check_in: '2026-10-22', numero_notti: 40 })
+  t.equal((await send(server, id)).statusCode, 200)
+  clock.set(`${today}T12:00:00Z`)
   for (const call of [records, send]) {
     const refused = (await call(server, id, { dal: '2026-11-20' })).json()
     t.match(refused, { status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22, 2026-11-21$/ }] })

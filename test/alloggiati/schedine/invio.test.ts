@@ -7,10 +7,11 @@ import { masterKey } from '#src/config/master-key.ts'
 import { createClock } from '#src/lib/time.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { family, foreigner, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { dump, guestNo, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 
-const TODAY = { TODAY: today }
 const send = ({ call }: TestApp, ospiti: readonly object[], more: object = {}) => (
   call('POST', '/api/alloggiati/invio', { ospiti, prenotazione: soggiorno, ...more }))
 
@@ -18,8 +19,14 @@ const LEDGER = ['invii', 'invii_schedine', 'invii_tentativi', 'invii_numerazione
 const sizes = async ({ app }: TestApp) =>
   Promise.all(LEDGER.map(async (name) => (await app.sql`select from ${app.sql(name)}`).length))
 
+/** The servers of all tests: each test finds its own empty. */
+const clock = clockAt(`${today}T12:00:00Z`)
+const sandbox = await build(t, {}, undefined, { clock })
+const police = await standIn(t)
+const real = await production(t, police)
+
 t.test('a sent guest is answered with exactly the contract\'s success, and registered', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const sent = await send(server, family())
   t.equal(sent.statusCode, 200)
   t.equal(sent.headers['x-alloggiati-mode'], 'sandbox')
@@ -38,7 +45,7 @@ t.test('a sent guest is answered with exactly the contract\'s success, and regis
 })
 
 t.test('a dry run registers nothing and leaves no trace in the ledger', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const tried = await send(server, [single()], { testMode: true })
   t.strictSame(tried.json(), {
     success: true,
@@ -51,7 +58,7 @@ t.test('a dry run registers nothing and leaves no trace in the ledger', async (t
 })
 
 t.test('local errors block: 422 with the list, no call and no trace', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const refused = await send(server, [single(), foreigner({ provincia_nascita: 'RM', sesso: 'X' })])
   t.equal(refused.statusCode, 422)
   t.match(refused.json(), {
@@ -66,7 +73,7 @@ t.test('local errors block: 422 with the list, no call and no trace', async (t) 
 })
 
 t.test('an arrival that is neither today nor yesterday is not sent', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   for (const check_in of ['2026-11-19', '2026-11-22']) {
     const refused = await send(server, [single()], { prenotazione: { ...soggiorno, check_in } })
     t.match(refused.json(), { status: 422, errors: [{ ospite: 0, campo: 'check_in' }] }, check_in)
@@ -75,7 +82,7 @@ t.test('an arrival that is neither today nor yesterday is not sent', async (t) =
 })
 
 t.test('a stay is needed: without prenotazione and soggiorno a 400 names both', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const refused = await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()] })
   t.equal(refused.statusCode, 400)
   t.match(refused.json().error, /prenotazione.*soggiorno/)
@@ -84,7 +91,7 @@ t.test('a stay is needed: without prenotazione and soggiorno a 400 names both', 
 })
 
 t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const sent = await server.call('POST', '/api/alloggiati/invio', {
     ospiti: [single()], prenotazione: { check_in: today }, soggiorno: { check_in: '2026-11-20', numero_notti: 7 }
   })
@@ -95,7 +102,7 @@ t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) 
 })
 
 t.test('nights and a departure that disagree are told, in a rehearsal and after the Send', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   for (const testMode of [true, false]) {
     const prenotazione = { check_in: today, numero_notti: 3, check_out: '2026-11-28' }
     const body = { ospiti: [guestNo(1), guestNo(2)], prenotazione, testMode }
@@ -108,22 +115,23 @@ t.test('nights and a departure that disagree are told, in a rehearsal and after 
 })
 
 t.test('references are numbered by day', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   t.equal((await send(server, [guestNo(1)])).json().ricevuta, 'AW-20261121-1')
   t.equal((await send(server, [guestNo(2)])).json().ricevuta, 'AW-20261121-2')
-  const tomorrow = await build(t, { TODAY: '2026-11-22', DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  t.equal((await send(tomorrow, [guestNo(3)])).json().ricevuta, 'AW-20261122-1')
+  clock.set('2026-11-22T12:00:00Z')
+  t.teardown(() => clock.set(`${today}T12:00:00Z`))
+  t.equal((await send(server, [guestNo(3)])).json().ricevuta, 'AW-20261122-1')
 })
 
 t.test('references of submissions at once are all different and without gaps', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => send(server, [guestNo(n)])))
   const numbers = answers.map((each) => Number(each.json().ricevuta.replace('AW-20261121-', ''))).sort((a, b) => a - b)
   t.same(numbers, Array.from({ length: 12 }, (_, n) => n + 1))
 })
 
 t.test('the police holds byte for byte the row that the ledger keeps', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   await send(server, family({ cognome: "D'Énrico-Prova" }))
   const keys = createKeys(masterKey(undefined, server.dataDir).key)
   const kept = await server.app.sql`select invio_id, indice, riga from invii_schedine order by indice`
@@ -136,8 +144,7 @@ t.test('the police holds byte for byte the row that the ledger keeps', async (t)
 })
 
 t.test('no guest can be read in the database: neither from the record nor from the reply', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
+  const server = await emptied(real, police)
   const secrets = ['SEGRETONI', 'ZZ9988776']
   police.on.Send = answer(rowsReply('Send', [false]).replace('Numero Documento non valido', 'Errato'))
   await server.call(
@@ -160,7 +167,7 @@ t.test('no guest can be read in the database: neither from the record nor from t
 })
 
 t.test('an apartment\'s guests go out as 174 characters, with the method for them', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   await addApartment(server)
   const prenotazione = { ...soggiorno, id_appartamento: 0 }
   const tried = await send(server, [single()], { prenotazione, testMode: true })
@@ -177,14 +184,14 @@ t.test('an apartment\'s guests go out as 174 characters, with the method for the
 })
 
 t.test('an apartment said in soggiorno counts as well', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   await addApartment(server)
   const sent = await send(server, [single()], { soggiorno: { id_appartamento: 0 } })
   t.equal(sent.json().dettagli?.metodo, 'GestioneAppartamenti_FileUnico_Send')
 })
 
 t.test('an apartment that the police does not have is a refusal of each row', async (t) => {
-  const server = await build(t, TODAY)
+  const server = await emptied(sandbox)
   const refused = await send(server, [single()], { prenotazione: { ...soggiorno, id_appartamento: 7 } })
   t.match(refused.json(), {
     status: 422,
@@ -196,8 +203,7 @@ t.test('an apartment that the police does not have is a refusal of each row', as
 t.test(
   'of a list that is acquired in part the acquired guests stay so, and the rest can be corrected and sent alone',
   async (t) => {
-    const police = await standIn(t)
-    const { app, call } = await production(t, police)
+    const { app, call } = await emptied(real, police)
     const guests = [guestNo(1), guestNo(2), guestNo(3)]
     police.on.Send = answer(rowsReply('Send', [true, false, true]))
     const partial = await call('POST', '/api/alloggiati/invio', invio(guests))
@@ -243,8 +249,7 @@ t.test(
 )
 
 t.test('a list that is refused whole can be sent again whole', async (t) => {
-  const police = await standIn(t)
-  const { app, call } = await production(t, police)
+  const { app, call } = await emptied(real, police)
   police.on.Send = answer(rowsReply('Send', [false, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio([guestNo(1), guestNo(2)]))
   t.match(refused.json(), {
@@ -258,8 +263,7 @@ t.test('a list that is refused whole can be sent again whole', async (t) => {
 })
 
 t.test('a dry run shows the rows that the police would refuse, and calls the others valid, not acquired', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   police.on.Test = answer(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio([guestNo(1), guestNo(2)], { testMode: true }))
   t.match(refused.json(), {
@@ -273,8 +277,7 @@ t.test('a dry run shows the rows that the police would refuse, and calls the oth
 })
 
 t.test('a refusal names the guest whom the police refused, not one who was kept back with them', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   police.on.Test = answer(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio(family()))
   t.match(refused.json(), {
@@ -301,8 +304,7 @@ t.test('without credentials a production server says so and sends nothing', asyn
 })
 
 t.test('the same Idempotency-Key gives the stored answer, without a second call', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   const headers = { 'idempotency-key': 'invio-1' }
   const first = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), headers)
   const second = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), headers)
@@ -315,8 +317,7 @@ t.test('the same Idempotency-Key gives the stored answer, without a second call'
 })
 
 t.test('a group of many rows goes out in one call, in order', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
+  const { call } = await emptied(real, police)
   const members = Array.from({ length: 199 }, (_, n) => member('20', 'MEMBRO', { cognome: guestNo(n).cognome }))
   const sent = await call('POST', '/api/alloggiati/invio', invio([single({ tipo_alloggiato: '18' }), ...members]))
   t.equal(sent.json().dettagli?.schedine_inviate, 200)
