@@ -1,12 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type postgres from 'postgres'
 import type { Test } from 'tap'
 import type { Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, type TestApp } from '#test/helper.ts'
+import { PASSWORD, withPassword } from '#test/identity/password.ts'
 import { bearer } from '#test/identity/requests.ts'
 
-export const PASSWORD = 'una-frase-lunga-e-mia'
+export { PASSWORD } from '#test/identity/password.ts'
 
 export interface Held extends TestApp {
   /** A connection beside the application's own. */
@@ -51,7 +53,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
     const state = { isOver: false }
     for (const begin of begun) {
       answers.push(begin().finally(() => { state.isOver = true }))
-      while (!state.isOver && await countWaiting() < answers.length);
+      while (!state.isOver && await countWaiting() < answers.length) await sleep(2)
     }
     release()
     await committed
@@ -63,7 +65,8 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
     sql,
 
     async person (email, changes = {}) {
-      const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+      const password = 'password' in changes ? {} : await withPassword(app)
+      const payload = { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
       const created = await app.inject({
         method: 'POST',
         url: '/auth/v1/admin/users',

@@ -7,8 +7,9 @@ const MINT = '/api/cli/auth/key'
 
 interface Minted { apiKey: string, id: string }
 
+const [{ app }, { app: other }] = await twoServers(t)
+
 t.test('only the GET that shows a key makes one', async (t) => {
-  const [{ app }] = await twoServers(t)
   const { access_token } = await signIn(app, 'anna', 'operator')
   for (const method of ['HEAD', 'OPTIONS', 'POST', 'PUT'] as const) {
     const { statusCode } = await app.inject({ method, url: MINT, headers: bearer(access_token) })
@@ -18,8 +19,7 @@ t.test('only the GET that shows a key makes one', async (t) => {
 })
 
 t.test('a revoked key administers nothing from then on, also on a server that has not heard of it', async (t) => {
-  const [{ app }, { app: other }] = await twoServers(t)
-  const { access_token } = await signIn(app, 'anna', 'admin')
+  const { access_token } = await signIn(app, 'ada', 'admin')
   const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<Minted>()
   const administers = async () =>
     (await other.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode
@@ -35,8 +35,7 @@ t.test('a revoked key administers nothing from then on, also on a server that ha
 })
 
 t.test('the key of another person is answered like a missing one, to every caller', async (t) => {
-  const [{ app }] = await twoServers(t)
-  const { access_token: owner } = await signIn(app, 'anna', 'operator')
+  const { access_token: owner } = await signIn(app, 'carla', 'operator')
   const { access_token: stranger } = await signIn(app, 'bruno', 'operator')
   const { id } = (await as(app, owner, 'GET', MINT)).json<Minted>()
   const { apiKey } = (await as(app, stranger, 'GET', MINT)).json<Minted>()

@@ -15,8 +15,9 @@ const SOFT_DELETION: Change = (tx, id) => tx`update users set deleted_at = now()
 const UNCONFIRMED: Change = (tx, id) => tx`update users set email_confirmed_at = null where id = ${id}`
 const OTHER_PASSWORD: Change = (tx, id) => tx`update users set password_hash = 'x' where id = ${id}`
 
+const { app, token, person, signIn, sql, meanwhile } = await held(t)
+
 t.test('changes of a person while they are signing in', async (t) => {
-  const { app, person, signIn, sql, meanwhile } = await held(t)
   const sessionsOf = async (id: string) => (await sql`select id from sessions where user_id = ${id}`).length
 
   t.test('a sign-in with a password sees a change that commits meanwhile', async (t) => {
@@ -98,7 +99,6 @@ t.test('changes of a person while they are signing in', async (t) => {
 })
 
 t.test('a sign-in through an identity that is unlinked meanwhile is refused', async (t) => {
-  const { app, person, sql, meanwhile } = await held(t)
   const id = await person('rosa@example.org')
   await sql`
     insert into identities (user_id, provider, provider_id, identity_data)
@@ -121,10 +121,9 @@ t.test('a sign-in through an identity that is unlinked meanwhile is refused', as
 })
 
 t.test('changes of a person while they change their account', async (t) => {
-  const { app, token, person, signIn, sql, meanwhile } = await held(t)
   let people = 0
   const signedIn = async () => {
-    const email = `persona${++people}@example.org`
+    const email = `mutevole${++people}@example.org`
     return { id: await person(email), email, ...(await signIn(email)).json<{ access_token: string }>() }
   }
   const put = (token: string, body: object) => as(app, token, 'PUT', '/auth/v1/user', body)

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import type { Test } from 'tap'
-import { testDatabase } from '#test/database.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { serverProcess, type ServerProcess } from '#test/server-process.ts'
 import { freePort } from '#test/free-port.ts'
 
-/** A server of ours, with its embedded provider, in a process and on a database of its own. */
+/**
+ * A server of ours, with its embedded provider, on a database and a port of its own. In this process: the server that
+ * uses it knows nothing but its address, and another process would have all of this to load once more.
+ */
 export interface Provider {
   url: string
   anonKey: string
   serviceKey: string
   master: Buffer
-  /** Another instance of the same provider, in this process: people sign in here without a password. */
+  /** The provider from the inside, also while nobody can reach it: people sign in here without a password. */
   twin: TestApp
   /** What its settings are to a server that uses it. */
   environ: Record<string, string>
@@ -24,23 +27,20 @@ export interface Provider {
 }
 
 export async function startProvider (t: Test): Promise<Provider> {
-  const { url: DATABASE_URL } = await testDatabase(t)
   const master = randomBytes(32)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const environ = {
-    DATABASE_URL,
+  const twin = await build(t, {
     MASTER_KEY: master.toString('base64'),
     PUBLIC_URL: url,
     RATE_LIMIT_MAX: '100000',
     RATE_LIMIT_LOGIN_MAX: '1000'
-  }
-  let server: ServerProcess | undefined
-  const start = async () => {
-    server = serverProcess(t, { ...environ, PORT: String(port) })
-    await server.ready
-  }
-  const [twin] = await Promise.all([build(t, environ), start()])
+  })
+  // As a server makes one when it starts: none of those whom tests make is the last.
+  const first = { email: 'admin@locanda.local', confirmed: true, app_metadata: { role: 'admin' } }
+  await twin.app.db.transaction((tx) => createUser(tx, first))
+  await twin.app.listen({ host: '127.0.0.1', port })
+  const { server } = twin.app
   const serviceKey = await twin.token({ service: true })
   const { backendKey: anonKey } = twin.app.identity.directory.clientConfig
 
@@ -66,15 +66,17 @@ export async function startProvider (t: Test): Promise<Provider> {
     signIn: async (email, password) =>
       (await post('POST', '/token?grant_type=password', anonKey, { email, password })) as { access_token: string },
     async stop () {
-      server!.signal('SIGKILL')
-      await server!.exit
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
     },
-    start
+    async start () {
+      server.listen(port, '127.0.0.1')
+      await once(server, 'listening')
+    }
   }
 }
 
-/**
- * For `build`: on a busy machine the provider's process may need longer for an answer than the server waits in
- * production.
- */
+/** For `build`: on a busy machine the provider may need longer for an answer than the server waits in production. */
 export const PATIENT = { idpTimeoutMs: 120_000 }

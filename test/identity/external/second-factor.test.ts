@@ -5,8 +5,9 @@ import { openClient, PASSWORD, tokensOf } from '#test/identity/protocol/client.t
 import { bearer } from '#test/identity/requests.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
+const idp = await startProvider(t)
+
 t.test('with an external provider a session is at the level of its token, and keys ask the provider', async (t) => {
-  const idp = await startProvider(t)
   const REQUIRED = { REQUIRE_MFA: 'all', REQUIRE_RECENT_MFA: 'true' }
   const { app } = await build(t, { ...idp.environ, ...REQUIRED }, undefined, PATIENT)
   const email = 'anna@example.org'
@@ -32,7 +33,6 @@ t.test('with an external provider a session is at the level of its token, and ke
 })
 
 t.test('a key made with the password alone administers until the provider tells of a second factor', async (t) => {
-  const idp = await startProvider(t)
   const { app } = await build(t, { ...idp.environ }, undefined, PATIENT)
   const email = 'bruno@example.org'
   await idp.admin('POST', '/admin/users', {

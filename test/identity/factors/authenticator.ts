@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Secret, TOTP } from 'otpauth'
-import { PASSWORD, type Client, type Person, type Provider } from '#test/identity/protocol/client.ts'
+import type { Client, Person, Provider } from '#test/identity/protocol/client.ts'
 
 /** The code that an app shows now; `steps` of half a minute later. */
 export function codeOf (secret: string, steps = 0): string {
@@ -44,7 +44,7 @@ export async function personWithApp (
   server: Provider,
   changes: object = {}
 ): Promise<{ person: Person, client: Client, app: App }> {
-  const person = await server.person({ password: PASSWORD, ...changes })
+  const person = await server.person(changes)
   const client = await server.signedIn(person)
   return { person, client, app: await enrolApp(client) }
 }

@@ -24,8 +24,11 @@ async function asked (
 const mint = async ({ app }: Provider, headers: Record<string, string>) =>
   (await app.inject({ url: KEY, headers })).json<{ apiKey: string }>().apiKey
 
+const usual = await provider(t)
+const strict = await provider(t, { REQUIRE_RECENT_MFA: 'true', QUERY_PASSWORD: 'una-password-lunga' })
+
 t.test('whoever has a second factor can do nothing without it but sign in and out', async (t) => {
-  const server = await provider(t)
+  const server = usual
   const { app } = server
   const { person, app: phone } = await personWithApp(server, ADMIN)
   const half = await server.signedIn(person)
@@ -41,17 +44,20 @@ t.test('whoever has a second factor can do nothing without it but sign in and ou
   t.equal((await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers })).statusCode, 403)
 
   // During a maintenance an administrator gets in, with the second factor.
-  const maintenance = { enabled: true }
   const service = bearer(await server.token({ service: true }))
-  await app.inject({ method: 'POST', url: '/api/settings/maintenance', headers: service, payload: maintenance })
+  const maintain = async (enabled: boolean) => {
+    await app.inject({ method: 'POST', url: '/api/settings/maintenance', headers: service, payload: { enabled } })
+  }
+  await maintain(true)
   await prove(server, half, phone)
   t.same(await asked(app, await headersOf(half), '/api/users'), [200, undefined])
   t.same(await asked(app, headers, '/api/users'), [503, 'MANUTENZIONE'], 'the token from before is void')
   t.equal((await half.auth.signOut()).error, null)
+  await maintain(false)
 })
 
 t.test('an API key needs no second factor, and stays when one is enrolled', async (t) => {
-  const server = await provider(t)
+  const server = usual
   const client = await server.signedIn(await server.person())
   const key = { 'x-api-key': await mint(server, await headersOf(client)) }
   await enrolApp(client)
@@ -59,7 +65,7 @@ t.test('an API key needs no second factor, and stays when one is enrolled', asyn
 })
 
 t.test('a key that was made with the password alone administers until its person has a second factor', async (t) => {
-  const server = await provider(t)
+  const server = usual
   const { app } = server
   const { id: userId, ...person } = await server.person(ADMIN)
   const client = await server.signedIn({ id: userId, ...person })
@@ -76,7 +82,7 @@ t.test('a key that was made with the password alone administers until its person
 })
 
 t.test('a key that was made with the password alone ends what is like it, and shuts nobody out', async (t) => {
-  const server = await provider(t)
+  const server = usual
   const { app } = server
   const client = await server.signedIn(await server.person())
   const key = { 'x-api-key': await mint(server, await headersOf(client)) }
@@ -93,7 +99,7 @@ t.test('a key that was made with the password alone ends what is like it, and sh
 })
 
 t.test('a session left open makes no new second factor and no codes, where a recent proof is wanted', async (t) => {
-  const server = await provider(t, { REQUIRE_RECENT_MFA: 'true' })
+  const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
   const begun = (await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'begun before' })).data!
@@ -150,7 +156,7 @@ t.test('REQUIRE_MFA=all is for operators, too', async (t) => {
 })
 
 t.test('what is guarded most wants a second factor of the last 15 minutes, where the server says so', async (t) => {
-  const server = await provider(t, { REQUIRE_RECENT_MFA: 'true', QUERY_PASSWORD: 'una-password-lunga' })
+  const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
   const age = () => app.sql`
@@ -197,7 +203,7 @@ t.test('what is guarded most wants a second factor of the last 15 minutes, where
 })
 
 t.test('a key that was made without a second factor does nothing that is guarded most', async (t) => {
-  const { app, person } = await provider(t, { REQUIRE_RECENT_MFA: 'true' })
+  const { app, person } = strict
   const { apiKey } = await mintKey(app.db, app.identity.apiKeys, (await person(ADMIN)).id, {})
   const key = { 'x-api-key': apiKey }
   t.same(await asked(app, key, '/api/settings/maintenance', { method: 'POST', payload: { enabled: false } }), [

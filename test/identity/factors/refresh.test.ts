@@ -32,8 +32,9 @@ function tokenOf (outcome: Outcome): string {
 const ended = ({ sql }: FastifyInstance, sessionId: string) => sql`
   select details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
 
+const server = await provider(t)
+
 t.test('a client that lost the answer to a further proof loses no session, and is taken for no thief', async (t) => {
-  const server = await provider(t)
   const { app } = server
   const { phone, holder } = await setting(server)
   const before = await refreshed(app, holder.first)
@@ -50,7 +51,6 @@ t.test('a client that lost the answer to a further proof loses no session, and i
 })
 
 t.test('a refresh token from before a further proof never gives the tokens of the proven session', async (t) => {
-  const server = await provider(t)
   const { app } = server
   const { phone, holder } = await setting(server)
   const before = await refreshed(app, holder.first)
@@ -63,7 +63,6 @@ t.test('a refresh token from before a further proof never gives the tokens of th
 })
 
 t.test('a refresh and a further proof at once leave the session to the proof', async (t) => {
-  const server = await provider(t)
   const { app } = server
   const { phone, holder } = await setting(server)
   let { access, refresh: current } = await refreshed(app, holder.first)

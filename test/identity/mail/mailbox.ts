@@ -5,12 +5,13 @@ import { readConfig } from '#src/config/config.ts'
 import { anonKey } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { build, type TestApp } from '#test/helper.ts'
+import { withPassword } from '#test/identity/password.ts'
 import { startSmtp, type Received, type Smtp } from '#test/smtp.ts'
 
 export const HOME = 'https://app.example'
 const PUBLIC_URL = 'https://locanda.example'
 const MASTER_KEY = Buffer.alloc(32, 9).toString('base64')
-export const PASSWORD = 'una-frase-lunga-e-mia'
+export { PASSWORD } from '#test/identity/password.ts'
 
 /** What a mail holds. */
 export interface Letter { to: string, code: string, link: string, token: string }
@@ -74,9 +75,9 @@ export async function site (
       await test.app.sql`delete from counters`
     },
     async person (email, changes = {}) {
-      const { data, error } = await (
-        await administrator()
-      ).auth.admin.createUser({ email, password: PASSWORD, email_confirm: true, ...changes })
+      const { auth: { admin } } = await administrator()
+      const password = 'password' in changes ? {} : await withPassword(test.app)
+      const { data, error } = await admin.createUser({ email, ...password, email_confirm: true, ...changes })
       if (error) throw error
       return data.user.id
     }

@@ -97,7 +97,7 @@ t.test('answers that do not tell whether an address has an account', async (t) =
           return statusCode < 500
         }
       ),
-      { numRuns: 150 }
+      { numRuns: 60 }
     )
   })
 

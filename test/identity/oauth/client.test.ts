@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findUser } from '#src/identity/people/find-users.ts'
 import { createUser } from '#src/identity/people/users.ts'
-import { acts, fragment, FRONT_END, LANDING, setting, SIGNUP } from './setting.ts'
+import { anew, fragment, FRONT_END, LANDING, setting, SIGNUP } from './setting.ts'
 
 const ANNA = {
   sub: 'anna-1',
@@ -14,10 +14,15 @@ const ANNA = {
 
 const PASSWORD = 'una-frase-lunga-e-mia'
 
+/** Where people may sign up, and where they may not. */
+const open = await setting(t, SIGNUP)
+const closed = await setting(t)
+
 t.test(
   'the official client signs in through a provider with PKCE, and the second time it is the same person',
   async (t) => {
-    const { app, client, browser, provider } = await setting(t, SIGNUP)
+    const { client, browser, provider } = open
+    const done = await anew(open)
     provider.person = ANNA
     const ids: (string | undefined)[] = []
     for (const time of [1, 2]) {
@@ -59,7 +64,7 @@ t.test(
     }
     t.equal(ids[0], ids[1])
     t.strictSame(
-      (await acts(app)).map(({ action, details }) => ({ action, details })),
+      (await done()).map(({ action, details }) => ({ action, details })),
       [
         { action: 'utente_creato', details: { role: 'pending', provider: 'google' } },
         { action: 'accesso', details: { method: 'oauth', provider: 'google' } },
@@ -70,7 +75,8 @@ t.test(
 )
 
 t.test('without PKCE the official client takes its session from the fragment', async (t) => {
-  const { app, client, browser, provider } = await setting(t, SIGNUP)
+  const { client, browser, provider } = open
+  const done = await anew(open)
   provider.person = ANNA
   const supabase = client('implicit')
   const { data } = await supabase.auth.signInWithOAuth({
@@ -99,11 +105,12 @@ t.test('without PKCE the official client takes its session from the fragment', a
   t.equal((await inBrowser.auth.initialize()).error, null)
   t.equal((await inBrowser.auth.getSession()).data.session?.user.email, 'anna@example.org')
   t.equal((await inBrowser.auth.getUser()).error, null)
-  t.strictSame((await acts(app)).map(({ action }) => action), ['utente_creato', 'accesso'])
+  t.strictSame((await done()).map(({ action }) => action), ['utente_creato', 'accesso'])
 })
 
 t.test('the official client links a provider to an account, lists the identities, and unlinks one', async (t) => {
-  const { app, client, browser, provider } = await setting(t)
+  const { app, client, browser, provider } = closed
+  const done = await anew(closed)
   const password_hash = await app.identity.passwords.hash(PASSWORD)
   const account = {
     email: 'piero@example.org',
@@ -160,13 +167,13 @@ t.test('the official client links a provider to an account, lists the identities
   )
   t.strictSame((await supabase.auth.getUserIdentities()).data!.identities.map((each) => each.provider), ['email'])
   t.strictSame(
-    (await acts(app)).map(({ action }) => action),
+    (await done()).map(({ action }) => action),
     ['accesso', 'identita_collegata', 'accesso', 'identita_scollegata']
   )
 })
 
 t.test('linking without a session is refused', async (t) => {
-  const { base, client, token } = await setting(t)
+  const { base, client, token } = closed
   t.ok((await client().auth.linkIdentity({ provider: 'google', options: { skipBrowserRedirect: true } })).error)
   t.equal((await fetch(`${base}/auth/v1/user/identities/authorize?provider=google`)).status, 401)
   const headers = { authorization: `Bearer ${await token({ service: true })}` }

@@ -7,13 +7,26 @@ import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { extraRoutes, signIn } from '#test/helper.ts'
 import { testDatabase } from '#test/database.ts'
-import { acts, fragment, LANDING, setting, SIGNUP } from './setting.ts'
+import { anew, fragment, LANDING, setting, SIGNUP } from './setting.ts'
 
 const WAY = `/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`
 const ANNA = { sub: 'anna-1', email: 'anna@example.org', email_verified: true, name: 'Anna Bianchi' }
 
+let waits = 0
+const counting = extraRoutes(({ identity }) => {
+  const { waitForListeners } = identity
+  identity.waitForListeners = async () => {
+    waits++
+    await waitForListeners()
+  }
+})
+/** Where people may sign up, and where they may not. */
+const open = await setting(t, SIGNUP)
+const closed = await setting(t, {}, { prepare: counting })
+
 t.test('a malformed authorization request is refused at once', async (t) => {
-  const { app, base, token } = await setting(t)
+  const { app, base, token } = closed
+  await anew(closed)
   const authorization = `Bearer ${await token()}`
   const verifier = 'a'.repeat(43)
   for (const path of ['/authorize', '/user/identities/authorize']) {
@@ -60,7 +73,8 @@ t.test('a malformed authorization request is refused at once', async (t) => {
 })
 
 t.test('with sign-up off only people with an account sign in', async (t) => {
-  const { app, provider, visit } = await setting(t)
+  const { app, provider, visit } = closed
+  const done = await anew(closed)
   provider.person = ANNA
   const refused = fragment((await visit(WAY)).url)
   t.strictSame(Object.fromEntries(refused), {
@@ -77,7 +91,7 @@ t.test('with sign-up off only people with an account sign in', async (t) => {
   await app.db.update(users).set({ banned_until: new Date(Date.now() + 60_000) })
   t.match(Object.fromEntries(fragment((await visit(WAY)).url)), { error: 'access_denied', error_code: 'user_banned' })
   t.strictSame(
-    (await acts(app)).map(({ action, details }) => [action, details]),
+    (await done()).map(({ action, details }) => [action, details]),
     [
       ['identita_collegata', { provider: 'google', automatic: true }],
       ['accesso', { method: 'oauth', provider: 'google' }]
@@ -86,7 +100,8 @@ t.test('with sign-up off only people with an account sign in', async (t) => {
 })
 
 t.test('no claim of a provider gives a right', async (t) => {
-  const { app, provider, visit } = await setting(t, SIGNUP)
+  const { app, provider, visit } = open
+  await anew(open)
   const greedy = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin', roles: ['admin'] } }
   provider.person = { ...ANNA, ...greedy }
   for (const time of ['made', 'known']) {
@@ -100,20 +115,14 @@ t.test('no claim of a provider gives a right', async (t) => {
 })
 
 t.test('the sessions in an unconfirmed account have ended when the owner’s callback is answered', async (t) => {
-  let waits = 0
-  const prepare = extraRoutes(({ identity }) => {
-    const { waitForListeners } = identity
-    identity.waitForListeners = async () => {
-      waits++
-      await waitForListeners()
-    }
-  })
-  const { app, provider, visit } = await setting(t, {}, { prepare })
+  const { app, provider, visit } = closed
+  const done = await anew(closed)
   const { access_token: planted, user } = await signIn(app, 'anna', 'operator')
   await app.db.update(users).set({ email_confirmed_at: null }).where(eq(users.id, user.id))
   const bearer = { authorization: `Bearer ${planted}` }
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer })).statusCode, 200, 'remembered')
   provider.person = ANNA
+  waits = 0
   const tokens = fragment((await visit(WAY)).url)
   t.equal(waits, 1, 'no process is behind')
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer })).statusCode, 403)
@@ -123,7 +132,7 @@ t.test('the sessions in an unconfirmed account have ended when the owner’s cal
   ).json()
   t.equal(mine.id, user.id)
   t.strictSame(mine.identities.map(({ provider }: { provider: string }) => provider), ['google'])
-  t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
+  t.strictSame((await done()).map(({ action, details }) => [action, details]), [
     ['identita_collegata', { provider: 'google', automatic: true }],
     ['sessioni_revocate', { provider: 'google', reason: 'address_proven' }],
     ['accesso', { method: 'oauth', provider: 'google' }]
@@ -131,7 +140,8 @@ t.test('the sessions in an unconfirmed account have ended when the owner’s cal
 })
 
 t.test('linking fails after the end of the session that started it, and for another account’s identity', async (t) => {
-  const { app, base, provider, browser } = await setting(t, SIGNUP)
+  const { app, base, provider, browser } = open
+  await anew(open)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
   const headers = { authorization: `Bearer ${token}` }
   const own = browser()
@@ -164,7 +174,8 @@ t.test('linking fails after the end of the session that started it, and for anot
 })
 
 t.test('an account takes over no unverified address, and an invitation there lifts no stranger', async (t) => {
-  const { app, base, browser, provider, token } = await setting(t, SIGNUP)
+  const { app, base, browser, provider, token } = open
+  await anew(open)
   const { access_token: mallory, user } = await signIn(app, 'mallory', 'pending')
   const headers = { authorization: `Bearer ${mallory}` }
   const ask = async (method: 'DELETE' | 'GET', url: string) => await app.inject({ method, url, headers })
@@ -189,7 +200,8 @@ t.test('an account takes over no unverified address, and an invitation there lif
 })
 
 t.test('a stranger who follows the way of a person who links an identity gives nothing to their account', async (t) => {
-  const { app, base, browser, client, provider } = await setting(t, SIGNUP)
+  const { app, base, browser, client, provider } = open
+  await anew(open)
   const { access_token, refresh_token, user } = await signIn(app, 'mallory', 'operator')
   const identities = async () => {
     const rows = await app.sql`select provider from identities where user_id = ${user.id} order by 1`
@@ -220,7 +232,8 @@ t.test('a stranger who follows the way of a person who links an identity gives n
 })
 
 t.test('a person who signs in with PKCE in another browser than they began in is refused', async (t) => {
-  const { app, browser, client, provider } = await setting(t, SIGNUP)
+  const { app, browser, client, provider } = open
+  await anew(open)
   provider.person = ANNA
   const { data } = await client('pkce').auth.signInWithOAuth({
     provider: 'google',
@@ -233,7 +246,8 @@ t.test('a person who signs in with PKCE in another browser than they began in is
 })
 
 t.test('without PKCE, linking answers with a session as signing in does', async (t) => {
-  const { app, base, provider, browser } = await setting(t)
+  const { app, base, provider, browser } = closed
+  const done = await anew(closed)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
   const own = browser()
   const response = await own.ask(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, {
@@ -246,7 +260,7 @@ t.test('without PKCE, linking answers with a session as signing in does', async 
   ).json()
   t.equal(mine.id, user.id)
   t.strictSame(
-    (await acts(app)).map(({ action, details }) => [action, details]),
+    (await done()).map(({ action, details }) => [action, details]),
     [
       ['identita_collegata', { provider: 'google', automatic: false }],
       ['accesso', { method: 'oauth', provider: 'google' }]
@@ -297,7 +311,8 @@ t.test('the provider’s refresh token is handed on, and no token, code or addre
 })
 
 t.test('when the audit log cannot be written, no account is created or linked', async (t) => {
-  const { app, provider, visit, logs } = await setting(t, SIGNUP)
+  const { app, provider, visit, logs } = open
+  await anew(open)
   provider.person = ANNA
   await app.sql`alter table audit_log rename to audit_log_altrove`
   const told = fragment((await visit(WAY)).url)

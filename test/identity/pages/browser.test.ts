@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
 import { de } from '#src/identity/sign-in/mail-texts/de.ts'
@@ -5,7 +6,7 @@ import { build } from '#test/helper.ts'
 import { as } from '#test/identity/requests.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { startSmtp } from '#test/smtp.ts'
-import { typist } from './keyboard.ts'
+import { LOOK_MS, typist } from './keyboard.ts'
 import { freePort } from '#test/free-port.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
@@ -126,7 +127,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await press(button('/auth/esci'))
     await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: false })
     await hit(button('/auth/accedi/passkey'))
-    while (await evaluate("document.querySelector('[role=alert]').textContent") === '');
+    while (await evaluate("document.querySelector('[role=alert]').textContent") === '') await sleep(LOOK_MS)
     t.same(await faults(), [], 'the device does not know who is there, and the page says so')
     await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: true })
     t.equal(await press(button('/auth/accedi/passkey')), '/auth/account')
@@ -176,16 +177,16 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await open(`${url}/auth/accedi?${query.toString()}`)
     t.same(await faults(), [])
     await hit(button('/auth/accedi/continua'))
-    while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`));
+    while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`)) await sleep(LOOK_MS)
   })
 
   t.test('a button for devices leads to the page to sign in where the session has ended meanwhile', async (t) => {
-    const { open, write, press } = await typist(t, `${url}/health/live`)
     const payload = {
       email: 'carla@example.org', password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }
     }
     const { id } = (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>()
-    await open(`${url}/auth/accedi`)
+    await open(`${url}/auth/account`)
+    await press(button('/auth/esci'))
     await write('#email', payload.email)
     await write('#password', PASSWORD)
     t.equal(await press(button('/auth/accedi')), '/auth/account')
@@ -204,14 +205,14 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await faults(), [])
     t.equal(await press('a[href="/auth/"]'), '/auth/accedi')
     await hit(button('/auth/accedi/passkey'))
-    while (await evaluate("document.querySelector('[role=alert]').textContent") === '');
+    while (await evaluate("document.querySelector('[role=alert]').textContent") === '') await sleep(LOOK_MS)
     t.ok(await isTold())
   })
 
   t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {
     await as(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
-    await open(`${url}/auth/account`)
-    await press(button('/auth/esci'))
+    // Signed out.
+    await app.sql`delete from sessions`
     const pages = [
       '/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
       '/auth/conferma?token=x&type=magiclink', '/auth/conferma?token=x&type=signup', '/auth/accedi/ritorno',

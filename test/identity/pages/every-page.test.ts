@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { CHROMIUM } from '#test/chromium.ts'
 import { begin } from '#test/cli/by-browser.ts'
@@ -7,7 +8,7 @@ import { listen } from '#test/identity/oauth/listen.ts'
 import { as } from '#test/identity/requests.ts'
 import { codeOf } from '#test/identity/factors/authenticator.ts'
 import { startSmtp } from '#test/smtp.ts'
-import { typist } from './keyboard.ts'
+import { LOOK_MS, typist } from './keyboard.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
 const LINKS = '/auth/account/collegamenti'
@@ -193,7 +194,8 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     const { page, code } = await begin(t, base, ['login', '--browser'])
     await open(page)
     await hit(button('/auth/accedi/continua'))
-    while (!(await evaluate<string>('document.body.innerText').catch(() => '')).startsWith('Ricevuto'));
+    const text = () => evaluate<string>('document.body.innerText').catch(() => '')
+    while (!(await text()).startsWith('Ricevuto')) await sleep(LOOK_MS)
     t.equal(await code, 0)
     t.same(await faults(), [], 'nor has the program’s own page')
   })

@@ -6,11 +6,18 @@ import type { Test } from 'tap'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const MOST_TABS = 80
-const SIZES = [[390, 844], [1280, 800]] as const
-/** The dark scheme differs by its colours alone, and so do the rules that are asked there. */
-const SCHEMES = { light: undefined, dark: ['color-contrast', 'link-in-text-block'] }
+const COLOURS = ['color-contrast', 'link-in-text-block']
+/**
+ * All rules are asked on a telephone. The dark scheme differs by its colours alone, and a wider screen by the places of
+ * things alone, and so do the rules that are asked there.
+ */
+const VIEWS = [
+  { width: 390, height: 844, scheme: 'light', rules: undefined },
+  { width: 390, height: 844, scheme: 'dark', rules: COLOURS },
+  { width: 1280, height: 800, scheme: 'light', rules: [...COLOURS, 'target-size', 'scrollable-region-focusable'] }
+]
 /** Between two looks whether a page is there: asked without a pause, the browser is kept from loading it. */
-const LOOK_MS = 5
+export const LOOK_MS = 15
 
 /** A person at a browser who has a keyboard and nothing else. */
 export interface Typist extends Tab {
@@ -23,7 +30,7 @@ export interface Typist extends Tab {
   press (selector: string): Promise<string>
   /** Presses Enter on what matches, which leads nowhere. */
   hit (selector: string): Promise<void>
-  /** What axe finds on the page, and what does not fit: at 390 and 1280 px, light and dark. */
+  /** What axe finds on the page, and what does not fit: at 390 px light and dark, and at 1280 px. */
   faults (): Promise<string[]>
 }
 
@@ -90,21 +97,19 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
     async faults () {
       const found: string[] = []
       if (!await evaluate<boolean>('"axe" in window')) await evaluate(`{ ${AXE} }; 0`)
-      for (const [width, height] of SIZES) {
+      for (const { width, height, scheme, rules } of VIEWS) {
         await send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
-        for (const [scheme, rules] of Object.entries(SCHEMES)) {
-          await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
-          const [path, tooWide, faults] = await evaluate<[string, boolean, string[]]>(`(async () => {
-            const { violations } = await axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})
-            return [
-              location.pathname,
-              document.documentElement.scrollWidth > innerWidth,
-              violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' '))
-            ]
-          })()`)
-          const where = `${path} at ${width} px, ${scheme}: `
-          found.push(...faults.map((fault) => where + fault), ...tooWide ? [`${where}wider than the screen`] : [])
-        }
+        await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
+        const [path, tooWide, faults] = await evaluate<[string, boolean, string[]]>(`(async () => {
+          const { violations } = await axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})
+          return [
+            location.pathname,
+            document.documentElement.scrollWidth > innerWidth,
+            violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' '))
+          ]
+        })()`)
+        const where = `${path} at ${width} px, ${scheme}: `
+        found.push(...faults.map((fault) => where + fault), ...tooWide ? [`${where}wider than the screen`] : [])
       }
       return found
     }

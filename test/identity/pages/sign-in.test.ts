@@ -1,17 +1,17 @@
 import t from 'tap'
 import { TEXTS } from '#src/identity/pages/texts.ts'
 import { build } from '#test/helper.ts'
+import { PASSWORD, withPassword } from '#test/identity/password.ts'
 import { as } from '#test/identity/requests.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { errorOf, formsOf, visitorBrowser } from './visitor.ts'
-
-const PASSWORD = 'una-frase-lunga-e-mia'
 
 t.test('the pages of a person who signs in', async (t) => {
   const { app, token, call, logs } = await build(t, { RATE_LIMIT_LOGIN_MAX: '5' })
   const service = await token({ service: true })
   const person = async (email: string, changes: object = {}) => {
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+    const password = 'password' in changes ? {} : await withPassword(app)
+    const payload = { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
     return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
   }
   const signedIn = async (email: string) => {

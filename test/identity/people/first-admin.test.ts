@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { readConfig, type Config } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/people/first-admin.ts'
 import { createUser } from '#src/identity/people/users.ts'
@@ -10,11 +10,14 @@ import { twoServers } from '#test/identity/two-servers.ts'
 const EMAIL = 'direzione@example.org'
 const PASSWORD = 'una-frase-lunga-e-mia'
 
-async function installation (t: Test) {
-  const { app, dataDir } = await build(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
+const { app, dataDir } = await build(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
+
+/** The application as it is before anybody is made. */
+async function installation () {
+  await app.sql.unsafe(`delete from users;
+    alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
   const config = (environ: Record<string, string> = {}) => readConfig({ DATA_DIR: dataDir, ...environ })
   return {
-    app,
     config,
     chosen: (password = PASSWORD, email = EMAIL) => config({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password })
   }
@@ -45,7 +48,7 @@ const idOf = async (app: FastifyInstance, email: string) =>
   String((await app.sql`select id from users where email = ${email} and deleted_at is null`)[0]?.id)
 
 t.test('the administrator of the settings can sign in and administer', async (t) => {
-  const { app, chosen } = await installation(t)
+  const { chosen } = await installation()
   t.equal(
     await firstAdministrator(app, chosen(PASSWORD, ' Direzione@Example.org'.trim())),
     undefined,
@@ -65,19 +68,19 @@ t.test('the administrator of the settings can sign in and administer', async (t)
 })
 
 t.test('without settings an administrator with a random password is made, and the password works', async (t) => {
-  const { app, config } = await installation(t)
+  const { config } = await installation()
   const made = await firstAdministrator(app, config())
   t.match(made, { email: 'admin@locanda.local', password: /^([a-km-np-z2-9]{4}-){5}[a-km-np-z2-9]{4}$/ })
   t.same(await people(app), [{ email: 'admin@locanda.local', role: 'admin' }])
   t.match(await enter(app, made!.email, made!.password), { status: 200, admin: true })
   t.match((await acts(app))[0], { actor: 'sistema', action: 'utente_creato', details: { role: 'admin' } })
 
-  const { app: another, config: anothers } = await installation(t)
-  t.not((await firstAdministrator(another, anothers()))?.password, made!.password, 'elsewhere it is another')
+  await installation()
+  t.not((await firstAdministrator(app, config()))?.password, made!.password, 'elsewhere it is another')
 })
 
 t.test('the administrator is made once, also when the settings change later', async (t) => {
-  const { app, config, chosen } = await installation(t)
+  const { config, chosen } = await installation()
   await firstAdministrator(app, chosen())
   const before = await acts(app)
   for (const later of [
@@ -98,7 +101,7 @@ t.test('the administrator is made once, also when the settings change later', as
 
 t.test('none is made where there is an administrator already', async (t) => {
   for (const app_metadata of [{ role: 'admin' }, { roles: ['operator', 'admin'] }]) {
-    const { app, config, chosen } = await installation(t)
+    const { config, chosen } = await installation()
     await app.db.transaction(
       async (tx) => await createUser(tx, { email: 'anna@example.org', confirmed: true, app_metadata })
     )
@@ -110,7 +113,7 @@ t.test('none is made where there is an administrator already', async (t) => {
 })
 
 t.test('claims of being an administrator in user_metadata do not count', async (t) => {
-  const { app, chosen } = await installation(t)
+  const { chosen } = await installation()
   await app.db.transaction(
     async (tx) =>
       await createUser(tx, {
@@ -127,7 +130,7 @@ t.test('claims of being an administrator in user_metadata do not count', async (
 t.test(
   'a weak password or a bad address stops the start with the name of the variable, and makes no account',
   async (t) => {
-    const { app, chosen } = await installation(t)
+    const { chosen } = await installation()
     const refused = async (config: Config, message: RegExp) => {
       await t.rejects(firstAdministrator(app, config), { name: 'ConfigError', message })
     }
@@ -141,7 +144,7 @@ t.test(
 )
 
 t.test('a confirmed account with that address becomes the administrator and keeps its password', async (t) => {
-  const { app, chosen } = await installation(t)
+  const { chosen } = await installation()
   const password_hash = await app.identity.passwords.hash('la-mia-di-sempre')
   const account = {
     email: EMAIL,
@@ -167,7 +170,7 @@ t.test('a confirmed account with that address becomes the administrator and keep
 })
 
 t.test('an unconfirmed account with that address does not become the administrator', async (t) => {
-  const { app, chosen } = await installation(t)
+  const { chosen } = await installation()
   const password_hash = await app.identity.passwords.hash('di-chi-si-spaccia')
   const { id } = await app.db.transaction(
     async (tx) =>
@@ -183,7 +186,7 @@ t.test('an unconfirmed account with that address does not become the administrat
 })
 
 t.test('with an external provider no administrator is made', async (t) => {
-  const { app, config } = await installation(t)
+  const { config } = await installation()
   t.equal(await firstAdministrator(app, config({ IDP_URL: 'https://accesso.example', IDP_ANON_KEY: 'x' })), undefined)
   t.same(await people(app), [])
 })

@@ -5,6 +5,8 @@ import { isLetIn } from '#test/identity/requests.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
 const server = await provider(t)
+/** Where all people are those of one test. */
+const own = await provider(t)
 const { app, open, person, signedIn } = server
 const service = open({ key: await server.token({ service: true }) })
 const { auth: { admin } } = service
@@ -62,7 +64,6 @@ t.test('a password hash from another system is accepted', async (t) => {
 })
 
 t.test('all users are listed, newest first, in pages with their number and links', async (t) => {
-  const own = await provider(t)
   const emails: string[] = []
   for (let n = 0; n < 7; n++) emails.unshift((await own.person({ password: undefined })).email)
   const list = own.open({ key: await own.token({ service: true }) })
@@ -206,7 +207,6 @@ t.test('signOut ends sessions by the token of one of them', async (t) => {
 })
 
 t.test('the last administrator cannot be deleted or demoted', async (t) => {
-  const own = await provider(t)
   const { auth: { admin } } = own.open({ key: await own.token({ service: true }) })
   const ada = await own.person({ app_metadata: { role: 'admin' } })
   for (const result of [

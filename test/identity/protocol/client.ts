@@ -3,10 +3,11 @@ import type { Test } from 'tap'
 import type { Directory } from '#src/identity/directory.ts'
 import { site } from '#test/cli/site.ts'
 import type { TestApp } from '#test/helper.ts'
+import { PASSWORD, withPassword } from '#test/identity/password.ts'
 
 type ClientConfig = Directory['clientConfig']
 
-export const PASSWORD = 'una-frase-lunga-e-mia'
+export { PASSWORD } from '#test/identity/password.ts'
 
 /** A request that the official client has made, and its answer. */
 export interface Exchange {
@@ -113,11 +114,12 @@ export async function provider (t: Test, environ: Record<string, string> = {}): 
 
     async person (changes = {}) {
       const email = `persona${++people}@example.org`
+      const password = 'password' in changes ? {} : await withPassword(app)
       const created = await app.inject({
         method: 'POST',
         url: '/auth/v1/admin/users',
         headers: { authorization: `Bearer ${await server.token({ service: true })}` },
-        payload: { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+        payload: { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
       })
       if (created.statusCode !== 200) throw new Error(created.body)
       return created.json<Person>()

@@ -1,8 +1,10 @@
 import t from 'tap'
 import type { FastifyInstance } from 'fastify'
-import { build } from '#test/helper.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 import { age, chain, holder, refresh, refreshed, standing, turns, type Outcome } from './holder.ts'
+
+const [one, two] = await twoServers(t)
+const { app } = one
 
 /** The same refresh many times at once, in turn at each of the servers. */
 async function atOnce (apps: FastifyInstance[], token: string, times: number): Promise<Outcome[]> {
@@ -14,7 +16,6 @@ function tokens (outcomes: Outcome[]): Set<string> {
 }
 
 t.test('ConcurrentReuse: of twenty refreshes at once one makes the next token, which all get', async (t) => {
-  const { app } = await build(t)
   const anna = await holder(app)
   const outcomes = await atOnce([app], anna.first, 20)
   const [child, ...others] = tokens(outcomes)
@@ -28,7 +29,6 @@ t.test('ConcurrentReuse: of twenty refreshes at once one makes the next token, w
 })
 
 t.test('ConcurrentReuse: two servers on one database make one next token, too', async (t) => {
-  const [one, two] = await twoServers(t)
   const anna = await holder(one.app)
   const outcomes = await atOnce([one.app, two.app], anna.first, 20)
   const [child, ...others] = tokens(outcomes)
@@ -43,7 +43,6 @@ t.test('ConcurrentReuse: two servers on one database make one next token, too', 
 })
 
 t.test('ConcurrentReuse: the current token and the one before it at once end no session', async (t) => {
-  const { app } = await build(t)
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
     const [parent, present] = await chain(app, anna.first, 2)
@@ -57,7 +56,6 @@ t.test('ConcurrentReuse: the current token and the one before it at once end no 
 t.test(
   'ConcurrentReuse: a refresh that had to wait for others sees their result',
   async (t) => {
-    const { app } = await build(t)
     const anna = await holder(app)
     const waited = await app.sql.begin(async (sql) => {
       await sql`update sessions set refresh_counter = 5, refreshed_at = now() where id = ${anna.sessionId}`
@@ -75,7 +73,6 @@ t.test(
 )
 
 t.test('MaliciousReuse: a reuse at one server ends the session at every other', async (t) => {
-  const [one, two] = await twoServers(t)
   const anna = await holder(one.app)
   const older = await chain(one.app, anna.first, 3)
   const { access, refresh: present } = await refreshed(one.app, older[2]!)
@@ -88,7 +85,6 @@ t.test('MaliciousReuse: a reuse at one server ends the session at every other', 
 })
 
 t.test('a refresh and a logout at once leave no session behind', async (t) => {
-  const { app } = await build(t)
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
     const headers = { authorization: `Bearer ${anna.access}` }

@@ -113,7 +113,7 @@ t.test('refreshes follow the rules in every sequence of events', async (t) => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 25, size: 'max' }), (list) => behaves(list, tally)),
-      { numRuns: 40 }
+      { numRuns: 16 }
     )
   )
   t.comment(JSON.stringify(Object.fromEntries(tally)))

@@ -215,8 +215,9 @@ t.test('the list of keys', async (t) => {
   })
 })
 
+const [{ app, token }, { app: other }] = await twoServers(t)
+
 t.test('revoking a key', async (t) => {
-  const [{ app, token }, { app: other }] = await twoServers(t)
   const [anna, piero, admin] = await Promise.all([
     token({ name: 'anna' }),
     token({ name: 'piero' }),
@@ -227,7 +228,7 @@ t.test('revoking a key', async (t) => {
     await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
 
   t.test('a revoked key is refused on every server before the request is answered, and no other key is', async (t) => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 4; round++) {
       const [gone, stays] = [await mint(app, anna), await mint(app, anna)]
       t.same([...await both(gone.apiKey), ...await both(stays.apiKey)], [200, 200, 200, 200])
       const answer = await revoke(bearer(anna), gone.id, [app, other][round % 2])
@@ -281,8 +282,7 @@ t.test('revoking a key', async (t) => {
 })
 
 t.test('an expired key is refused, cached or not', async (t) => {
-  const [{ app, token }, { app: other }] = await twoServers(t)
-  const anna = await token({ name: 'anna' })
+  const anna = await token({ name: 'carla' })
   const { id, apiKey } = await mint(app, anna)
   t.equal(await isLetIn(app, withKey(apiKey)), 200)
   await app.sql`update api_keys set expires_at = now() where id = ${id}`

@@ -11,7 +11,7 @@ import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
-const ROUNDS = 10
+const ROUNDS = 5
 const serverKey = { 'x-api-key': API_KEY }
 
 /** Somebody who can sign in through each of these providers; the e-mail identity comes first. */
