@@ -1,12 +1,13 @@
 import type { Test } from 'tap'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Schedina } from '#schemas/schedina.ts'
+import { createClock, type Clock, type Day } from '#src/lib/time.ts'
 import { single, today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
-import { uploading } from './uploading.ts'
+import { store } from '#test/storage/samples.ts'
 
 /** The day on which the receipts of the tests come: that after the arrival. */
 export const RECEIPT_DAY = '2026-11-22'
@@ -14,24 +15,27 @@ export const RECEIPT_DAY = '2026-11-22'
 /** Each name is another guest, with a document of that name. */
 export const guest = (nome: string): Schedina => single({ nome, numero_documento: `CA00${nome}` })
 
-/** Servers on one database, each on a day of its own; the first one on the day of the arrival. */
+/** A server on the day of the arrival; `on` moves its clock to another day, and gives it back. */
 export async function retaining (t: Test, environ: Record<string, string> = {}) {
-  const first = await build(t, { TODAY: today, ...environ })
-  const on = (day: string, changes: Record<string, string> = {}) =>
-    build(t, { ...environ, TODAY: day, DATABASE_URL: first.url, DATA_DIR: first.dataDir, ...changes })
+  let day = createClock(today)
+  const clock: Clock = { now: () => day.now(), today: () => day.today() }
+  const first = await build(t, environ, undefined, { clock })
+  const on = (to: Day) => {
+    day = createClock(to)
+    return first
+  }
   return { first, on }
 }
+
+/** Made once: what they show is of no matter, and how they are uploaded neither. */
+const image = await jpeg()
 
 /** A booking that arrives on the tests' day, with saved guests, and images of both sides of each one's document. */
 export async function booked ({ app, call }: TestApp, guests: readonly Schedina[], numero_ospiti = guests.length) {
   const { id } = await create(call, { check_in: today, numero_notti: 2, numero_ospiti })
   await save({ call }, id, guests)
-  const { upload } = uploading({ app, call })
   for (const place of guests.keys()) {
-    for (const side of ['front', 'back']) {
-      const answer = await upload(id, { guest: place, side, image: await jpeg() })
-      if (answer.statusCode !== 200) throw new Error(answer.body)
-    }
+    for (const side of ['front', 'back']) await store({ app }, 'documents', `${id}/${place}/${side}.jpg`, image)
   }
   return id
 }
@@ -54,6 +58,15 @@ export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
     insert into ricevute (utente, giorno, pdf, sha256, scaricata_il)
     select utente, giorno + 1, pdf, sha256, scaricata_il from ricevute where giorno = ${today}
     on conflict do nothing`
+}
+
+/** As if none had come yet: the one of a day is fetched again, with all that was sent until then. */
+export async function forgetReceipts ({ app }: TestApp): Promise<void> {
+  await app.sql.begin(async (sql) => {
+    await sql`alter table ricevute disable trigger user`
+    await sql`delete from ricevute`
+    await sql`alter table ricevute enable trigger user`
+  })
 }
 
 /** Runs the job that deletes images at their time, and says what became of it. */

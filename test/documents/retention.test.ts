@@ -1,35 +1,47 @@
 import t from 'tap'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS } from '#test/bookings/samples.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { store } from '#test/storage/samples.ts'
 import {
-  booked, endSubmissions, fetchReceipt, guest, imagesOf, openSubmission, purge, RECEIPT_DAY, retaining, save, send
+  booked, endSubmissions, fetchReceipt, forgetReceipts, guest as guestNamed, imagesOf, openSubmission, purge,
+  RECEIPT_DAY, retaining, save, send
 } from './retaining.ts'
-import { uploading } from './uploading.ts'
+
+const { first, on } = await retaining(t)
+
+/** Of each test other guests: who was sent is not sent again. */
+let nth = 0
+const guest = (nome: string) => guestNamed(`${nome}${String.fromCodePoint(64 + nth)}`)
+
+t.beforeEach(async () => {
+  nth++
+  on(today)
+  await forgetReceipts(first)
+})
 
 t.test('images go so many days after the receipt that covers their guest, and not a day before', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO')])
   t.same(await imagesOf(first, id), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
   await send(first, id)
   t.same(await imagesOf(first, id), { '0/front': 'in_attesa_di_ricevuta', '0/back': 'in_attesa_di_ricevuta' })
 
-  const waiting = await on('2027-11-21')
+  const waiting = on('2027-11-21')
   t.equal(await purge(waiting), 'riuscito')
   t.same(Object.keys(await imagesOf(waiting, id)).length, 2, 'without the receipt they stay for ever')
 
-  await fetchReceipt(await on(RECEIPT_DAY))
-  const before = await on('2026-11-28')
+  await fetchReceipt(on(RECEIPT_DAY))
+  const before = on('2026-11-28')
   t.equal(await purge(before), 'riuscito')
   t.same(await imagesOf(before, id), { '0/front': 'in_scadenza 2026-11-29', '0/back': 'in_scadenza 2026-11-29' })
 
-  const after = await on('2026-11-29')
+  const after = on('2026-11-29')
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, id), {})
   t.equal((await after.call('GET', `/api/documents/${id}/0/front`)).statusCode, 404)
   t.equal((await after.call('GET', `${BOOKINGS}/${id}`)).statusCode, 200, 'the booking stays')
   const entries = await after.app.sql`
-    select actor, object, details from audit_log where action = 'immagini_scadute' order by id`
+    select actor, object, details from audit_log
+    where action = 'immagini_scadute' and object = ${`prenotazione:${id}`} order by id`
   t.same([...entries], [
     { actor: 'sistema', object: `prenotazione:${id}`, details: { immagini: ['0/back', '0/front'] } }
   ])
@@ -37,57 +49,56 @@ t.test('images go so many days after the receipt that covers their guest, and no
 })
 
 t.test('each guest has their own day: of one who is not covered the images stay', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await save(first, id, [guest('UNO')])
   // The images of the second guest went with the second guest.
   t.same(Object.keys(await imagesOf(first, id)), ['0/back', '0/front'])
   await send(first, id)
-  await fetchReceipt(await on(RECEIPT_DAY))
+  await fetchReceipt(on(RECEIPT_DAY))
+  on(today)
   await save(first, id, [guest('UNO'), guest('DUE')])
-  await uploading(first).upload(id, { guest: 1, image: await jpeg() })
+  await store(first, 'documents', `${id}/1/front.jpg`)
   const other = await booked(first, [guest('TRE')])
 
-  const after = await on('2026-12-31')
+  const after = on('2026-12-31')
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, id), { '1/front': 'mai_inviata' })
   t.same(await imagesOf(after, other), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
 t.test('of a guest who took the place of one that was sent the images stay', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await send(first, id)
-  await fetchReceipt(await on(RECEIPT_DAY))
-  await save(first, id, [guest('ALTRO'), guest('DUE')])
-  const after = await on('2026-12-31')
+  await fetchReceipt(on(RECEIPT_DAY))
+  await save(on(today), id, [guest('ALTRO'), guest('DUE')])
+  const after = on('2026-12-31')
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, id), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
 t.test('guests who were sent without being saved are covered when all of the booking are', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await first.app.sql`delete from ospiti where prenotazione_id = ${id}`
   const sendOne = (nome: string) => first.call('POST', '/api/alloggiati/invio', {
     ospiti: [guest(nome)], prenotazione: { id, check_in: today, numero_notti: 2 }
   })
   t.equal((await sendOne('UNO')).statusCode, 200)
-  await fetchReceipt(await on(RECEIPT_DAY))
-  const half = await on('2026-12-01')
+  await fetchReceipt(on(RECEIPT_DAY))
+  const half = on('2026-12-01')
   t.equal(await purge(half), 'riuscito')
   t.equal(Object.keys(await imagesOf(half, id)).length, 4, 'nobody knows which of the two was sent')
+  on(today)
   t.equal((await sendOne('DUE')).statusCode, 200)
+  on('2026-12-01')
   t.equal(await purge(half), 'riuscito')
   t.same(await imagesOf(half, id), {})
 })
 
 t.test('while a submission of the booking is open or unknown its images stay, whoever is covered', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
-  await fetchReceipt(await on(RECEIPT_DAY))
-  const after = await on('2026-12-31')
+  await fetchReceipt(on(RECEIPT_DAY))
+  const after = on('2026-12-31')
   for (const [stato, told] of Object.entries({
     pronto: 'invio_aperto',
     preso: 'invio_aperto',
@@ -107,9 +118,9 @@ t.test('while a submission of the booking is open or unknown its images stay, wh
 })
 
 t.test('of a guest who was sent before the booking was moved it is said so, and the images stay', async (t) => {
-  const { first, on } = await retaining(t)
   const days = { UNO: '2027-03-01', DUE: '2026-11-23', TRE: '2026-11-20' }
   for (const [name, check_in] of Object.entries(days)) {
+    on(today)
     const id = await booked(first, [guest(name), guest(`${name}X`)])
     const still = await booked(first, [guest(`${name}Y`)])
     await send(first, id)
@@ -117,7 +128,7 @@ t.test('of a guest who was sent before the booking was moved it is said so, and 
     for (const moved of [id, still]) {
       t.equal((await first.call('PUT', `${BOOKINGS}/${moved}`, { check_in, numero_notti: 2 })).statusCode, 200)
     }
-    const after = await on('2027-12-31')
+    const after = on('2027-12-31')
     t.equal(await purge(after), 'riuscito')
     t.same(await imagesOf(after, id), {
       '0/front': 'altro_arrivo', '0/back': 'altro_arrivo', '1/front': 'mai_inviata', '1/back': 'mai_inviata'
@@ -130,7 +141,7 @@ t.test('with no day of grace images go on the day of the receipt', async (t) => 
   const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '0' })
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
-  const next = await on(RECEIPT_DAY)
+  const next = on(RECEIPT_DAY)
   await fetchReceipt(next)
   t.same(await imagesOf(next, id), { '0/front': 'in_scadenza 2026-11-22', '0/back': 'in_scadenza 2026-11-22' })
   t.equal(await purge(next), 'riuscito')
@@ -138,29 +149,29 @@ t.test('with no day of grace images go on the day of the receipt', async (t) => 
 })
 
 t.test('images that a restored database holds again are deleted again, and on record again', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
-  await fetchReceipt(await on(RECEIPT_DAY))
-  await first.app.sql`create table backup as select * from objects`
-  const after = await on('2026-12-31')
+  await fetchReceipt(on(RECEIPT_DAY))
+  await first.app.sql`create table backup as select * from objects where name like ${`${id}/%`}`
+  const after = on('2026-12-31')
   t.equal(await purge(after), 'riuscito')
   await first.app.sql`insert into objects select * from backup`
   t.equal(Object.keys(await imagesOf(after, id)).length, 2)
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, id), {})
-  const [{ n } = {}] = await first.app.sql`select count(*)::int as n from audit_log where action = 'immagini_scadute'`
+  const [{ n } = {}] = await first.app.sql`
+    select count(*)::int as n from audit_log
+    where action = 'immagini_scadute' and object = ${`prenotazione:${id}`}`
   t.equal(n, 2)
 })
 
 t.test('what cannot be put on record is not deleted, keeps no other booking, and is deleted next time', async (t) => {
-  const { first, on } = await retaining(t)
   const one = await booked(first, [guest('UNO')])
   const two = await booked(first, [guest('DUE')])
   await send(first, one)
   await send(first, two)
-  await fetchReceipt(await on(RECEIPT_DAY))
-  const after = await on('2026-12-31')
+  await fetchReceipt(on(RECEIPT_DAY))
+  const after = on('2026-12-31')
   await after.app.sql.unsafe(
     `alter table audit_log add constraint refused check (object is distinct from 'prenotazione:${one}') not valid`)
   t.equal(await purge(after), 'fallito')
@@ -173,7 +184,6 @@ t.test('what cannot be put on record is not deleted, keeps no other booking, and
 })
 
 t.test('of any number of images none is left out', async (t) => {
-  const { first, on } = await retaining(t)
   const many = await booked(first, [guest('UNO')])
   const last = await booked(first, [guest('DUE')])
   await first.app.sql`
@@ -181,22 +191,22 @@ t.test('of any number of images none is left out', async (t) => {
     select gen_random_uuid(), bucket, ${`${many}/`} || n || '/front.jpg', content_type, size, key_id, wrapped_key
     from objects, generate_series(1, 1200) n where name = ${`${many}/0/front.jpg`}`
   await send(first, last)
-  await fetchReceipt(await on(RECEIPT_DAY))
-  const after = await on('2026-12-31')
+  await fetchReceipt(on(RECEIPT_DAY))
+  const after = on('2026-12-31')
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, last), {})
   t.equal((await after.app.storage.findByPrefix(after.app.db, 'documents', `${many}/`)).length, 1202)
 })
 
 t.test('the images of a saved guest who was never sent stay, also where the booking is for fewer now', async (t) => {
-  const { first, on } = await retaining(t)
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   const prenotazione = { id, check_in: today, numero_notti: 2 }
   const sent = await first.call('POST', '/api/alloggiati/invio', { ospiti: [guest('UNO')], prenotazione })
   t.equal(sent.statusCode, 200, sent.body)
-  await fetchReceipt(await on(RECEIPT_DAY))
+  await fetchReceipt(on(RECEIPT_DAY))
+  on(today)
   t.equal((await first.call('PUT', `${BOOKINGS}/${id}`, { numero_ospiti: 1 })).statusCode, 200)
-  const after = await on('2026-12-31')
+  const after = on('2026-12-31')
   t.equal(await purge(after), 'riuscito')
   t.same(Object.keys(await imagesOf(after, id)), ['1/back', '1/front'])
 })

@@ -189,6 +189,8 @@ t.test('of 20 requests at a time one makes the letter: one file, one record, one
 
 t.test('of two processes that make the same letter one keeps it, and no file is left of the other', async (t) => {
   const other = await build(t, { DATABASE_URL: server.url, DATA_DIR: dataDir, TODAY: '2026-11-23' })
+  // Whose thread has loaded the engine.
+  other.app.workers.run = app.workers.run
   const id = await newBooking()
   const count = files()
   // Each has found no letter when the other one makes its PDF.
@@ -270,16 +272,15 @@ t.test('the list has all letters, the newest first, whole or in pages', async (t
 })
 
 t.test('a full engine is a 503 that leaves nothing, and the same request works later', async (t) => {
-  const few = await build(t)
-  const other = lettering(few)
-  const id = await other.newBooking()
-  const { run } = few.app.workers
-  few.app.workers.run = async () => { throw new ServizioOccupato() }
+  const id = await newBooking()
+  const { run } = app.workers
+  t.teardown(() => { app.workers.run = run })
+  app.workers.run = async () => { throw new ServizioOccupato() }
   const headers = { 'idempotency-key': 'lettera' }
-  t.match((await other.generate(id, {}, headers)).json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
-  t.same([await other.stored(id), (await other.find(id)).exists], [[], false])
-  few.app.workers.run = run
-  t.equal((await other.generate(id, {}, headers)).statusCode, 201)
+  t.match((await generate(id, {}, headers)).json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  t.same([await stored(id), (await find(id)).exists], [[], false])
+  app.workers.run = run
+  t.equal((await generate(id, {}, headers)).statusCode, 201)
 })
 
 t.test('the same Idempotency-Key makes one letter; once it is deleted, nobody is told of it', async (t) => {

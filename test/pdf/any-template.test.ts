@@ -86,7 +86,7 @@ t.test('whatever a template of the language says, there is a PDF or a refusal wi
     } catch (err) {
       onlyRefusals(err)
     }
-  }), { numRuns: 100 })
+  }), { numRuns: 50 })
 })
 
 function onlyRefusals (err: unknown): void {

@@ -54,7 +54,7 @@ t.test('whatever a house, a booking and a host say, the letter is made', async (
     const made = await makePdf(job)
     if (made.fault !== null) throw new Error(JSON.stringify(made.fault))
     if ((await makeHtml(job)).fault !== null) throw new Error('not as HTML')
-  }), { numRuns: 30 })
+  }), { numRuns: 12 })
 })
 
 const cell = fc.oneof(
@@ -72,7 +72,7 @@ t.test('whatever rows a report has, it is made, or the rows are at fault and not
     for (const { fault } of [await makePdf(job), await makeHtml(job)]) {
       if (fault !== null && !(refusalOf(job, fault) instanceof ModelloNonValido)) throw new Error(JSON.stringify(fault))
     }
-  }), { numRuns: 40 })
+  }), { numRuns: 20 })
 })
 
 t.test('a template of the product that fails is no fault of the caller, who is told nothing of it', async (t) => {

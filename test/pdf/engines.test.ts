@@ -13,7 +13,7 @@ import { apitemplateAt, FOREIGN_PDF, json, REFERENCE, standIn } from './stand-in
 
 const { url, seen, state } = await standIn(t)
 const environ = { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: url, PDF_ENGINE_KEY: 'chiave-del-motore' }
-const { call } = await build(t, environ, undefined, { pdfEngineMs: 5000 })
+const { app, call } = await build(t, environ, undefined, { pdfEngineMs: 5000 })
 
 const make = (template = pageWith('<p>{{ nome }}</p>'), data: object = { nome: 'Anna' }) =>
   call('POST', '/api/generate-pdf', { template, data })
@@ -116,6 +116,8 @@ t.test('a PDF is fetched from the host that was asked or another one of the serv
 
 t.test('Gotenberg gets a form with the page, its margins and its paper; the answer is the PDF', async (t) => {
   const other = await build(t, { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: `${url}/pdf/` })
+  // Whose thread is there already.
+  other.app.workers.run = app.workers.run
   state.handle = (_, response) => { response.writeHead(200, { 'content-type': 'application/pdf' }).end(FOREIGN_PDF) }
   const answer = await other.call('POST', '/api/generate-template', { rows: sampleRows(3) })
   t.ok(answer.rawPayload.equals(FOREIGN_PDF))
@@ -131,6 +133,7 @@ const hasBrowser = spawnSync(BROWSER, ['--version']).error === undefined
 
 t.test('an engine that is not there is a 503, after a second attempt', async (t) => {
   const other = await build(t, { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: 'http://127.0.0.1:1' })
+  other.app.workers.run = app.workers.run
   const answer = await other.call('POST', '/api/generate-pdf', { template: pageWith('x') })
   t.match(answer.json(), { status: 503, codice: 'MOTORE_PDF_IRRAGGIUNGIBILE' })
 })

@@ -16,10 +16,10 @@ function open (memoryMb = 256) {
   return (job: PdfJob) => pool.run<typeof makePdf>(TASK, job, { caller: 'a', deadlineMs: 200_000 })
 }
 
-async function textsOf (job: PdfJob): Promise<string[]> {
+async function textsOf (job: PdfJob, from?: number): Promise<string[]> {
   const made = await run(job)
   if (made.fault !== null) throw new Error(made.fault.message)
-  return await readPages(made.bytes)
+  return await readPages(made.bytes, from)
 }
 
 const run = open()
@@ -129,7 +129,7 @@ t.test('ten thousand rows are made within the memory of a thread', async (t) => 
   const rows = Array.from({ length: 10_000 }, (_, at) => (
     { listingId: `L${at}`, listingTitle: 'Trilocale', Q1Payouts: '0.01' }
   ))
-  const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
+  const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date }, -1)
   t.match(texts.at(-1), /L9999.*Totale 100,00 €/)
 })
 

@@ -1,7 +1,10 @@
 import { getDocument, VerbosityLevel } from 'unpdf/pdfjs'
 
-/** The text of each page, as a reader of PDFs finds it; blanks joined, and what is drawn by its position left out. */
-export async function readPages (pdf: Uint8Array): Promise<string[]> {
+/**
+ * The text of each page, as a reader of PDFs finds it; blanks joined, and what is drawn by its position left out.
+ * `from` and `to` are those of `slice`: of a long document not all pages need be read.
+ */
+export async function readPages (pdf: Uint8Array, from = 0, to = Infinity): Promise<string[]> {
   const task = getDocument({
     data: new Uint8Array(pdf),
     verbosity: VerbosityLevel.ERRORS,
@@ -11,8 +14,9 @@ export async function readPages (pdf: Uint8Array): Promise<string[]> {
   try {
     const document = await task.promise
     const pages: string[] = []
-    for (let at = 1; at <= document.numPages; at++) {
-      const { items } = await (await document.getPage(at)).getTextContent()
+    const numbers = Array.from({ length: document.numPages }, (_, at) => at + 1).slice(from, to)
+    for (const number of numbers) {
+      const { items } = await (await document.getPage(number)).getTextContent()
       const text = items.map((item) => 'str' in item ? item.str + (item.hasEOL ? ' ' : '') : '').join('')
       pages.push(text.replace(/[\s\u00A0]+/g, ' ').trim())
     }

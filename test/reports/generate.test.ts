@@ -202,6 +202,8 @@ t.test('many requests at a time are all answered, each with its own PDF', async 
 
 t.test('making PDFs is counted apart, by its own limit', async (t) => {
   const few = await build(t, { RATE_LIMIT_HEAVY_MAX: '2' })
+  // Whose thread has loaded the engine.
+  few.app.workers.run = app.workers.run
   const statuses = []
   for (let at = 0; at < 3; at++) {
     statuses.push((await few.call('POST', '/api/generate-pdf', { template: pageWith('x') })).statusCode)

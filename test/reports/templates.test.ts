@@ -70,9 +70,16 @@ t.test('of many who save a template at a time, each has a version of its own, an
 
 t.test('the versions of a template are kept, fifty of them, and go with it', async (t) => {
   const id = 'eeeeeeeeeeeeeeee'
-  for (let version = 1; version <= 52; version++) {
-    await put(id, { nome: `Versione ${version}`, template: pageWith(`${version}`), esempio: { version } })
-  }
+  const save = (version: number) =>
+    put(id, { nome: `Versione ${version}`, template: pageWith(`${version}`), esempio: { version } })
+  await save(1)
+  // As if these had been saved, too.
+  await app.sql`
+    insert into pdf_template_versions (id, versione, nome, template, esempio, variabili, updated_at)
+    select id, n, 'Versione ' || n, replace(template, '1', n::text), jsonb_build_object('version', n), variabili, now()
+    from pdf_templates, generate_series(2, 49) n where id = ${id}`
+  await app.sql`update pdf_templates set versione = 49 where id = ${id}`
+  for (const version of [50, 51, 52]) await save(version)
   const { data } = (await call('GET', `${URL}/${id}/versioni`)).json<{ data: object[] }>()
   t.equal(data.length, 50)
   t.match(data[0], { versione: 52, nome: 'Versione 52' })

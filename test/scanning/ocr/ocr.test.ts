@@ -11,15 +11,18 @@ import { page } from './pages.ts'
 const PASSPORT = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
 const LINES = ['Comune di Bergamo', 'Carta di soggiorno', 'Valida fino al 12 marzo']
 
+/** As small as it may well be: the text of large print takes long to read. */
+const SHOT = { ...CLEAN, size: 26 }
 // Made first: where an image has been decoded once, the library reads no other formats any more.
 const files = await hostileFiles()
+const line = await page(LINES.slice(0, 1), { width: 500, dpi: 130 })
 const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
 
 const ocr = (image: Buffer | string, options: object = {}, headers?: Record<string, string>) =>
   call('POST', '/api/ocr', { image: typeof image === 'string' ? image : image.toString('base64'), ...options }, headers)
 
 t.test('a zone is read from the picture of a document, and the text beside it', { skip }, async (t) => {
-  const answer = await ocr(await photograph(PASSPORT, CLEAN))
+  const answer = await ocr(await photograph(PASSPORT, SHOT))
   t.equal(answer.statusCode, 200, answer.body)
   const { mrz, text } = answer.json<OcrAnswer>()
   t.same(mrz, PASSPORT)
@@ -29,12 +32,12 @@ t.test('a zone is read from the picture of a document, and the text beside it', 
 })
 
 t.test('whoever wants the zone alone gets it without the text', { skip }, async (t) => {
-  const answer = await ocr(await photograph(PASSPORT, CLEAN), { solo_mrz: true })
+  const answer = await ocr(await photograph(PASSPORT, SHOT), { solo_mrz: true })
   t.same(answer.json(), { text: '', mrz: PASSPORT })
 })
 
 t.test('a picture on its side, or upside down, gives the same zone and text', { skip }, async (t) => {
-  const upright = await photograph(PASSPORT, CLEAN)
+  const upright = await photograph(PASSPORT, SHOT)
   for (const angle of [90, 180, 270]) {
     const { mrz, text } = (await ocr(await sharp(upright).rotate(angle).jpeg().toBuffer())).json<OcrAnswer>()
     t.same(mrz, PASSPORT, String(angle))
@@ -43,13 +46,13 @@ t.test('a picture on its side, or upside down, gives the same zone and text', { 
 })
 
 t.test('a picture that the camera says to lie on its side is set upright first', { skip }, async (t) => {
-  const upright = await photograph(PASSPORT, CLEAN)
+  const upright = await photograph(PASSPORT, SHOT)
   const lying = await sharp(upright).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer()
   t.same((await ocr(lying, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT })
 })
 
 t.test('a page without a zone has a text and no zone, in whichever languages it is read', async (t) => {
-  for (const lingue of [undefined, ['IT'], ['EN', 'IT'], ['DE'], ['FR']]) {
+  for (const lingue of [undefined, ['EN', 'IT'], ['DE'], ['FR']]) {
     const { mrz, text } = (await ocr(await page(LINES), lingue && { lingue })).json<OcrAnswer>()
     t.equal(mrz, null)
     t.match(text, /Bergamo[^]*12/, String(lingue))
@@ -57,11 +60,10 @@ t.test('a page without a zone has a text and no zone, in whichever languages it 
 })
 
 t.test('a picture in gray, with transparency or with few pixels is taken', async (t) => {
-  const text = await page(LINES)
   const pictures = [
-    await sharp(text).greyscale().png().toBuffer(),
-    await sharp(text).ensureAlpha(0.99).webp().toBuffer(),
-    await sharp(text).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
+    await sharp(line).greyscale().png().toBuffer(),
+    await sharp(line).ensureAlpha(0.99).webp().toBuffer(),
+    await sharp(line).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
     await jpeg(1, 1)
   ]
   for (const [n, picture] of pictures.entries()) {
@@ -72,7 +74,7 @@ t.test('a picture in gray, with transparency or with few pixels is taken', async
 })
 
 t.test('a data URL of an image is taken', async (t) => {
-  const text = (await page(LINES)).toString('base64')
+  const text = line.toString('base64')
   t.equal((await ocr(`data:image/jpeg;base64,${text}`, { solo_mrz: true })).statusCode, 200)
   t.same(fieldsAtFault(await ocr(`data:text/html;base64,${text}`)), ['image'])
 })
@@ -107,8 +109,7 @@ t.test('nobody has a picture read without credentials', async (t) => {
 })
 
 t.test('who asks at once for more than waits is told to come later, and the others are answered', async (t) => {
-  const image = await page(LINES.slice(0, 1))
-  const answers = await Promise.all(Array.from({ length: 50 }, () => ocr(image)))
+  const answers = await Promise.all(Array.from({ length: 50 }, () => ocr(line)))
   const refused = answers.filter(({ statusCode }) => statusCode === 503)
   const taken = answers.filter(({ statusCode }) => statusCode === 200)
   t.equal(refused.length + taken.length, 50)
@@ -118,7 +119,7 @@ t.test('who asks at once for more than waits is told to come later, and the othe
 
 t.test('a picture that comes over a connection is read, and is not read when its sender is gone', async (t) => {
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
-  const body = JSON.stringify({ image: (await page(LINES)).toString('base64') })
+  const body = JSON.stringify({ image: line.toString('base64') })
   const send = async (signal?: AbortSignal) => await fetch(`${address}/api/ocr`, {
     method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body, signal: signal ?? null
   })

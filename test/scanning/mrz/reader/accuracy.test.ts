@@ -12,7 +12,7 @@ import { skip } from './render.ts'
 
 const network = readNetwork(new URL('../../../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 const words = await page(['Si ricorda ai gentili ospiti che la colazione', 'è servita dalle 7 e 30 alle 10'])
-const hidden = await clutter(12, words)
+const hidden = await clutter(6, words)
 const pictures = skip
   ? []
   : await Promise.all(cases(18, 7).map(async (each, n) => (

@@ -33,7 +33,10 @@ const CODES: Partial<Record<(typeof LAYOUTS)[number]['name'], string>> = {
 const zones = LAYOUTS.map((layout) => (
   { layout, lines: writeZone(layout, { ...HOLDER, code: CODES[layout.name] ?? 'P' }) }))
 
-/** Shots by hand under poor light: the same for every run. */
+/**
+ * Shots by hand under poor light: the same for every run. Each is that of two layouts; clean
+ * ones of all are in `accuracy.test.ts`.
+ */
 const shots: Shot[] = [11, 12, 13].map((seed) => {
   const random = generator(seed)
   const between = (least: number, most: number) => least + random() * (most - least)
@@ -49,6 +52,9 @@ const shots: Shot[] = [11, 12, 13].map((seed) => {
   }
 })
 
+/** Clean, and no larger than it takes to read it. */
+const SMALL: Shot = { ...CLEAN, size: 26 }
+
 async function decode (picture: Buffer): Promise<Gray> {
   const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true })
   return brightest(data, info.width, info.height)
@@ -56,34 +62,32 @@ async function decode (picture: Buffer): Promise<Gray> {
 
 const reading = (picture: Gray) => readPicture(picture, network, TODAY)
 
-for (const { layout, lines } of zones) {
+for (const [n, { layout, lines }] of zones.entries()) {
   t.test(`a zone is read from a picture, and told to be of its layout: ${layout.name}`, { skip }, async (t) => {
-    for (const shot of [CLEAN, ...shots]) {
-      const found = reading(await decode(await photograph(lines, shot)))
-      t.same(found?.lines, lines, JSON.stringify(shot))
-      t.equal(found?.layout, layout)
-      t.equal(found?.valid, true)
-    }
+    const found = reading(await decode(await photograph(lines, shots[n % shots.length]!)))
+    t.same(found?.lines, lines)
+    t.equal(found?.layout, layout)
+    t.equal(found?.valid, true)
   })
 }
 
 t.test('a picture is read whichever way it is held', { skip }, async (t) => {
   const { lines } = zones[0]!
-  const upright = await decode(await photograph(lines, { ...CLEAN, size: 26 }))
+  const upright = await decode(await photograph(lines, SMALL))
   for (const quarters of [1, 2, 3] as const) t.same(reading(turned(upright, quarters))?.lines, lines, String(quarters))
 })
 
 t.test('wrong digits of a document are read as they are printed, and the zone is not valid', { skip }, async (t) => {
   const [first, second, third] = zones[0]!.lines
   const wrong = [first!, second!.replace(/^.{7}/, '8002305'), third!]
-  const found = reading(await decode(await photograph(wrong, CLEAN)))
+  const found = reading(await decode(await photograph(wrong, SMALL)))
   t.same(found?.lines, wrong)
   t.equal(found?.valid, false)
 })
 
 t.test('a zone whose digits are all wrong is not taken for one of shorter lines', { skip }, async (t) => {
   const lines = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002295M3006300<<<<<<<<<<<<<<00']
-  t.match(reading(await decode(await photograph(lines, CLEAN))), { lines, valid: false, layout: { name: 'TD3' } })
+  t.match(reading(await decode(await photograph(lines, SMALL))), { lines, valid: false, layout: { name: 'TD3' } })
 })
 
 t.test('what is no zone is not read as one', { skip }, async (t) => {
@@ -94,7 +98,7 @@ t.test('what is no zone is not read as one', { skip }, async (t) => {
   ]
   const numbers = ['12/03/2026 4 7731 0042 118,50 EUR 22% 9,00', '13/03/2026 4 7731 0043 118,50 EUR 22% 9,00']
   const words = [letter, letter.slice(0, 2), numbers]
-  for (const lines of words) t.equal(reading(await decode(await photograph(lines, CLEAN))), undefined, lines.join(' '))
+  for (const lines of words) t.equal(reading(await decode(await photograph(lines, SMALL))), undefined, lines.join(' '))
 })
 
 t.test('a picture of nothing, or of noise, has no zone, whatever its size', async (t) => {
