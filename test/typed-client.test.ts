@@ -20,8 +20,11 @@ t.test('types made from the description are strict enough to write against, and 
   const description = JSON.parse(readFileSync(join(PROJECT, 'fixtures/openapi.json'), 'utf8'))
   writeFileSync(join(folder, 'schema.ts'), astToString(await openapiTypes(description)))
   copyFileSync(join(PROJECT, 'fixtures/typed-client/tour.ts'), join(folder, 'tour.ts'))
+  // All that it takes of Node's own types, which are a third of what would be read otherwise.
+  const ofNode = 'declare const process: { argv: string[], stdout: { write (text: string): boolean } }\n'
+  writeFileSync(join(folder, 'node.d.ts'), ofNode)
 
-  const program = ts.createProgram([join(folder, 'tour.ts')], {
+  const program = ts.createProgram(['tour.ts', 'node.d.ts'].map((name) => join(folder, name)), {
     target: ts.ScriptTarget.ES2024,
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -31,7 +34,7 @@ t.test('types made from the description are strict enough to write against, and 
     noEmit: true,
     // Of what is written here, not of the packages' own declarations.
     skipLibCheck: true,
-    types: ['node']
+    types: []
   })
   const faults = ts.getPreEmitDiagnostics(program)
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))

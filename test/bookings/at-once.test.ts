@@ -7,7 +7,7 @@ import { BOOKINGS, create } from './samples.ts'
 /* Requests of one moment share connections and writes to PostgreSQL: none may be given what another one asked for. */
 
 const BOOKED = 20
-const ROUNDS = 40
+const ROUNDS = 24
 /** What may befall the connections that a round's requests share. */
 const TROUBLES =
   ['none', 'a query fails in the midst of its rows', 'statements are forgotten', 'connections end'] as const

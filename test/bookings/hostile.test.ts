@@ -8,7 +8,7 @@ import { anyCharacter } from '#test/any-character.ts'
 import { API_KEY, build, type TestApp } from '#test/helper.ts'
 import { booking, BOOKINGS, CALENDAR, create } from './samples.ts'
 
-const RUNS = { numRuns: 120 }
+const RUNS = { numRuns: 70 }
 
 const { app, call } = await build(t)
 const { id } = await create(call, { numero_ospiti: 4 })

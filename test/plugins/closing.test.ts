@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Closed } from '#schemas/common.ts'
 import { build, extraRoutes } from '#test/helper.ts'
@@ -57,7 +58,7 @@ const endless = () => new Readable({ read () { this.push(Buffer.alloc(65_536, 32
 
 t.test('a caller who does not read holds up no end, be the answer whole or in pieces', async (t) => {
   const { app } = await build(t, {}, answering({
-    '/prova/intera': () => Buffer.alloc(50_000_000, 32),
+    '/prova/intera': () => Buffer.alloc(20_000_000, 32),
     '/prova/pezzi': endless
   }))
   const port = await listen(app)
@@ -69,7 +70,11 @@ t.test('a caller who does not read holds up no end, be the answer whole or in pi
 })
 
 t.test('an answer that goes on without end is cut in the end', async (t) => {
-  const { app } = await build(t, {}, answering({ '/prova/pezzi': endless }))
+  // At a pace at which it costs little: it goes on for seconds.
+  const slow = () => Readable.from((async function * () {
+    for (;;) yield await sleep(20, Buffer.alloc(65_536, 32))
+  })(), { objectMode: false })
+  const { app } = await build(t, {}, answering({ '/prova/pezzi': slow }))
   const reader = await openSocket(t, await listen(app), target('GET', '/prova/pezzi'))
   reader.resume()
   await once(reader, 'data')

@@ -9,6 +9,11 @@ const key = { 'x-api-key': API_KEY }
 
 interface From { headers?: Record<string, string>, remoteAddress?: string }
 
+/** Where a caller has three requests; tests that ask it come from addresses of their own. */
+const three = await build(t, { RATE_LIMIT_MAX: MAX })
+/** Others, which have counters of their own, are on the same database. */
+const SAME = { DATABASE_URL: three.url, DATA_DIR: three.dataDir }
+
 /** The statuses of so many equal requests, one after the other. */
 async function statuses ({ app }: TestApp, times: number, url: string, options: From = {}): Promise<number[]> {
   const answers: LightMyRequestResponse[] = []
@@ -17,7 +22,7 @@ async function statuses ({ app }: TestApp, times: number, url: string, options: 
 }
 
 t.test('a caller has exactly so many requests, is told how many are left and then when to come back', async (t) => {
-  const { app } = await build(t, { RATE_LIMIT_MAX: MAX })
+  const { app } = three
   for (const left of ['2', '1', '0']) {
     const { statusCode, headers } = await app.inject({ url: SOMEWHERE, headers: key })
     t.equal(statusCode, 200)
@@ -41,7 +46,7 @@ t.test('a caller has exactly so many requests, is told how many are left and the
 })
 
 t.test('each caller is counted separately, over all its addresses and routes', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: MAX })
+  const test = await build(t, { ...SAME, RATE_LIMIT_MAX: MAX })
   const anna = { authorization: `Bearer ${await test.token({ name: 'anna' })}` }
   const piero = { authorization: `Bearer ${await test.token({ name: 'piero' })}` }
   t.same(await statuses(test, 4, SOMEWHERE, { headers: key }), [200, 200, 200, 429])
@@ -61,7 +66,7 @@ t.test('each caller is counted separately, over all its addresses and routes', a
 })
 
 t.test('wrong credentials are counted by address, before they are refused', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: MAX })
+  const test = await build(t, { ...SAME, RATE_LIMIT_MAX: MAX })
   t.same(await statuses(test, 2, SOMEWHERE, { headers: { 'x-api-key': 'sbagliata' } }), [401, 401])
   t.same(await statuses(test, 2, SOMEWHERE, { headers: { authorization: 'Bearer a.b.c' } }), [401, 429])
   t.same(await statuses(test, 1, SOMEWHERE, { headers: { 'x-api-key': 'altra' } }), [429])
@@ -74,22 +79,26 @@ t.test('wrong credentials are counted by address, before they are refused', asyn
 })
 
 t.test('unknown addresses, wrong methods and unreadable bodies are counted', async (t) => {
-  for (const request of [
-    { url: '/nulla' },
-    { url: SOMEWHERE, method: 'DELETE' as const },
-    { url: '/nulla', method: 'POST' as const, headers: { 'content-type': 'application/json' }, payload: '{' }
-  ]) {
-    const { app } = await build(t, { RATE_LIMIT_MAX: MAX })
-    for (let i = 0; i < 3; i++) t.not((await app.inject(request)).statusCode, 429)
-    t.equal((await app.inject(request)).statusCode, 429, `${request.method ?? 'GET'} ${request.url}`)
-    t.equal((await app.inject('/openapi.json')).statusCode, 429, 'together with all others')
+  const { app } = three
+  for (const [remoteAddress, request] of Object.entries({
+    '198.51.100.1': { url: '/nulla' },
+    '198.51.100.2': { url: SOMEWHERE, method: 'DELETE' as const },
+    '198.51.100.3': {
+      url: '/nulla', method: 'POST' as const, headers: { 'content-type': 'application/json' }, payload: '{'
+    }
+  })) {
+    const ask = async () => (await app.inject({ ...request, remoteAddress })).statusCode
+    for (let i = 0; i < 3; i++) t.not(await ask(), 429)
+    t.equal(await ask(), 429, `${request.method ?? 'GET'} ${request.url}`)
+    const other = await app.inject({ url: '/openapi.json', remoteAddress })
+    t.equal(other.statusCode, 429, 'together with all others')
   }
 })
 
 t.test('health is never refused', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: '1' })
-  t.same(await statuses(test, 5, '/health/live'), [200, 200, 200, 200, 200])
-  t.same(await statuses(test, 5, '/health/ready'), [200, 200, 200, 200, 200])
+  const from = { remoteAddress: '198.51.100.4' }
+  t.same(await statuses(three, 5, '/health/live', from), [200, 200, 200, 200, 200])
+  t.same(await statuses(three, 5, '/health/ready', from), [200, 200, 200, 200, 200])
 })
 
 t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is trusted', async (t) => {
@@ -97,11 +106,12 @@ t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is tr
     headers: { 'x-forwarded-for': chain, 'x-real-ip': chain, forwarded: `for=${chain}` },
     remoteAddress
   })
-  const direct = await build(t, { RATE_LIMIT_MAX: MAX })
-  for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) await statuses(direct, 1, '/nulla', forwarded(address))
-  t.same(await statuses(direct, 1, '/nulla', forwarded('192.0.2.4')), [429])
+  for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+    await statuses(three, 1, '/nulla', forwarded(address, '198.51.100.5'))
+  }
+  t.same(await statuses(three, 1, '/nulla', forwarded('192.0.2.4', '198.51.100.5')), [429])
 
-  const behind = await build(t, { RATE_LIMIT_MAX: MAX, TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' })
+  const behind = await build(t, { ...SAME, RATE_LIMIT_MAX: MAX, TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' })
   t.same(await statuses(behind, 4, '/nulla', forwarded('192.0.2.1')), [404, 404, 404, 429])
   t.same(
     await statuses(behind, 1, '/nulla', forwarded('192.0.2.2, 10.1.2.3')),
@@ -123,7 +133,7 @@ t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is tr
 })
 
 t.test('behind a trusted proxy a caller is one, in whatever spelling the proxies write its address', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: '1', TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' })
+  const test = await build(t, { ...SAME, RATE_LIMIT_MAX: '1', TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' })
   const from = (chain: string, remoteAddress = '127.0.0.1') =>
     statuses(test, 1, '/nulla', { headers: { 'x-forwarded-for': chain }, remoteAddress })
   for (const [first, ...others] of [
@@ -142,7 +152,7 @@ t.test('behind a trusted proxy a caller is one, in whatever spelling the proxies
 })
 
 t.test('an IPv6 customer is its /64', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: MAX })
+  const test = three
   const from = (remoteAddress: string) => statuses(test, 1, '/nulla', { remoteAddress })
   for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:aaaa:bbbb:cccc:dddd', '2001:db8:1:2:0:1::']) {
     t.same(await from(address), [404])
@@ -156,19 +166,20 @@ t.test('an IPv6 customer is its /64', async (t) => {
 })
 
 t.test('after the window the count begins anew', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: '1', RATE_LIMIT_WINDOW: '5' })
+  const test = await build(t, { ...SAME, RATE_LIMIT_MAX: '1', RATE_LIMIT_WINDOW: '5' })
   t.same(await statuses(test, 2, '/nulla'), [404, 429])
   for (let status = 429; status !== 404; await sleep(10)) [status = 0] = await statuses(test, 1, '/nulla')
   t.pass()
 })
 
 t.test('addresses that the router refuses are counted by who asks, under every protocol', async (t) => {
-  const test = await build(t, { RATE_LIMIT_MAX: MAX })
+  const test = three
+  const from = { remoteAddress: '198.51.100.6' }
   const long = `/api/v1/prenotazioni/${'1'.repeat(400)}`
-  t.same(await statuses(test, 1, long), [414])
-  t.same(await statuses(test, 2, '/%zz'), [400, 400])
-  const refused = await test.app.inject('/storage/v1/object/%zz')
+  t.same(await statuses(test, 1, long, from), [414])
+  t.same(await statuses(test, 2, '/%zz', from), [400, 400])
+  const refused = await test.app.inject({ url: '/storage/v1/object/%zz', ...from })
   t.equal(refused.statusCode, 429)
   t.match(refused.headers, { 'ratelimit-remaining': '0', 'retry-after': /^\d+$/, 'x-request-id': /./ })
-  t.same(await statuses(test, 1, '/%zz', { remoteAddress: '192.0.2.7' }), [400])
+  t.same(await statuses(test, 1, '/%zz', { remoteAddress: '198.51.100.7' }), [400])
 })

@@ -87,12 +87,14 @@ t.test(
       422
     )
 
-    for (const { method, url } of routes) {
+    const authorization = `Bearer ${somebody}x`
+    for (const [at, { method, url }] of routes.entries()) {
       const path = url.replace(/:\w+/, '1')
       for (const verb of [method].flat()) {
         await send(verb, `${path}?api_key=${KEY}`)
-        await send(verb, `${path}?%61pi_key=${KEY}&x=1`)
-        await send(verb, `${path}?x=${GUEST}&api_key=${KEY}`, undefined, { authorization: `Bearer ${somebody}x` })
+        // What refuses these does so before the route, at every one alike.
+        if (at % 2 === 0) await send(verb, `${path}?%61pi_key=${KEY}&x=1`)
+        else await send(verb, `${path}?x=${GUEST}&api_key=${KEY}`, undefined, { authorization })
       }
     }
     for (const path of [
@@ -269,13 +271,14 @@ t.test('what clients send stays out of the log when connections to the database 
     () => call('POST', '/api/v1/prenotazioni', body, { 'idempotency-key': `${GUEST}-${Math.random()}` }),
     () => call('GET', `/api/v1/prenotazioni?q=${GUEST}&limit=5`),
     () => call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [1, 2, 3] }),
-    () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account }),
     () => call('GET', '/metrics')
   ]
+  // Its hash takes longer than all else.
+  const signIn = () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account })
   const broken = () => logs.filter(({ err }) => /^(Drizzle|Postgres)/.test((err as { type?: string })?.type ?? ''))
   const kinds = () => new Set(broken().map(({ msg }) => msg))
   while (broken().length < 20 || kinds().size < 2) {
-    const under = Array.from({ length: 40 }, (_, at) => requests[at % requests.length]!())
+    const under = [signIn(), ...Array.from({ length: 40 }, (_, at) => requests[at % requests.length]!())]
     await killer`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
     await Promise.all(under)

@@ -73,13 +73,18 @@ async function dom (t: Test, url: string, proxy: string, operations: number) {
   }
 }
 
+/** For the page and its parts. */
+const usual = await build(t)
+/** The settings of another one on the same database. */
+const SAME = { DATABASE_URL: usual.url, DATA_DIR: usual.dataDir }
+
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 
 t.test(
   'in a browser, over plain http, the page shows every operation and asks nobody else for anything',
   { skip },
   async (t) => {
-    const { app } = await build(t)
+    const { app } = usual
     const proxy = await wayOut(t, await listen(app))
     const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -105,7 +110,7 @@ t.test(
 )
 
 t.test('the page\'s policy lets it load only from its own server, over the scheme it came by', async (t) => {
-  const { app } = await build(t)
+  const { app } = usual
   for (const url of [
     '/docs',
     '/docs/',
@@ -124,7 +129,7 @@ t.test('the page\'s policy lets it load only from its own server, over the schem
 
 t.test('the description is made once, however often it is asked for', async (t) => {
   let made = 0
-  const { app } = await build(t, {}, (app) => {
+  const { app } = await build(t, SAME, (app) => {
     app.addHook('onReady', async () => {
       const swagger = app.swagger.bind(app)
       app.swagger = (() => { made++; return swagger() }) as typeof swagger
@@ -141,7 +146,7 @@ t.test('the description is made once, however often it is asked for', async (t) 
 })
 
 t.test('so many parts of the page are given to a caller at a time, and one who does not read is cut', async (t) => {
-  const { app } = await build(t, {}, undefined, { stalledReaderMs: 500 })
+  const { app } = await build(t, SAME, undefined, { stalledReaderMs: 500 })
   const port = await listen(app)
   const bundle = '/docs/static/swagger-ui-bundle.js'
   const connections: Socket[] = []
@@ -163,7 +168,7 @@ t.test('so many parts of the page are given to a caller at a time, and one who d
 })
 
 t.test('nothing but the page and its parts is served under /docs', async (t) => {
-  const { app } = await build(t)
+  const { app } = usual
   for (const url of [
     '/docs/static/..%2f..%2fpackage.json',
     '/docs/static/%2e%2e/%2e%2e/package.json',

@@ -63,19 +63,21 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
       DATABASE_URL: (await testDatabase(t)).url,
       DATA_DIR: temporaryFolder(t),
       MASTER_KEY: randomBytes(32).toString('base64'),
+      API_KEY,
       REDIS_URL: `redis://127.0.0.1:${port}`,
       RATE_LIMIT_MAX: '4',
       RATE_LIMIT_HEAVY_MAX: '2',
-      RATE_LIMIT_WINDOW: '600',
-      PATH: process.env.PATH ?? '',
-      HOME: process.env.HOME ?? ''
+      RATE_LIMIT_WINDOW: '600'
     }
-    const servers = await Promise.all([startServer(environ), startServer(environ)])
-    t.teardown(() => Promise.all(servers.map((server) => server.end())))
+    // This process is the one, and another one is started.
+    const { app } = await build(t, environ)
+    const other = await startServer({ ...environ, PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' })
+    t.teardown(() => other.end())
+    const addresses = [await app.listen({ host: '127.0.0.1', port: 0 }), other.address]
     const inTurns = async (path: string, options: RequestInit, times: number) => {
       const told: string[] = []
       for (let n = 0; n < times; n++) {
-        const { status, headers } = await fetch(servers[n % 2]!.address + path, options)
+        const { status, headers } = await fetch(addresses[n % 2]! + path, options)
         told.push(`${status} ${headers.get('ratelimit-remaining')} of ${headers.get('ratelimit-limit')}`)
       }
       return told

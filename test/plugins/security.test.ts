@@ -25,9 +25,14 @@ const ALWAYS = {
 }
 const CLOSED = { ...ALWAYS, 'content-security-policy': "default-src 'none';frame-ancestors 'none'" }
 
+const routes: RouteOptions[] = []
+/** With the usual settings. */
+const usual = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
+/** Other settings, on the same database. */
+const SAME = { DATABASE_URL: usual.url, DATA_DIR: usual.dataDir }
+
 t.test('headers', async (t) => {
-  const routes: RouteOptions[] = []
-  const { app } = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
+  const { app } = usual
   const { data } = (
     await app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: key, payload: BOOKING })
   ).json()
@@ -109,7 +114,7 @@ t.test('headers', async (t) => {
 })
 
 t.test('with CORS_ORIGINS those origins, and no others, may call and read the headers of the contract', async (t) => {
-  const { app } = await build(t, { CORS_ORIGINS: 'https://app.example, http://localhost:5173' })
+  const { app } = await build(t, { ...SAME, CORS_ORIGINS: 'https://app.example, http://localhost:5173' })
   for (const origin of ['https://app.example', 'http://localhost:5173']) {
     const answer = await app.inject({ url: '/api/v1/paesi', headers: { ...key, origin } })
     t.equal(answer.headers['access-control-allow-origin'], origin)
@@ -174,7 +179,7 @@ t.test('browsers are told to insist on TLS only where the public address has it'
     ['http://locanda.example', undefined],
     [undefined, undefined]
   ] as const) {
-    const { app } = await build(t, { PUBLIC_URL })
+    const { app } = PUBLIC_URL === undefined ? usual : await build(t, { ...SAME, PUBLIC_URL })
     for (const url of ['/health/live', '/nulla', '/docs']) {
       t.equal((await app.inject(url)).headers['strict-transport-security'], expected, `${PUBLIC_URL} ${url}`)
     }
@@ -182,7 +187,7 @@ t.test('browsers are told to insist on TLS only where the public address has it'
 })
 
 t.test('a process that stands still for less than the limit refuses no request afterwards', async (t) => {
-  const { app } = await build(t, { OVERLOAD_AFTER_MS: '60000' })
+  const { app } = await build(t, { ...SAME, OVERLOAD_AFTER_MS: '60000' })
   const statuses: number[] = []
   for (let round = 0; round < 4; round++) {
     standStill(1300)
@@ -193,7 +198,7 @@ t.test('a process that stands still for less than the limit refuses no request a
 })
 
 t.test('a process that is behind for longer than the limit refuses requests with 503 and Retry-After', async (t) => {
-  const { app } = await build(t, { OVERLOAD_AFTER_MS: '100' })
+  const { app } = await build(t, { ...SAME, OVERLOAD_AFTER_MS: '100' })
   let answer = await app.inject('/health/live')
   for (let round = 0; round < 20 && answer.statusCode === 200; round++) {
     standStill(400)
@@ -206,12 +211,11 @@ t.test('a process that is behind for longer than the limit refuses requests with
 
 /** As a process does that computes, or that the machine does not let run. */
 function standStill (ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 t.test('a 401 says how to sign in, and whether it was the token', async (t) => {
-  const { app } = await build(t)
+  const { app } = usual
   const challenge = async (url: string, headers = {}) => {
     const answer = await app.inject({ url, headers })
     t.equal(answer.statusCode, 401)
@@ -235,7 +239,7 @@ t.test('answers on their way out', async (t) => {
       yield `"${long.slice(0, 100)}",`
     }
   }
-  const { app } = await build(t, {}, extraRoutes((app) => {
+  const { app } = await build(t, SAME, extraRoutes((app) => {
     const schema = { response: { 200: Type.Any() } }
     const config = { access: 'public' as const }
     app.get('/prova/elenco', { config, schema }, async (_request, reply) => {
@@ -278,9 +282,11 @@ t.test('answers on their way out', async (t) => {
       t.ok(zipped.rawPayload.length < plain.rawPayload.length / 4)
       t.match(zipped.headers.etag ?? 'W/', /^W\//, 'other bytes, so that the tag is weak')
       t.ok(gunzipSync(zipped.rawPayload).equals(plain.rawPayload), url)
+    }
+    for (const url of ['/prova/elenco', '/prova/lungo']) {
       for (const accepted of ['br', 'gzip;q=0', 'identity, gzip; q=0.0', 'x-gzip']) {
         const answer = await app.inject({ url, headers: { ...key, 'accept-encoding': accepted } })
-        t.equal(answer.headers['content-encoding'], undefined, accepted)
+        t.equal(answer.headers['content-encoding'], undefined, `${url} ${accepted}`)
       }
     }
   })

@@ -1,8 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { linter, ROOT, withLine } from './lint.ts'
+import { finder, findInLines, linter, ROOT, withLine } from './lint.ts'
 
-const lint = linter(['import-x/no-restricted-paths', 'no-restricted-syntax'])
+const RULES = ['import-x/no-restricted-paths', 'no-restricted-syntax']
+const lint = linter(RULES)
+const find = finder(RULES)
 
 const LOWER = /A lower floor does not import a higher one/
 const INDEX = /Of another area only its index\.ts is imported/
@@ -60,20 +62,37 @@ const permitted: [rule: string, file: string, imported: string][] = [
 /** A copy of the file, or no text where the area does not exist yet. */
 const copy = (file: string) => readFile(`${ROOT}/${file}`, 'utf8').catch(() => '')
 
+const linesOf = (imported: string) =>
+  [`import '${imported}'`, `import type { X } from '${imported}'`, `await import('${imported}')`]
+
+const linted = new Map<string, Promise<{ ofText: string[], ofLine: Map<string, string[]> }>>()
+
+/** A file is linted once, with the lines of all of its cases at its end. */
+function lintOnce (file: string) {
+  const found = linted.get(file) ?? withAllLines(file)
+  linted.set(file, found)
+  return found
+}
+
+async function withAllLines (file: string) {
+  const lines = [...forbidden, ...permitted].filter(([, of]) => of === file).flatMap(([, , each]) => linesOf(each))
+  const { ofText, ofLines } = await findInLines(find, file, await copy(file), lines)
+  return { ofText, ofLine: new Map(lines.map((line, at) => [line, ofLines[at]!])) }
+}
+
 for (const [rule, file, imported, message] of forbidden) {
   t.test(`lint refuses a forbidden import: ${rule}`, async (t) => {
-    const text = await copy(file)
-    t.same(await lint(file, text), [], 'the file alone passes')
-    const lines = [`import '${imported}'`, `import type { X } from '${imported}'`, `await import('${imported}')`]
-    for (const line of lines) {
-      t.match(await lint(file, `${text}\n${line}\n`), [message], line)
-    }
+    const { ofText, ofLine } = await lintOnce(file)
+    t.same(ofText, [], 'the file alone passes')
+    for (const line of linesOf(imported)) t.match(ofLine.get(line), [message], line)
   })
 }
 
 for (const [rule, file, imported] of permitted) {
   t.test(`lint lets a permitted import pass: ${rule}`, async (t) => {
-    t.same(await lint(file, `${await copy(file)}\nimport '${imported}'\n`), [])
+    const { ofText, ofLine } = await lintOnce(file)
+    t.same(ofText, [])
+    for (const line of linesOf(imported)) t.same(ofLine.get(line), [], line)
   })
 }
 

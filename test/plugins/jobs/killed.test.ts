@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { held, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
-import { temporaryFolder } from '#test/helper.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 
 t.test('a server catches a missed night up; killed in the middle of it, the next one does', async (t) => {
@@ -26,19 +26,18 @@ t.test('a server catches a missed night up; killed in the middle of it, the next
   await killed.kill()
 
   delete police.on.GenerateToken
-  const early = await startServer(environ)
-  t.teardown(early.kill)
+  // Only the one that is killed needs a process of its own.
+  const server = () => build(t, environ, undefined, { jobsByClock: true })
+  const early = await server()
   await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)
-  await early.end()
+  await early.app.close()
   t.match(await receipts(), { outcome: null, lease_until: /./ }, 'not before the lease is over')
 
   await sql`update jobs set lease_until = now() - interval '1 second' where name = 'receipts'`
-  const next = await startServer(environ)
-  t.teardown(next.kill)
+  const next = await server()
   await until(async () => (await receipts())?.outcome === 'riuscito')
-  const told = next.lines.filter(({ msg }) => msg === 'the process of a job has died: it is run again')
+  const told = next.logs.filter(({ msg }) => msg === 'the process of a job has died: it is run again')
   t.match(told, [{ job: 'receipts' }])
   t.ok(police.callsOf('Ricevuta').length > 0)
   t.same(await sql`select from jobs where name = 'receipts' and next_run_at <= now()`, [])
-  await next.end()
 })

@@ -44,6 +44,9 @@ const TRICKS = [
 const hostile = fc
   .array(fc.oneof(fc.constantFrom(...TRICKS), fc.string({ unit: anyCharacter, maxLength: 20 })), { maxLength: 6 })
   .map((parts) => parts.join(''))
+const smtp = await startSmtp(t)
+const { app } = await build(t, environ(smtp))
+
 const address = fc.oneof(
   hostile,
   fc.tuple(hostile, hostile).map(([before, after]) => `${before}ada@ospiti.example${after}`),
@@ -54,8 +57,6 @@ const address = fc.oneof(
 t.test(
   'whatever is put into a mail, either it is refused or one plain mail with that content goes to that one address',
   async (t) => {
-    const smtp = await startSmtp(t)
-    const { app } = await build(t, environ(smtp))
     let refused = 0
     const send = async (mail: Mail) => {
       try {
@@ -86,13 +87,13 @@ t.test(
     }
     await fc.assert(
       fc.asyncProperty(fc.record({ to: address, subject: hostile, text: hostile, html: hostile }), send),
-      { numRuns: 150 }
+      { numRuns: 80 }
     )
     await fc.assert(
       fc.asyncProperty(fc.record({ to: fc.constant(MAIL.to), subject: hostile, text: hostile, html: hostile }), send),
-      { numRuns: 150 }
+      { numRuns: 80 }
     )
-    t.ok(refused > 50 && smtp.mails.length > 50, `${refused} refused, ${smtp.mails.length} sent`)
+    t.ok(refused > 25 && smtp.mails.length > 25, `${refused} refused, ${smtp.mails.length} sent`)
     t.equal((await app.db.select().from(mails)).length, smtp.mails.length)
   }
 )
@@ -103,8 +104,6 @@ function lines (text: string): string {
 }
 
 t.test('a subject is one line of 1 to 255 characters', async (t) => {
-  const smtp = await startSmtp(t)
-  const { app } = await build(t, environ(smtp))
   for (const subject of ['', ' ', 'a'.repeat(256), 'a\r\nBcc: x@x.example', 'a\nb', 'a\u2028b', 'a\0']) {
     await t.rejects(app.mail.enqueue(app.db, { ...MAIL, subject }), {
       statusCode: 400,

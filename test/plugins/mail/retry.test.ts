@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { claim, delivered, failed } from '#src/plugins/mail/queue.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
-import { smtpError, startSmtp } from '#test/smtp.ts'
+import { smtpError, startSmtp, type Received } from '#test/smtp.ts'
 import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
 
 /** The port of loopback on which it listens until the test ends. */
@@ -48,50 +50,53 @@ t.test('an outage is found out by one mail, not by every one', async (t) => {
   t.match(await row({ db }, second.id), { attempts: 0 })
 })
 
+/** It takes everything, unless a test says otherwise. */
+const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
+const usual = await startSmtp(t, {
+  onMailFrom: (_, __, done) => { done(moody.onMailFrom) },
+  onRcptTo: (_, __, done) => { done(moody.onRcptTo) },
+  decide: (mail) => moody.decide?.(mail)
+})
+const server = await build(t, environ(usual))
+
 t.test('what the server refuses for good is not sent again, and of its answer only the number is kept', async (t) => {
-  const refusals = {
-    onMailFrom: (_: unknown, __: unknown, done: (err?: Error) => void) =>
-      done(smtpError(550, 'no such sender ada@ospiti.example')),
-    onRcptTo: (_: unknown, __: unknown, done: (err?: Error) => void) =>
-      done(smtpError(551, 'no such user ada@ospiti.example')),
-    decide: () => {
-      throw smtpError(554, 'spam from ada@ospiti.example')
-    }
-  }
-  for (const [at, refusal] of Object.entries(refusals)) {
-    const smtp = await startSmtp(t, { [at]: refusal })
-    const { app, logs } = await build(t, environ(smtp))
+  const { app, logs } = server
+  const before = usual.mails.length
+  for (const [codice, refusal] of [
+    ['550', { onMailFrom: smtpError(550, 'no such sender ada@ospiti.example') }],
+    ['551', { onRcptTo: smtpError(551, 'no such user ada@ospiti.example') }],
+    ['554', { decide: () => { throw smtpError(554, 'spam from ada@ospiti.example') } }]
+  ] as const) {
+    Object.assign(moody, { onMailFrom: undefined, onRcptTo: undefined, decide: undefined }, refusal)
     const { id } = await post(app)
-    const codice = { onMailFrom: '550', onRcptTo: '551', decide: '554' }[at]
     t.match(await over(app, id), { stato: 'fallita', content: null, last_error: codice, attempts: 1, sent_at: null })
-    await app.close()
-    t.match(logs.filter(({ mail }) => mail === id), [{ level: 50, stato: 'fallita', codice }])
-    t.equal(smtp.mails.length, 0)
+    const said = () => logs.filter(({ mail }) => mail === id)
+    await until(() => said().length > 0)
+    t.match(said(), [{ level: 50, stato: 'fallita', codice }])
   }
+  delete moody.decide
+  t.equal(usual.mails.length, before)
 })
 
 t.test('what the server refuses for now holds nothing else up', async (t) => {
-  let busy = true
-  const smtp = await startSmtp(t, {
-    decide: ({ subject }) => {
-      if (busy && subject === 'Prima') throw smtpError(451, 'greylisted')
-    }
-  })
-  const { app } = await build(t, environ(smtp))
+  const { app } = server
+  const smtp = usual
+  moody.decide = ({ subject }) => {
+    if (subject === 'Prima') throw smtpError(451, 'greylisted')
+  }
   const first = await app.mail.enqueue(app.db, { ...MAIL, subject: 'Prima' })
   await post(app, { subject: 'Seconda' })
   t.equal((await smtp.next()).subject, 'Seconda')
   t.match(await postponed(app, first.id), { attempts: 1, last_error: '451' })
-  busy = false
+  delete moody.decide
   await comeDue(app, first.id)
   app.mail.deliver()
   t.equal((await smtp.next()).subject, 'Prima')
 })
 
 t.test('after 24 hours a mail is given up, but not before it was tried', async (t) => {
-  let busy = true
-  const smtp = await startSmtp(t, { decide: () => { if (busy) throw smtpError(451, 'busy') } })
-  const { app } = await build(t, environ(smtp))
+  const { app } = server
+  moody.decide = () => { throw smtpError(451, 'busy') }
   const [old, younger] = [await putAside(app), await putAside(app)]
   await app.sql`update mails set created_at = now() - interval '25 hours' where id = ${old.id}`
   await app.sql`update mails set created_at = now() - interval '23 hours' where id = ${younger.id}`
@@ -99,12 +104,13 @@ t.test('after 24 hours a mail is given up, but not before it was tried', async (
   app.mail.deliver()
   t.match(await over(app, old.id), { stato: 'fallita', content: null, last_error: '451', attempts: 1 })
   t.match(await postponed(app, younger.id), { attempts: 1 })
-  busy = false
+  delete moody.decide
   await app.sql`
     update mails set created_at = now() - interval '25 hours', next_attempt_at = now() - interval '1 second'
     where id = ${younger.id}`
   app.mail.deliver()
   t.match(await over(app, younger.id), { stato: 'inviata' })
+  await usual.next()
 })
 
 t.test(
@@ -262,7 +268,7 @@ t.test('at the end the mail under way is finished, and the next one is left', as
   await begun.promise
   const closed = app.close()
   // Time enough for an end that waits for nothing.
-  await (await build(t)).app.close()
+  await sleep(500)
   held.resolve()
   await closed
   t.match(await row({ db }, first.id), { stato: 'inviata' })

@@ -31,8 +31,21 @@ function age (path: string, hours: number): void {
   utimesSync(path, then, then)
 }
 
+/** What cannot be removed. */
+const FAULTY = `00${randomUUID().slice(2)}`
+/** For tests that leave nothing of which another one takes notice. */
+const shared = await server(t, {
+  wrapBackend: (backend) => ({
+    ...backend,
+    delete: async (id) => {
+      if (id === FAULTY) throw Object.assign(new Error('EACCES: unlink'), { code: 'EACCES' })
+      await backend.delete(id)
+    }
+  })
+})
+
 t.test('what no row names for a day is removed, and nothing else', async (t) => {
-  const built = await server(t)
+  const built = shared
   const { app, compare, leave, pathOf, dataDir } = built
   const object = await keep(built, Buffer.from('resta'))
   for (const folder of readdirSync(join(dataDir, 'files'))) {
@@ -53,28 +66,21 @@ t.test('what no row names for a day is removed, and nothing else', async (t) => 
 })
 
 t.test('a file that cannot be removed does not keep the others, nor the count of what is missing', async (t) => {
-  const [faulty, other] = ['00', 'ff'].map((folder) => folder + randomUUID().slice(2)) as [string, string]
-  const built = await server(t, {
-    wrapBackend: (backend) => ({
-      ...backend,
-      delete: async (id) => {
-        if (id === faulty) throw Object.assign(new Error('EACCES: unlink'), { code: 'EACCES' })
-        await backend.delete(id)
-      }
-    })
-  })
+  const built = shared
   const { app, compare, leave, pathOf } = built
   const object = await keep(built, Buffer.from('manca'))
   rmSync(pathOf(object.id))
-  const paths = [leave(faulty, 25), leave(other, 25)]
+  const paths = [leave(FAULTY, 25), leave(`ff${randomUUID().slice(2)}`, 25)]
   await compare()
   t.same(paths.map(existsSync), [true, false])
   t.match([...await app.sql`select missing from file_store`], [{ missing: 1 }])
-  t.ok(built.logs.some((line) => line.object === faulty && line.level === 50))
+  t.ok(built.logs.some((line) => line.object === FAULTY && line.level === 50))
+  rmSync(pathOf(FAULTY))
+  await app.db.transaction((tx) => app.storage.discard(tx, [object]))
 })
 
 t.test('an upload that is under way is not disturbed', async (t) => {
-  const built = await server(t)
+  const built = shared
   await keep(built, Buffer.from('x'))
   const written = await built.app.storage.write(Buffer.from('y'), PLACE, 10)
   await built.compare()
