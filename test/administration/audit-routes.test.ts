@@ -1,24 +1,29 @@
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import type { AuditEvent } from '#schemas/audit.ts'
 import { anyCharacter } from '#test/any-character.ts'
-import { build, type TestApp } from '#test/helper.ts'
+import { build } from '#test/helper.ts'
 import { AUDIT, admin, entry } from '#test/plugins/audit/samples.ts'
 
 const ids = (answer: { json (): { data: AuditEvent[] } }) => answer.json().data.map(({ id }) => id)
 
-/** A log of entries of these times, as far as the list is concerned. */
-async function at (t: Test, times: readonly string[]): Promise<TestApp> {
-  const server = await build(t)
+const server = await build(t)
+const call = await admin(server)
+
+// Each test has the log to itself, from its first entry on.
+t.beforeEach(async () => {
+  await server.app.sql.unsafe(`
+    alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
+})
+
+/** Entries of these times, as far as the list is concerned. */
+async function at (times: readonly string[]): Promise<void> {
   const row = { actor: 'sistema', action: 'email', hash: Buffer.of(0) }
   await server.app.db.insert(audit_log).values(times.map((time, n) => ({ ...row, id: n + 1, at: new Date(time) })))
-  return server
 }
 
 t.test('an entry is shown with the words of its action, and without its hash', async (t) => {
-  const server = await build(t)
-  const call = await admin(server)
   await server.app.audit.append(server.app.db, entry(1))
   await server.app.audit.append(server.app.db, {
     actor: 'anonimo',
@@ -53,8 +58,6 @@ t.test('an entry is shown with the words of its action, and without its hash', a
 })
 
 t.test('the newest come first, and the pages joined are the whole list', async (t) => {
-  const server = await build(t)
-  const call = await admin(server)
   for (let n = 0; n < 7; n++) await server.app.audit.append(server.app.db, entry(n))
   t.same(ids(await call('GET', AUDIT)), [7, 6, 5, 4, 3, 2, 1])
   for (const limit of [1, 3, 7, 1000]) {
@@ -72,8 +75,6 @@ t.test('the newest come first, and the pages joined are the whole list', async (
 })
 
 t.test('an entry that comes in while the pages are read moves none of them', async (t) => {
-  const server = await build(t)
-  const call = await admin(server)
   for (let n = 0; n < 4; n++) await server.app.audit.append(server.app.db, entry(n))
   const first = await call('GET', `${AUDIT}?limit=2`)
   await server.app.audit.append(server.app.db, entry(5))
@@ -81,8 +82,6 @@ t.test('an entry that comes in while the pages are read moves none of them', asy
 })
 
 t.test('it is searched by who and what', async (t) => {
-  const server = await build(t)
-  const call = await admin(server)
   const { app: { audit, db } } = server
   for (const [n, action] of (['accesso', 'uscita', 'accesso', 'sql'] as const).entries()) {
     await audit.append(db, entry(n % 2, { action }))
@@ -100,13 +99,12 @@ t.test('it is searched by who and what', async (t) => {
 })
 
 t.test('a day is the day of Italy, whole; an instant is what it says, itself included', async (t) => {
-  const server = await at(t, [
+  await at([
     '2026-11-20T22:59:59.999Z',
     '2026-11-20T23:00:00Z',
     '2026-11-21T22:59:59.999Z',
     '2026-11-21T23:00:00Z'
   ])
-  const call = await admin(server)
   const found = async (query: string) => ids(await call('GET', AUDIT + query))
   t.same(await found('?da=2026-11-21'), [4, 3, 2])
   t.same(await found('?a=2026-11-21'), [3, 2, 1])
@@ -117,7 +115,6 @@ t.test('a day is the day of Italy, whole; an instant is what it says, itself inc
 })
 
 t.test('bounds in the wrong order are refused, whether days or instants: no list looks like good news', async (t) => {
-  const call = await admin(await build(t))
   const asked = (da: string, a: string) => call('GET', `${AUDIT}?${new URLSearchParams({ da, a })}`)
   for (const [da, a] of [
     ['2026-11-22', '2026-11-20'],
@@ -141,7 +138,7 @@ t.test('bounds in the wrong order are refused, whether days or instants: no list
 })
 
 t.test('a day on which the clocks change has 23 hours, or 25', async (t) => {
-  const server = await at(t, [
+  await at([
     '2026-03-28T23:00:00Z',
     '2026-03-29T21:59:59Z',
     '2026-03-29T22:00:00Z',
@@ -149,24 +146,21 @@ t.test('a day on which the clocks change has 23 hours, or 25', async (t) => {
     '2026-10-25T22:59:59Z',
     '2026-10-25T23:00:00Z'
   ])
-  const call = await admin(server)
   t.same(ids(await call('GET', `${AUDIT}?da=2026-03-29&a=2026-03-29`)), [2, 1])
   t.same(ids(await call('GET', `${AUDIT}?da=2026-10-25&a=2026-10-25`)), [5, 4])
 })
 
 t.test('it is for administrators alone, its verification too', async (t) => {
-  const server = await build(t)
   const operator = { authorization: `Bearer ${await server.token()}` }
   for (const url of [AUDIT, `${AUDIT}/verifica`]) {
     t.equal((await server.app.inject(url)).statusCode, 401)
     t.equal((await server.call('GET', url)).statusCode, 403, 'the server\'s own key')
     t.equal((await server.app.inject({ url, headers: operator })).statusCode, 403, 'an operator')
-    t.equal((await (await admin(server))('GET', url)).statusCode, 200)
+    t.equal((await call('GET', url)).statusCode, 200)
   }
 })
 
 t.test('what a query cannot mean is a 400 that names the field', async (t) => {
-  const call = await admin(await build(t))
   const wrong: [query: string, field: string][] = [
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
@@ -201,14 +195,18 @@ t.test('what a query cannot mean is a 400 that names the field', async (t) => {
 })
 
 t.test('whatever a bound is, the answer is a list or a 400', async (t) => {
-  const call = await admin(await build(t))
   const digits = (count: number) =>
     fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: count, maxLength: count })
+  /** Mostly such as there are: of any two digits one day in thirty would be one of the calendar. */
+  const upTo = (most: number) => fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 0, max: most }).map((n) => String(n).padStart(2, '0')) },
+    digits(2)
+  )
   const like = fc
     .tuple(
       digits(4),
-      digits(2),
-      digits(2),
+      upTo(13),
+      upTo(32),
       fc.constantFrom('', 'T00:00:00Z', 't23:59:60z', 'T12:00:00.123456789+14:00', 'T24:00:00Z', ' 00:00', 'T1:2:3Z')
     )
     .map(([year, month, day, rest]) => `${year}-${month}-${day}${rest}`)
@@ -223,16 +221,16 @@ t.test('whatever a bound is, the answer is a list or a 400', async (t) => {
         return statusCode === 200 || statusCode === 400
       }
     ),
-    { numRuns: 300 }
+    { numRuns: 100 }
   )
   t.pass()
 })
 
 t.test('what a stranger\'s hand has put into the table is shown as well as it can be', async (t) => {
-  const server = await at(t, ['2026-11-21T00:00:00Z'])
+  await at(['2026-11-21T00:00:00Z'])
   await server.app.sql`
     insert into audit_log (id, at, actor, action, details, hash)
     values (-1, now(), '', 'inventata', '{"a": {"b": [1]}}', '')`
-  const shown = (await (await admin(server))('GET', AUDIT)).json<{ data: AuditEvent[] }>().data
+  const shown = (await call('GET', AUDIT)).json<{ data: AuditEvent[] }>().data
   t.match(shown, [{ id: 1 }, { id: -1, action: 'inventata', descrizione: 'inventata', details: { a: { b: [1] } } }])
 })

@@ -1,14 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync
+  chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
@@ -19,6 +12,7 @@ import { Environment } from '#schemas/config.ts'
 import { ConfigError, readConfig } from '#src/config/config.ts'
 import { configWarnings } from '#src/config/warnings.ts'
 import { temporaryFolder } from '#test/helper.ts'
+import { COMPILE_CACHE, LOAD_FAST } from '#test/setup/processes.ts'
 
 type Environ = Record<string, string>
 
@@ -365,7 +359,8 @@ t.test(
     // To read it would wait for ever: the start ends in a process of its own.
     const pipe = temporaryFolder(t)
     spawnSync('mkfifo', ['-m', '600', join(pipe, 'master.key')])
-    const { stderr } = spawnSync(process.execPath, [SERVER], { env: { DATA_DIR: pipe }, timeout: 60_000 })
+    const env = { DATA_DIR: pipe, NODE_COMPILE_CACHE: COMPILE_CACHE }
+    const { stderr } = spawnSync(process.execPath, [SERVER], { env, timeout: 60_000 })
     t.match(String(stderr), /^Locanda non può partire: MASTER_KEY: [^\n]*master\.key non è un file\n$/)
 
     function refusesKey (t: Test, DATA_DIR: string) {
@@ -386,9 +381,8 @@ t.test('processes that start at the same moment on an empty folder end with one 
       process.stdout.write(readConfig({ DATA_DIR: process.argv[1] }).MASTER_KEY.toString('hex'))
       process.exit()
     })`
-  const children = Array.from({ length: 4 }, () =>
-    spawn(process.execPath, ['--input-type=module', '-e', script, DATA_DIR], { stdio: ['pipe', 'pipe', 'inherit'] })
-  )
+  const args = [LOAD_FAST, '--input-type=module', '-e', script, DATA_DIR]
+  const children = [1, 2, 3].map(() => spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }))
   t.teardown(() => children.forEach((child) => child.kill('SIGKILL')))
   await Promise.all(children.map((child) => once(child.stdout, 'readable')))
   t.notOk(existsSync(DATA_DIR))

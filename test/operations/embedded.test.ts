@@ -7,7 +7,7 @@ import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { booking } from '#test/bookings/samples.ts'
 import { user } from '#test/cli/process.ts'
 import { freePort } from '#test/free-port.ts'
-import { API_KEY, temporaryFolder } from '#test/helper.ts'
+import { API_KEY, build, temporaryFolder } from '#test/helper.ts'
 import { ADMIN, serverProcess } from '#test/server-process.ts'
 
 /* An installation as `make start` makes it, with a PostgreSQL of its own, and the commands beside it. */
@@ -103,9 +103,12 @@ t.test('the commands work beside a server with its own PostgreSQL, and where it 
   const restored = await act(['restore', file], { env: { ...next, BACKUP_PASSPHRASE } })
   t.equal(restored.code, 0, restored.stderr)
   t.notOk(clusterOf(next.DATA_DIR))
-  const successor = await start(t, next)
-  t.same(await bookings(), ['Ada Salvata'])
-  await successor.end()
+  // In this process: it starts in a fifth of the time that one of its own takes.
+  const { app, call } = await build(t, { DATA_DIR: next.DATA_DIR, DATABASE_URL: '' })
+  t.match((await call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Ada Salvata' }] })
+  t.ok(clusterOf(next.DATA_DIR))
+  await app.close()
+  t.notOk(clusterOf(next.DATA_DIR), 'and PostgreSQL with it')
 })
 
 t.test('a key that cannot be read is not said to be missing', async (t) => {

@@ -38,7 +38,9 @@ export async function hooking ({ app, token }: Pick<TestApp, 'app' | 'token'>) {
     rotate: (id: number) => answered('POST', `${WEBHOOKS}/${id}/segreto`, {}),
     /** Waits until so many deliveries have come to a state. */
     settled: async (id: number, stato: Delivery['stato'], count: number) => {
-      await until(async () => (await deliveries(id, `?stato=${stato}`)).length >= count)
+      // Asked of the database: a request costs ten times as much.
+      await until(async () => (await app.sql`
+        select from webhook_consegne where webhook_id = ${id} and stato = ${stato}`).length >= count)
       return await deliveries(id, `?stato=${stato}`)
     }
   }

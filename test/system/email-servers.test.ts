@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
-import { temporaryFolder } from '#test/helper.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
 import { comeDue, environ, over, postponed } from '#test/plugins/mail/posting.ts'
 import { startServer } from '#test/running-server.ts'
 import { startSmtp } from '#test/smtp.ts'
@@ -118,9 +118,8 @@ t.test('what was answered as queued is sent by the next start, even if the proce
   await first.kill()
 
   const smtp = await startSmtp(t)
-  const second = await startServer(settings(smtp))
+  await build(t, settings(smtp))
   // The one that the dead process was sending comes when its claim has run out.
   t.same((await smtp.next()).envelope.to, [RECIPIENTS[1]])
   t.match(smtp.mails.map(({ headers }) => headers.subject), [[EMAIL.subject]])
-  await second.end()
 })

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { build, extraRoutes, type TestApp } from '#test/helper.ts'
+import { testDatabase } from '#test/database.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { heldWork } from '#test/plugins/jobs/processes.ts'
 
 const JOBS = '/api/v1/jobs'
@@ -20,18 +21,28 @@ async function server (t: Test, run: () => Promise<void> = async () => {}, envir
   return { ...built, call, find }
 }
 
+/** What the job does in the server that most tests share, where it has not run when a test begins. */
+let work: () => Promise<void>
+const shared = await server(t, () => work())
+t.beforeEach(async () => {
+  work = async () => {}
+  await shared.app.sql`
+    update jobs set started_at = null, finished_at = null, outcome = null, error = null where name = 'prova'`
+})
+
 t.test('only administrators see and start jobs', async (t) => {
-  const { app, call, token } = await build(t)
+  const { app, token } = shared
   const operator = { authorization: `Bearer ${await token()}` }
   for (const [method, url] of [['GET', JOBS], ['POST', start('old-mails')]] as const) {
     t.equal((await app.inject({ method, url })).statusCode, 401)
     t.equal((await app.inject({ method, url, headers: operator })).statusCode, 403)
-    t.equal((await call(method, url)).statusCode, 403, 'nor does the server\'s key')
+    const key = { 'x-api-key': API_KEY }
+    t.equal((await app.inject({ method, url, headers: key })).statusCode, 403, 'nor does the server\'s key')
   }
 })
 
 t.test('the list holds every job, by name, with its next time', async (t) => {
-  const { call } = await server(t)
+  const { call } = shared
   const { data } = (await call('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
     'audit-head', 'code-tables', 'discarded-files', 'ended-sessions', 'evening-summary', 'idempotency-keys',
@@ -51,7 +62,7 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
 })
 
 t.test('what every process does is listed with its last run', async (t) => {
-  const { find } = await server(t)
+  const { find } = shared
   await until(async () => (await find('ledger-sweep')).esito === 'riuscito')
   t.match(await find('ledger-sweep'), { ogni_processo: true, ultimo_avvio: String, durata_ms: Number })
 })
@@ -69,7 +80,8 @@ t.test('jobs are run by the clock, those of one process and those of every proce
 
 t.test('a job that an administrator starts is run at once, is audited, and keeps its next time', async (t) => {
   let runs = 0
-  const { app, call, find } = await server(t, async () => { runs++ })
+  const { app, call, find } = shared
+  work = async () => { runs++ }
   const { prossimo_avvio: next } = await find('prova')
   const answer = await call('POST', start('prova'))
   t.equal(answer.statusCode, 200)
@@ -83,14 +95,15 @@ t.test('a job that an administrator starts is run at once, is audited, and keeps
 })
 
 t.test('an unknown job is a 404, a name that cannot be one a 400', async (t) => {
-  const { call } = await server(t)
+  const { call } = shared
   t.match((await call('POST', start('assente'))).json(), { status: 404, codice: 'LAVORO_NON_TROVATO' })
   t.match((await call('POST', start('A1'))).json(), { status: 400, dettagli: [{ campo: 'nome' }] })
 })
 
 t.test('a start that cannot be audited runs nothing', async (t) => {
   let runs = 0
-  const { app, call, find } = await server(t, async () => { runs++ })
+  const { app, call, find } = shared
+  work = async () => { runs++ }
   await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
   for (const name of ['prova', 'ledger-alarms']) t.equal((await call('POST', start(name))).statusCode, 503)
   await app.sql`alter table audit_log drop constraint full_disk`
@@ -100,7 +113,8 @@ t.test('a start that cannot be audited runs nothing', async (t) => {
 })
 
 t.test('a job that fails is answered with its outcome, and without the words of its error', async (t) => {
-  const { call } = await server(t, async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) })
+  const { call } = shared
+  work = async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) }
   const answer = await call('POST', start('prova'))
   t.equal(answer.statusCode, 200)
   t.match(answer.json(), { data: { esito: 'fallito', errore: 'EPROVA' } })
@@ -108,11 +122,12 @@ t.test('a job that fails is answered with its outcome, and without the words of 
 })
 
 t.test('a long job is answered before it ends; meanwhile no other process starts it', async (t) => {
-  const work = heldWork()
-  const first = await server(t, work.run)
+  const held = heldWork()
+  const first = shared
+  work = held.run
   const second = await server(t, async () => {}, { DATABASE_URL: first.url, DATA_DIR: first.dataDir })
   const answering = first.call('POST', start('prova'))
-  await work.begun
+  await held.begun
   for (const { call, find } of [first, second]) {
     t.match((await call('POST', start('prova'))).json(), { status: 409, codice: 'LAVORO_IN_CORSO' })
     t.match(await find('prova'), { in_corso: true, esito: null, durata_ms: null, ultimo_avvio: String })
@@ -120,7 +135,7 @@ t.test('a long job is answered before it ends; meanwhile no other process starts
   const answer = await answering
   t.equal(answer.statusCode, 202)
   t.match(answer.json(), { data: { in_corso: true } })
-  work.end()
+  held.end()
   await until(async () => !(await second.find('prova')).in_corso)
   t.match(await second.find('prova'), { esito: 'riuscito' })
   t.ok((await second.find('prova')).durata_ms! >= 9_000)
@@ -129,12 +144,12 @@ t.test('a long job is answered before it ends; meanwhile no other process starts
 t.test('a missed night is caught up by the next server that starts', async (t) => {
   let runs = 0
   const count = async () => { runs++ }
-  const first = await server(t, count)
-  await until(async () => (await rowsOf(first)).length === 1)
+  const { url, sql } = await testDatabase(t)
+  const again = { DATABASE_URL: url }
+  const first = await server(t, count, again)
+  await until(async () => (await sql`select from jobs where name = 'prova'`).length === 1)
   await first.app.close()
-  const again = { DATABASE_URL: first.url, DATA_DIR: first.dataDir }
-  const outside = await build(t, again)
-  await outside.app.sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'prova'`
+  await sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'prova'`
   const both = await Promise.all([server(t, count, again), server(t, count, again)])
   await until(async () => (await both[0].find('prova')).esito === 'riuscito')
   for (const { app } of both) await app.stopJobs()
@@ -142,18 +157,14 @@ t.test('a missed night is caught up by the next server that starts', async (t) =
 })
 
 t.test('the end of the server waits for the run that was started by hand', async (t) => {
-  const work = heldWork()
-  const { app, call } = await server(t, work.run)
+  const held = heldWork()
+  const { app, call } = await server(t, held.run)
   const answering = call('POST', start('prova'))
-  await work.begun
+  await held.begun
   let ended = false
   const closing = app.close().then(() => { ended = true })
   t.notOk(ended)
-  work.end()
+  held.end()
   t.equal((await answering).statusCode, 200)
   await closing
 })
-
-async function rowsOf ({ app }: Pick<TestApp, 'app'>) {
-  return app.sql`select from jobs where name = 'prova'`
-}

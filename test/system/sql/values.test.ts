@@ -38,22 +38,27 @@ const VALUES: readonly (readonly [type: string, ...texts: string[]])[] = [
 ]
 
 t.test('a value of every built-in type comes as JSON from which PostgreSQL makes the same value again', async (t) => {
-  for (const [type, ...texts] of VALUES) {
-    for (const text of texts) {
-      const literal = `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'::${type}`
-      const answer = await run(`select ${literal} as v, (${literal})::text as as_text`)
-      t.equal(answer.statusCode, 200, `${type} ${encodeURI(text.toWellFormed())}`)
-      // The bare JSON text of the value: a parsed number would be a double already.
-      const [, value = ''] = /^\{"data":\[\{"v":([^]*),"as_text":/.exec(answer.body) ?? []
-      const { data: [row], fields: [field] } = answer.json()
-      const given = typeof row.v === 'string' && !/^jsonb?$/.test(type) ? row.v : value
-      const [back] = await app.sql.unsafe(
-        `select $1::text::${type}::text as text, $2::oid::regtype::text as type`,
-        [given, (await app.sql.unsafe('select $1::text::regtype::oid::int as oid', [type]))[0]!.oid]
-      )
-      t.equal(back!.text, row.as_text, `${type} ${encodeURI(text.toWellFormed())}`)
-      t.equal(field.type, back!.type)
-    }
+  const given = VALUES.flatMap(([type, ...texts]) => texts.map((text) => ({
+    type, text, literal: `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'::${type}`
+  })))
+  // All in one row: each statement of the console has a connection of its own.
+  const answer = await run(`select ${
+    given.map(({ literal }, n) => `${literal} as v${n}, (${literal})::text as t${n}`).join()}`)
+  t.equal(answer.statusCode, 200)
+  const { data: [row], fields } = answer.json<{ data: [Record<string, unknown>], fields: { type: string }[] }>()
+  const { body } = answer
+  const values = given.map(({ type }, n) => {
+    const value = row[`v${n}`]
+    if (typeof value === 'string' && !/^jsonb?$/.test(type)) return value
+    // The bare JSON text of the value: a parsed number would be a double already.
+    const begin = `"v${n}":`
+    return body.slice(body.indexOf(begin) + begin.length, body.indexOf(`,"t${n}":`))
+  })
+  const [back] = await app.sql.unsafe<[Record<string, string>]>(`select ${given.map(({ type }, n) =>
+    `$${n + 1}::text::${type}::text as text${n}, '${type}'::regtype::text as type${n}`).join()}`, values)
+  for (const [n, { type, text }] of given.entries()) {
+    t.equal(back[`text${n}`], row[`t${n}`], `${type} ${encodeURI(text.toWellFormed())}`)
+    t.equal(fields[2 * n]!.type, back[`type${n}`])
   }
 })
 
