@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import journal from '../drizzle/migrations/meta/_journal.json' with { type: 'json' }
+import { readConfig } from '#src/config/config.ts'
+import { firstAdministrator } from '#src/identity/index.ts'
 import { testDatabase } from './database.ts'
-import { API_KEY, temporaryFolder } from './helper.ts'
+import { API_KEY, build, temporaryFolder } from './helper.ts'
 import { databaseBefore } from './migration.ts'
-import { ADMIN, MASTER_KEY, serverProcess, started } from './server-process.ts'
+import { ADMIN, MASTER_KEY, serverProcess } from './server-process.ts'
 
 /* How a start goes, and what ends it. */
 
@@ -23,29 +27,34 @@ t.test('a database that is not there ends the start with code 1 and one line, wi
   t.notMatch(server.errors() + JSON.stringify(server.logs), 'CANARY')
 })
 
-t.test('a port that is taken ends the start with code 1 and one line, and nothing stays open', async (t) => {
-  const { port, url } = await started(t)
-  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
-  t.equal(await second.exit, 1)
-  t.match(second.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+t.test('a port that is taken ends the start with code 1 and one line, before a first password is made', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { url, sql } = await testDatabase(t)
+  const { port } = taken.address() as AddressInfo
+  const server = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
 })
 
 t.test('a key that is not the database\'s ends the start with one line, and nothing is written', async (t) => {
-  const { sql, url } = await started(t)
-  const written = () => sql`
+  const { app, url } = await build(t)
+  const written = () => app.sql`
     select (select count(*) from audit_log) as audit, (select count(*) from users) as users,
       (select count(*) from signing_keys) as keys, (select count(*) from registro_chiave) as records`
   const before = await written()
-  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, ...ADMIN })
-  t.equal(await second.exit, 1)
-  t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: url, ...ADMIN })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
   t.same(await written(), before)
 })
 
 t.test('a key that is lost or wrong ends the start with a line that says which one, and none is made', async (t) => {
-  const { sql, url, server } = await started(t)
-  server.signal('SIGTERM')
-  await server.exit
+  const { app, dataDir, url } = await build(t)
+  // The server's first act: it is on record, under a hash with the key.
+  await firstAdministrator(app, readConfig({ DATA_DIR: dataDir, ...ADMIN }))
   const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
     const before = readdirSync(DATA_DIR)
     const second = serverProcess(t, { DATA_DIR, ...environ })
@@ -63,7 +72,7 @@ t.test('a key that is lost or wrong ends the start with a line that says which o
   await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
 
   // As a version that had no such record has left it.
-  await sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
+  await app.sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
   await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
 
   const restored = temporaryFolder(t)
@@ -128,15 +137,6 @@ t.test('the first start makes an administrator and says how to sign in, once and
   second.signal('SIGTERM')
   t.equal(await second.exit, 0)
   t.equal(second.errors(), '')
-})
-
-t.test('a port that is taken does not use up the showing of the first password', async (t) => {
-  const { port } = await started(t)
-  const { url, sql } = await testDatabase(t)
-  const refused = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
-  t.equal(await refused.exit, 1)
-  t.match(refused.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
-  t.same(await sql`select from users`, [])
 })
 
 t.test('what is wrong with the database is said in one line of Italian, without its password', async (t) => {

@@ -23,23 +23,18 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-t.test('a started server says where it listens and in which mode, and answers there', async (t) => {
+t.test('a started server says where it listens and in which mode, answers there, and ends in order', async (t) => {
   const { server, base } = await started(t)
   t.match(
     server.logs.find(({ msg }) => msg === 'ready'),
     { address: /^http:\/\/127\.0\.0\.1:\d+$/, mode: 'sandbox', level: 30 }
   )
   t.same(await (await fetch(`${base}/health/ready`)).json(), { stato: 'ok' })
-  server.signal('SIGTERM')
-  t.equal(await server.exit, 0)
-  t.equal(server.errors(), '')
-})
-
-t.test('the end of the terminal alone ends the server in order', async (t) => {
-  const { server } = await started(t)
+  // The end of the terminal alone; other tests end it as service managers do.
   server.signal('SIGHUP')
   t.equal(await server.exit, 0)
   t.match(server.logs.find(({ msg }) => msg === 'closing'), { signal: 'SIGHUP' })
+  t.equal(server.errors(), '')
 })
 
 t.test('connections that are idle, silent or half way through a request do not hold up the exit', async (t) => {

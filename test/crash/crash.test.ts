@@ -5,12 +5,12 @@ t.test(
   'when servers and PostgreSQL die at any step, no guest is acquired twice under any spelling, lost or forgotten',
   async (t) => {
     const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken } = await runCrashTest({
-      kills: 12,
+      kills: 8,
       pgKills: 2,
       seed: 12
     })
-    t.ok(kills >= 12 && pgKills >= 2)
-    t.ok(submissions > 12, 'submissions were under way when the servers died')
+    t.ok(kills >= 8 && pgKills >= 2)
+    t.ok(submissions > 8, 'submissions were under way when the servers died')
     t.same(
       { double, lost, forgotten, respelled, broken },
       { double: [], lost: [], forgotten: [], respelled: [], broken: [] }

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import process from 'node:process'
 import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, temporaryFolder } from '#test/helper.ts'
@@ -15,6 +16,8 @@ const skip = without('nginx', 'nginx-light')
 /** How often each instance is restarted; more for a longer trial. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const CLIENTS = 3
+/** Between the requests of a client: more of them would show no more, and slow the starts down. */
+const PAUSE_MS = 15
 
 interface Answer { status: number, body: { data?: { id: number } } }
 
@@ -85,6 +88,7 @@ t.test('instances restarted in turn under load lose no request, and do no POST t
   const note = async (what: string, answer: Promise<Answer>, status: number) => {
     const { status: got } = await answer.catch((err: Error) => ({ status: err.message }))
     if (got !== status) bad.push([what, got])
+    await sleep(PAUSE_MS)
   }
   const writer = async (client: number) => {
     for (let n = 0; !over.signal.aborted; n++) {
