@@ -39,10 +39,13 @@ async function pass (ms: number): Promise<void> {
   await sql`update eventi set quando = quando - ${past}`
 }
 
+/** Milliseconds until something is due that is not due now. */
+const untilNext = async () => await untilDue(db, (await readyWebhooks(db)).asOf)
+
 /** What a process attempts when something is due. */
 async function round (webhook: number, outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DELIVERED) {
   const taken: Claimed[] = []
-  while (taken.length < AT_ONCE && (await readyWebhooks(db)).includes(webhook)) {
+  while (taken.length < AT_ONCE && (await readyWebhooks(db)).ids.includes(webhook)) {
     const claimed = await claim(db, webhook, TIMES)
     if (!claimed) break
     taken.push(claimed)
@@ -60,7 +63,7 @@ async function daysUntilSuspended (webhook: number, outcomeOf: Parameters<typeof
   let passed = 0
   while (passed < most * DAY_MS) {
     if ((await round(webhook, outcomeOf)).includes('sospeso')) break
-    const ms = Math.max(await untilDue(db) ?? HOUR_MS, 0)
+    const ms = Math.max(await untilNext() ?? HOUR_MS, 0)
     await pass(ms)
     passed += ms
   }
@@ -82,7 +85,7 @@ t.test('days on which this server was off do not count against a receiver', asyn
   const webhook = await queueOf(40)
   for (let turn = 0; turn < 8; turn++) {
     await round(webhook, () => FAILED)
-    await pass(await untilDue(db) ?? 0)
+    await pass(await untilNext() ?? 0)
   }
   t.match(await sql`select from webhooks where errori_di_fila >= 10`, { length: 1 }, 'it has failed often enough')
   await pass(20 * DAY_MS)
@@ -141,7 +144,7 @@ t.test('a receiver that takes something again is left alone only for the time th
   t.ok(await restOf(webhook) > 1000)
   await settle(db, other, { ...DELIVERED, ...now }, TIMES, write)
   t.ok(await restOf(webhook) <= 0)
-  t.same(await readyWebhooks(db), [webhook])
+  t.same((await readyWebhooks(db)).ids, [webhook])
 
   const [asking, taken] = [await take(), await take()]
   await settle(db, asking, { ...FAILED, retryAfterMs: HOUR_MS, ...now }, TIMES, write)
@@ -160,4 +163,21 @@ t.test('what a receiver has asked for holds after a success, also where it has f
   await settle(db, taken, { ...DELIVERED, ...now }, TIMES, write)
   const rest = await restOf(webhook)
   t.ok(rest > HOUR_MS / 2 && rest <= HOUR_MS, String(rest))
+})
+
+t.test('what comes due while a process looks for what is due is found, and it looks again at once', async (t) => {
+  const webhook = await queueOf(1)
+  const cases = {
+    'a delivery': (due: string) => sql`update webhook_consegne set prossimo_tentativo = now() + ${due}::interval`,
+    'the end of a rest': (due: string) => sql`update webhooks set fermo_fino_al = now() + ${due}::interval`
+  }
+  for (const [what, change] of Object.entries(cases)) {
+    await change('1 hour')
+    const { ids, asOf } = await readyWebhooks(db)
+    // It has no delivery that is due, or may not be served.
+    for (const id of ids) t.equal(await claim(db, id, TIMES), undefined)
+    await change('0')
+    t.ok((await untilDue(db, asOf) ?? Infinity) <= 0, what)
+    t.same((await readyWebhooks(db)).ids, [webhook])
+  }
 })

@@ -1,4 +1,4 @@
-import { and, eq, lte, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import {
   eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
 } from '#drizzle/tables/operations.ts'
@@ -43,11 +43,13 @@ const FAILURES_MIN = 10
 /** A rest and the attempt after it are shorter. In a longer time without an attempt this server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
-/** The webhooks that may be served now. */
-export async function readyWebhooks (db: Database): Promise<number[]> {
-  const found = await db.select({ id: webhooks.id }).from(webhooks)
-    .where(and(eq(webhooks.stato, 'attivo'), lte(webhooks.fermo_fino_al, sql`now()`)))
-  return found.map(({ id }) => id)
+/** The webhooks that may be served now; `asOf` is that instant, as PostgreSQL writes it. */
+export async function readyWebhooks (db: Database): Promise<{ ids: number[], asOf: string }> {
+  const [row] = await db.execute<{ ids: number[], asOf: string }>(sql`
+    select now()::text as "asOf", coalesce(
+      array_agg(id) filter (where ${webhooks.stato} = 'attivo' and ${webhooks.fermo_fino_al} <= now()), '{}') as ids
+    from ${webhooks}`)
+  return row!
 }
 
 /**
@@ -81,19 +83,23 @@ export async function claim (db: Database, webhook: number, { leaseMs }: QueueTi
   return { ...claimed, url, event: presentEvent(event) }
 }
 
-/** Milliseconds until something may be due; undefined when nothing waits. */
-export async function untilDue (db: Database): Promise<number | undefined> {
-  // What is due already waits for the end of another attempt, or for its webhook: nothing is gained by asking again.
+/**
+ * Milliseconds until something may be due; undefined when nothing waits.
+ * @param asOf when it was last asked which webhooks may be served: what has come due since then nobody has looked at
+ */
+export async function untilDue (db: Database, asOf: string): Promise<number | undefined> {
+  // What was due by then waits for the end of another attempt, or for its webhook: nothing is gained by asking again.
+  const looked = sql`${asOf}::timestamptz`
   const [row] = await db.execute<{ ms: number | null }>(sql`
     select (extract(epoch from min(least(
-      case when c.has_due and w.fermo_fino_al > now() then w.fermo_fino_al end,
+      case when c.has_due and w.fermo_fino_al > ${looked} then w.fermo_fino_al end,
       case when c.next is not null then greatest(c.next, w.fermo_fino_al) end
     )) - now()) * 1000)::float8 as ms
     from ${webhooks} w cross join lateral (select
       (select min(q.prossimo_tentativo) from ${t} q
-        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo > now()) as next,
+        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo > ${looked}) as next,
       exists (select from ${t} q
-        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo <= now()) as has_due
+        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo <= ${looked}) as has_due
     ) c where w.stato = 'attivo'`)
   return row?.ms ?? undefined
 }

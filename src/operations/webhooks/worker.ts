@@ -61,8 +61,9 @@ export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
       while (wanted && !end.signal.aborted) {
         wanted = false
         clearTimeout(alarm)
-        for (const id of await readyWebhooks(db)) await fill(id)
-        const ms = await untilDue(db)
+        const { ids, asOf } = await readyWebhooks(db)
+        for (const id of ids) await fill(id)
+        const ms = await untilDue(db, asOf)
         if (ms !== undefined && !end.signal.aborted) {
           alarm = setTimeout(wake, Math.min(Math.max(ms, 0), LONGEST_SLEEP_MS)).unref()
         }
