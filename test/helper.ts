@@ -73,7 +73,7 @@ export async function build (
   options: Pick<
     BuildOptions,
     | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
-    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes' | 'redisAnswerMs' | 'clock'
+    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes' | 'redisAnswerMs' | 'clock' | 'answerWithin'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)

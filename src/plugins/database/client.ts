@@ -40,7 +40,11 @@ export function openClient (
     onnotice: () => {},
     connection: { application_name: 'locanda', TimeZone: 'UTC', ...isShared ? {} : { ...OWN_SESSION, ...settings } },
     // The driver's types do not have them.
-    ...{ socket: sockets.open, ...wantsPrimary(url) && { target_session_attrs: 'primary' } }
+    ...{
+      socket: sockets.open,
+      answer_timeout: () => sockets.answerWithin ?? 0,
+      ...wantsPrimary(url) && { target_session_attrs: 'primary' }
+    }
   })
 }
 

@@ -8,7 +8,7 @@ import { LostSettingsError, migrate, NewerDatabaseError, SilentDatabaseError } f
 import { startProblem } from './problems.ts'
 import { takePulse } from './pulse.ts'
 import { isSamePlace } from './shared-sessions.ts'
-import { createSockets } from './sockets.ts'
+import { ANSWER_WITHIN, createSockets } from './sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -37,6 +37,8 @@ export interface DatabaseOptions {
   config: Config
   /** What every session of the server has: the keys of triggers that seal. */
   settings: SessionSettings
+  /** For tests: seconds, in place of `ANSWER_WITHIN`. */
+  answerWithin?: number | undefined
 }
 
 /** Seconds that a database may take for an answer when the server ends, and when its end is asked for again. */
@@ -56,7 +58,7 @@ const ELSEWHERE = 'non porta allo stesso database di DATABASE_URL'
 const SESSIONS = 4
 
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
-export default fp<DatabaseOptions>(async function database (app, { config, settings }) {
+export default fp<DatabaseOptions>(async function database (app, { config, settings, answerWithin = ANSWER_WITHIN }) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   const direct = config.DATABASE_DIRECT_URL ?? url
@@ -78,6 +80,8 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
     throw reason === undefined ? err : new ConfigError('DATABASE_URL', reason)
   })) throw new ConfigError('DATABASE_DIRECT_URL', ELSEWHERE)
   const sockets = createSockets()
+  // Before there are requests some statements may take their time.
+  app.addHook('onReady', async () => { sockets.answerWithin = answerWithin })
   const pulse = takePulse(url, sockets, app.log, isShared)
   app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))

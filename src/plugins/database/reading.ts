@@ -6,7 +6,7 @@ import type { SessionSettings } from './client.ts'
 import { connect, type Connection } from './connect.ts'
 import { mayPass, postgresError } from './problems.ts'
 import { followReplica, OLD_AFTER_MS } from './replica.ts'
-import { createSockets } from './sockets.ts'
+import { ANSWER_WITHIN, createSockets } from './sockets.ts'
 
 /** A database to read. */
 export type Source = Pick<Connection, 'db' | 'sql'>
@@ -41,6 +41,7 @@ export default fp<{ config: Config }>(async function reading (app, { config: { D
     return
   }
   const sockets = createSockets()
+  sockets.answerWithin = ANSWER_WITHIN
   const replica = followReplica(app.openPool(1).sql, url, sockets, app.log)
   app.addHook('onClose', () => replica.stop())
   const writes = lastWrites(app)

@@ -1,5 +1,12 @@
 import { createConnection, Socket } from 'node:net'
 
+/**
+ * Seconds that a connection may be silent while something is asked on it: longer than any statement of a request may
+ * take. Where a network has forgotten the connection, or its process of PostgreSQL is frozen, who asks would wait for a
+ * quarter of an hour.
+ */
+export const ANSWER_WITHIN = 40
+
 /** Where the driver would connect, as it has parsed it. */
 interface Place { host: readonly string[], port: readonly number[], path?: string | false | undefined }
 
@@ -7,6 +14,11 @@ interface Place { host: readonly string[], port: readonly number[], path?: strin
 export interface Sockets {
   /** Whether they are cut, and new ones fail at once. */
   readonly areCut: boolean
+  /**
+   * Seconds within which whoever is asked something answers: a connection that is silent for longer is given up, alone.
+   * Without it an answer may take any time.
+   */
+  answerWithin: number | undefined
   /** For the driver, which writes before the connection stands. */
   open (place: Place): Socket
   /**
@@ -35,6 +47,7 @@ export function createSockets (): Sockets {
 
   return {
     get areCut () { return areCut },
+    answerWithin: undefined,
 
     open (place) {
       // The driver takes its listeners, and ours, off a socket that gets TLS.
