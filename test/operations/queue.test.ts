@@ -168,15 +168,18 @@ t.test('what a receiver has asked for holds after a success, also where it has f
 t.test('what comes due while a process looks for what is due is found, and it looks again at once', async (t) => {
   const webhook = await queueOf(1)
   const cases = {
-    'a delivery': (due: string) => sql`update webhook_consegne set prossimo_tentativo = now() + ${due}::interval`,
-    'the end of a rest': (due: string) => sql`update webhooks set fermo_fino_al = now() + ${due}::interval`
+    'a delivery': (due: string) => sql`update webhook_consegne set prossimo_tentativo = ${due}::timestamptz`,
+    'the end of a rest': (due: string) => sql`update webhooks set fermo_fino_al = ${due}::timestamptz`
   }
   for (const [what, change] of Object.entries(cases)) {
-    await change('1 hour')
+    await change('tomorrow')
     const { ids, asOf } = await readyWebhooks(db)
     // It has no delivery that is due, or may not be served.
     for (const id of ids) t.equal(await claim(db, id, TIMES), undefined)
-    await change('0')
+    const [{ soon } = { soon: '' }] = await sql<{ soon: string }[]>`
+      select (${asOf}::timestamptz + interval '5 milliseconds')::text as soon`
+    await change(soon)
+    await sql`select pg_sleep(0.01)`
     t.ok((await untilDue(db, asOf) ?? Infinity) <= 0, what)
     t.same((await readyWebhooks(db)).ids, [webhook])
   }

@@ -85,7 +85,7 @@ export async function claim (db: Database, webhook: number, { leaseMs }: QueueTi
 
 /**
  * Milliseconds until something may be due; undefined when nothing waits.
- * @param asOf when it was last asked which webhooks may be served: what has come due since then nobody has looked at
+ * @param asOf the instant of `readyWebhooks`: what has come due since then was not looked at yet
  */
 export async function untilDue (db: Database, asOf: string): Promise<number | undefined> {
   // What was due by then waits for the end of another attempt, or for its webhook: nothing is gained by asking again.

@@ -1,9 +1,8 @@
 import { createConnection, Socket } from 'node:net'
 
 /**
- * Seconds that a connection may be silent while something is asked on it: longer than any statement of a request may
- * take. Where a network has forgotten the connection, or its process of PostgreSQL is frozen, who asks would wait for a
- * quarter of an hour.
+ * The usual limit of `answerWithin`, longer than any statement of a request may take. Without one, a query would wait
+ * for a quarter of an hour where a network has dropped the connection, and for ever where its process is frozen.
  */
 export const ANSWER_WITHIN = 40
 
@@ -15,8 +14,8 @@ export interface Sockets {
   /** Whether they are cut, and new ones fail at once. */
   readonly areCut: boolean
   /**
-   * Seconds within which whoever is asked something answers: a connection that is silent for longer is given up, alone.
-   * Without it an answer may take any time.
+   * Seconds that a connection may be silent while a query waits for its answer. After that time this one connection is
+   * closed. Undefined: an answer may take any time.
    */
   answerWithin: number | undefined
   /** For the driver, which writes before the connection stands. */

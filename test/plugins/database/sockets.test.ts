@@ -40,20 +40,25 @@ async function front (t: Test, url: string): Promise<{ url: string, secured: () 
   return { url: `postgres://${account}@localhost:${at}${pathname}`, secured: () => secured }
 }
 
+/** A pool of two connections, with TLS or without it. */
+async function pool (t: Test, tls: boolean) {
+  const trusted = getCACertificates('default')
+  t.teardown(() => setDefaultCACertificates(trusted))
+  if (tls) setDefaultCACertificates([...trusted, own!.cert])
+  const { url, secured } = await front(t, (await testDatabase(t)).url)
+  const sockets = createSockets()
+  const { sql, close } = connect(`${url}${tls ? '?sslmode=verify-full' : ''}`, 2, {}, sockets)
+  t.teardown(close)
+  await sql`select 1`
+  t.equal(secured() > 0, tls)
+  return { sql, close, sockets }
+}
+
 for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
   const skip = tls && own === undefined && 'openssl is not installed: no certificate to test with'
   t.test(`${name} connections that are cut fail what waits for them, and new ones work again`, { skip }, async (t) => {
-    const trusted = getCACertificates('default')
-    t.teardown(() => setDefaultCACertificates(trusted))
-    if (tls) setDefaultCACertificates([...trusted, own!.cert])
-    const { url: direct, sql: other } = await testDatabase(t)
-    await other`create table written (n int)`
-    const { url, secured } = await front(t, direct)
-    const sockets = createSockets()
-    const { sql, close } = connect(`${url}${tls ? '?sslmode=verify-full' : ''}`, 2, {}, sockets)
-    t.teardown(close)
-    await sql`select 1`
-    t.equal(secured() > 0, tls)
+    const { sql, close, sockets } = await pool(t, tls)
+    await sql`create table written (n int)`
 
     const asleep = sql`select pg_sleep(600)`.execute()
     const inside = Promise.withResolvers<void>()
@@ -79,6 +84,20 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     // Nobody listens any more to those that have ended by themselves.
     await close()
     sockets.cut()
+  })
+
+  t.test(`of ${name} connections one that is silent is given up, and the other goes on`, { skip }, async (t) => {
+    const { sql, sockets } = await pool(t, tls)
+    sockets.answerWithin = 1
+    const silent = sql`select pg_sleep(10)`.then(() => undefined, (err: unknown) => err)
+    const pids = await sql.begin(async (tx) => {
+      const before = await tx`select pg_backend_pid() as pid`
+      t.match(databaseProblem(await silent), { codice: 'DATABASE_NON_DISPONIBILE' })
+      return [before, await tx`select pg_backend_pid() as pid`].map(([row]) => row!.pid)
+    })
+    t.equal(pids[0], pids[1])
+    const again = await Promise.all([1, 2].map((n) => sql`select ${n}::int as n, pg_sleep(0.3)::text`))
+    t.match(again, [[{ n: 1 }], [{ n: 2 }]])
   })
 }
 
