@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { Test } from 'tap'
+import { freePort } from './free-port.ts'
 import { parseMail } from './plugins/mail/mime.ts'
 
 /** A mail as the server got it. */
@@ -40,7 +40,8 @@ export async function startSmtp (
   t: Pick<Test, 'teardown'>,
   options: SMTPServerOptions & { port?: number; decide?: Decide } = {}
 ): Promise<Smtp> {
-  const { port = 0, decide, ...rest } = options
+  // One that nobody takes while it is down.
+  const { port = await freePort(), decide, ...rest } = options
   const mails: Received[] = []
   const waiting: (() => void)[] = []
   let handedOut = 0
@@ -88,10 +89,9 @@ export async function startSmtp (
       server.close(resolve)
     })
   t.teardown(close)
-  const taken = (server.server.address() as AddressInfo).port
   return {
-    url: `${rest.secure ? 'smtps' : 'smtp'}://127.0.0.1:${taken}`,
-    port: taken,
+    url: `${rest.secure ? 'smtps' : 'smtp'}://127.0.0.1:${port}`,
+    port,
     mails,
     async next () {
       const at = handedOut++

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -9,6 +9,7 @@ import { single } from '#test/alloggiati/rules/samples.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, readRequest, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
 import { envelope, rowsOf } from '#test/alloggiati/service/soap/xml.ts'
+import { freePort } from '#test/free-port.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { oracle, type Oracle } from './oracle.ts'
 
@@ -87,13 +88,14 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
       }, () => socket.destroy())
     })
   })
-  let port = 0
+  // One that nobody takes between a stop and the next start.
+  const port = await freePort()
   /** Rows that were acquired before it has forgotten. */
   let forgotten = 0
   const self: StandIn = {
     ...memory,
     acquired: () => memory.acquired().slice(forgotten),
-    endpoint: '',
+    endpoint: `http://127.0.0.1:${port}/service.asmx`,
     calls: [],
     begun: [],
     on: {},
@@ -108,8 +110,6 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
     },
     async start () {
       await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-      port = (server.address() as AddressInfo).port
-      self.endpoint = `http://127.0.0.1:${port}/service.asmx`
     },
     refuse: () => { server.close() },
     async stop () {

@@ -1,18 +1,19 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
+import { freePort } from '#test/free-port.ts'
 import { build } from '#test/helper.ts'
 
 /** A way to a database that can be cut, and turned into one on which nothing moves. */
 async function wayTo (t: Test, url: string) {
-  const { host, hostname, port } = new URL(url)
+  const { host, hostname, port: there } = new URL(url)
   // The embedded database is reached through a socket in a folder that the address names, port and all.
   const folder = decodeURIComponent(host)
   const to = folder.startsWith('/')
-    ? { path: `${folder}/.s.PGSQL.${port}` }
-    : { host: hostname, port: Number(port || 5432) }
+    ? { path: `${folder}/.s.PGSQL.${there}` }
+    : { host: hostname, port: Number(there || 5432) }
   const sockets = new Set<Socket>()
   let frozen = false
   const server = createServer((near) => {
@@ -27,9 +28,9 @@ async function wayTo (t: Test, url: string) {
       socket.on('error', () => {}).on('close', () => other.destroy()).pipe(other)
     }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address() as AddressInfo
+  const port = await freePort()
+  const listen = () => once(server.listen(port, '127.0.0.1'), 'listening')
+  await listen()
   const cut = async () => {
     for (const socket of sockets) socket.destroy()
     if (server.listening) server.close()
@@ -37,7 +38,7 @@ async function wayTo (t: Test, url: string) {
   t.teardown(cut)
   const through = new URL(url)
   through.hostname = '127.0.0.1'
-  through.port = String(address.port)
+  through.port = String(port)
   return {
     url: through.href,
     cut,
@@ -45,10 +46,7 @@ async function wayTo (t: Test, url: string) {
       frozen = true
       for (const socket of sockets) socket.unpipe().pause()
     },
-    async restore () {
-      server.listen(address.port, '127.0.0.1')
-      await once(server, 'listening')
-    }
+    restore: listen
   }
 }
 
