@@ -5,7 +5,7 @@ export const SYSTEM = {
   errors: {
     CURSORE_SCADUTO: {
       statuses: [410],
-      cause: 'L’evento a cui si era arrivati non è più conservato.',
+      cause: 'Il punto fin dove si erano letti gli eventi non è più conservato.',
       remedy: 'Rileggere i dati, poi gli eventi dall’inizio.'
     },
     WEBHOOK_NON_TROVATO: { statuses: [404], cause: 'Nessun webhook ha questo id.', remedy: 'Leggere quali ci sono.' },

@@ -13,6 +13,8 @@ export interface EventSource {
   /** The bytes so far. */
   text (): string
   events (): Event[]
+  /** Waits until this text has come. */
+  hears (text: string): Promise<void>
   /** Waits until so many events have come. */
   await (count: number): Promise<Event[]>
   /** Resolves when the server has ended it. */
@@ -47,6 +49,7 @@ export async function openStream (
     headers: answer.headers,
     text,
     events,
+    hears: (part) => until(() => text().includes(part)),
     async await (count) {
       await until(() => events().length >= count)
       return events()

@@ -172,7 +172,7 @@ t.test('a cursor that names no event that is kept is told: some may have been mi
     const answer = await call('GET', `${EVENTS}?cursor=${cursor}`)
     t.match(answer.json(), { status: 410, codice: 'CURSORE_SCADUTO' }, cursor)
   }
-  for (const cursor of ['nonsense', '0-00000000', '99999999999-00000000']) {
+  for (const cursor of ['nonsense', '0-00000001', '00-00000000', '99999999999-00000000']) {
     const answer = await call('GET', `${EVENTS}?cursor=${cursor}`)
     t.equal(answer.statusCode, 400)
     t.same(fieldsAtFault(answer), ['cursor'])

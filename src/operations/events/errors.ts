@@ -2,6 +2,6 @@ import createError from '@fastify/error'
 
 export const CursoreScaduto = createError(
   'CURSORE_SCADUTO',
-  'L’evento di questo cursore non c’è più: rileggere i dati, e gli eventi dall’inizio',
+  'Il punto fin dove si era letto non è più conservato: rileggere i dati, e gli eventi dall’inizio',
   410
 )

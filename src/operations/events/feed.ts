@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Changes } from '#src/plugins/changes.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { sharedReads, type SharedReads } from './shared-reads.ts'
-import { lastEvent } from './list.ts'
+import { endOfEvents } from './list.ts'
 import { orderEvents } from './order.ts'
 
 /** Between two looks at the database, so that many changes cost one look. */
@@ -97,7 +97,7 @@ export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedO
         const isHeard = isNews
         isNews = false
         await orderEvents(db)
-        const last = (await lastEvent(db))?.posizione
+        const last = (await endOfEvents(db)).place
         if (last !== told || isHeard) {
           told = last
           reads.renew()

@@ -4,7 +4,7 @@ import { ADMIN_EVENT_TYPES, type Event, type EventQuery, type EventType } from '
 import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { CursoreScaduto } from './errors.ts'
-import { cursorOf, type Position } from './position.ts'
+import { BEGINNING, cursorOf, type Position, type Reached } from './position.ts'
 
 export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
   /** The reader is an administrator. */
@@ -44,19 +44,24 @@ export function countEvents (db: Executor, filters: EventFilters): Promise<numbe
 }
 
 /**
- * The place of an event that a reader names.
- * @throws CursoreScaduto when the event is gone: the reader may have missed some
+ * Where a reader is who has read up to the event that a cursor names, or not even the first one.
+ * @throws CursoreScaduto when that event, or for the beginning the first one, is gone: the reader may have missed some
  */
-export async function placeOf (db: Executor, { posizione, mark }: Position): Promise<number> {
+export async function reachedBy (db: Executor, { posizione, mark }: Position): Promise<Reached> {
+  if (posizione === BEGINNING.place) {
+    const [first] = await db.select({ posizione: t.posizione }).from(t).orderBy(asc(t.posizione)).limit(1)
+    if (first && first.posizione !== BEGINNING.place + 1) throw new CursoreScaduto()
+    return BEGINNING
+  }
   const [row] = await db.select({ id: t.id }).from(t).where(eq(t.posizione, posizione))
   if (!row?.id.startsWith(mark)) throw new CursoreScaduto()
-  return posizione
+  return { place: posizione, cursor: cursorOf({ posizione, id: row.id }) }
 }
 
-/** The last event so far. */
-export async function lastEvent (db: Executor): Promise<{ posizione: number, id: string } | undefined> {
-  const [row] = await db.select({ posizione: t.posizione, id: t.id }).from(t).orderBy(desc(t.posizione)).limit(1)
-  return row
+/** Where a reader is who has read all events so far. */
+export async function endOfEvents (db: Executor): Promise<Reached> {
+  const [last] = await db.select({ posizione: t.posizione, id: t.id }).from(t).orderBy(desc(t.posizione)).limit(1)
+  return last ? { place: last.posizione, cursor: cursorOf(last) } : BEGINNING
 }
 
 function conditions ({ tipo, prenotazione_id, all }: EventFilters): (SQL | undefined)[] {

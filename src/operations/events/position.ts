@@ -3,6 +3,12 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 /** An event up to which a reader has read: its place, and the beginning of its id. */
 export interface Position { posizione: number, mark: string }
 
+/** Up to where events were read: a place, and the cursor that names it. */
+export interface Reached { place: number, cursor: string }
+
+/** Before the first event. */
+export const BEGINNING: Reached = { place: 0, cursor: '0-00000000' }
+
 const CURSOR = /^([1-9]\d{0,9})-([\da-f]{8})$/
 const LAST = 2_147_483_647
 
@@ -16,6 +22,7 @@ export function cursorOf ({ posizione, id }: { posizione: number, id: string }):
 
 /** @throws CampiNonValidi naming `campo` when the text is no cursor of ours */
 export function readCursor (campo: string, text: string): Position {
+  if (text === BEGINNING.cursor) return { posizione: BEGINNING.place, mark: '00000000' }
   const [, place, mark] = CURSOR.exec(text) ?? []
   const posizione = Number(place)
   if (mark === undefined || posizione > LAST) {

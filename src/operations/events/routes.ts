@@ -9,9 +9,9 @@ import { limitCallers } from '#src/plugins/caller-turns.ts'
 import { departureOf } from '#src/plugins/departures.ts'
 import { STALLED_AFTER_MS } from '#src/plugins/streams.ts'
 import type { EventFeed } from './feed.ts'
-import { countEvents, lastEvent, placeOf, readEvents } from './list.ts'
+import { countEvents, endOfEvents, reachedBy, readEvents } from './list.ts'
 import { openStreams } from './open-streams.ts'
-import { cursorOf, readCursor } from './position.ts'
+import { readCursor } from './position.ts'
 import { eventStream } from './stream.ts'
 
 const URL = '/api/v1/eventi'
@@ -70,7 +70,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const filters = { ...wanted, all: request.principal!.admin }
     const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
     await feed.order()
-    const after = position ? await placeOf(db, position) : 0
+    const after = position ? (await reachedBy(db, position)).place : 0
     // One more than asked for tells whether any follows.
     const found = await readEvents(db, filters, after, limit + 1)
     const data = found.slice(0, limit).map(({ event }) => event)
@@ -91,10 +91,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const { signal, forget } = streams.signalFor(request, reply, [app.closing, departureOf(reply)])
     finished(reply.raw, forget)
     await feed.order()
-    const last = position ? undefined : await lastEvent(db)
-    const from = position
-      ? { place: await placeOf(db, position), cursor: undefined }
-      : { place: last?.posizione ?? 0, cursor: last && cursorOf(last) }
+    const from = position ? await reachedBy(db, position) : await endOfEvents(db)
     const filters = { tipo, prenotazione_id, all: request.principal!.admin }
     // What ends the stream does not reach it while it waits for a client that does not read.
     cutWhenStalled(reply.raw, stalledReaderMs)

@@ -1,5 +1,5 @@
 import type { Database } from '#src/plugins/database/connect.ts'
-import { lastEvent, readEvents, type EventFilters, type Placed } from './list.ts'
+import { endOfEvents, readEvents, type EventFilters, type Placed } from './list.ts'
 
 /** Events read at a time. */
 const BATCH = 100
@@ -35,7 +35,7 @@ export function sharedReads (db: Database): SharedReads {
 /** Events that nobody wants are passed, too: a reader of few does not walk through all others again at each look. */
 async function readFrames (db: Database, filters: EventFilters, after: number): Promise<Frames> {
   // Before the events are read: those up to here are seen then, and later ones may not be.
-  const last = (await lastEvent(db))?.posizione ?? 0
+  const last = (await endOfEvents(db)).place
   if (last <= after) return { place: after, frames: '' }
   const found = await readEvents(db, filters, after, BATCH)
   const lastFound = found.at(-1)?.posizione ?? after

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { createBell } from './bell.ts'
 import type { EventFeed } from './feed.ts'
 import type { EventFilters } from './list.ts'
+import type { Reached } from './position.ts'
 
 /** Milliseconds after which a client that has lost the connection comes again. */
 const RETRY_MS = 3000
@@ -9,8 +10,8 @@ const RETRY_MS = 3000
 export interface StreamOptions {
   feed: EventFeed
   filters: EventFilters
-  /** Where it begins, and the cursor of the event there, if there is one. */
-  from: { place: number, cursor: string | undefined }
+  /** Where it begins. */
+  from: Reached
   /** Ends it. */
   signal: AbortSignal
   /** Milliseconds of silence after which a comment shows that the connection lives. */
@@ -33,7 +34,7 @@ async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOpt
   signal.addEventListener('abort', bell.ring, { once: true })
   try {
     // An id without data makes no event: a client that loses the connection before the first one begins here again.
-    yield `retry: ${RETRY_MS}\n${from.cursor === undefined ? '' : `id: ${from.cursor}\n`}\n`
+    yield `retry: ${RETRY_MS}\nid: ${from.cursor}\n\n`
     while (!signal.aborted) {
       const found = await feed.read(filters, place)
       place = found.place

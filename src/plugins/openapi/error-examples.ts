@@ -14,7 +14,7 @@ const OWN: Readonly<Record<string, readonly [codice: string, error: string, stat
     'IDEMPOTENCY_KEY_IN_CORSO',
     'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta'
   ],
-  410: ['CURSORE_SCADUTO', 'L’evento di questo cursore non è più conservato'],
+  410: ['CURSORE_SCADUTO', 'Il punto fin dove si era letto non è più conservato'],
   412: ['PRENOTAZIONE_MODIFICATA', 'La prenotazione è stata modificata nel frattempo'],
   413: ['CORPO_TROPPO_GRANDE', 'Il corpo della richiesta è troppo grande'],
   416: ['INTERVALLO_NON_VALIDO', 'L’intervallo di byte chiesto è oltre la fine del file'],
