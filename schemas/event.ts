@@ -63,13 +63,18 @@ export const EventQuery = Closed({
   ...paging,
   cursor: Type.Optional({
     ...paging.cursor,
-    description: 'Il cursor dell’ultimo evento letto: vengono quelli successivi. Se manca, le pagine cominciano dal ' +
-      'più vecchio, il flusso da adesso'
+    description: 'Il cursor dell’ultima pagina, o dell’ultimo evento letto: vengono gli eventi successivi. Se manca, ' +
+      'le pagine cominciano dal più vecchio, il flusso da adesso'
   })
 })
 export type EventQuery = Static<typeof EventQuery>
 
-const EventList = Closed({ data: Type.Array(Ref(Event)) }, { examples: [{ data: [EXAMPLE] }] })
+const EventList = Closed({
+  data: Type.Array(Ref(Event)),
+  cursor: Type.String({
+    description: 'Fin dove si è letto, anche se nessun evento corrisponde ai filtri: per leggere da qui in poi'
+  })
+}, { examples: [{ data: [EXAMPLE], cursor: EXAMPLE.cursor }] })
 
 /** A page, or with `Accept: text/event-stream` the events as they happen. */
 export const EventAnswer = {

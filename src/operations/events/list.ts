@@ -11,8 +11,8 @@ export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
   all: boolean
 }
 
-/** An event and its place. */
-export interface Placed { posizione: number, event: Event }
+/** Some events, whether more follow that the reader wants, and up to where was looked. */
+export interface EventPage { events: Event[], hasMore: boolean, reached: Reached }
 
 /** The columns of an event; also for the worker that delivers it. */
 export const eventColumns = {
@@ -30,13 +30,26 @@ export function presentEvent ({ posizione, ...event }: Omit<Event, 'cursor'> & {
   return { ...event, cursor: cursorOf({ posizione, id: event.id }) }
 }
 
-/** The next events after a place, in their order. */
+/**
+ * The next events after a place, in their order. Those that the reader does not want are passed, too: it goes on behind
+ * them, does not walk through them again, and has a cursor that does not grow old.
+ */
 export async function readEvents (
   db: Executor, filters: EventFilters, after: number, limit: number
-): Promise<Placed[]> {
+): Promise<EventPage> {
+  // Before the events are read: those up to here are seen then, and later ones may not be.
+  const end = await endOfEvents(db)
+  if (end.place <= after) return { events: [], hasMore: false, reached: end }
+  // One more than asked for tells whether any follows.
   const rows = await db.select(eventColumns).from(t).where(and(gt(t.posizione, after), ...conditions(filters)))
-    .orderBy(asc(t.posizione)).limit(limit)
-  return rows.map((row) => ({ posizione: row.posizione, event: presentEvent(row) }))
+    .orderBy(asc(t.posizione)).limit(limit + 1)
+  const wanted = rows.slice(0, limit)
+  const hasMore = rows.length > limit
+  const last = wanted.at(-1)
+  const reached = last && (hasMore || last.posizione > end.place)
+    ? { place: last.posizione, cursor: cursorOf(last) }
+    : end
+  return { events: wanted.map(presentEvent), hasMore, reached }
 }
 
 export function countEvents (db: Executor, filters: EventFilters): Promise<number> {

@@ -20,7 +20,7 @@ const STREAMS = { total: 1000, perCaller: 6 }
 export const HEARTBEAT_MS = 15_000
 
 export interface StreamTimes {
-  /** Milliseconds of silence after which a comment shows that the connection lives. */
+  /** Milliseconds of silence after which a sign shows that the connection lives. */
   heartbeatMs?: number | undefined
   /** Milliseconds between looks for events that nobody has given notice of. */
   lookMs?: number | undefined
@@ -50,8 +50,10 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
       tags: ['Eventi'],
       summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
       description:
-        'Ogni evento ha un cursor: con quello dell’ultimo letto si leggono i successivi, e nessuno manca. Con ' +
-        'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso; ' +
+        'Il cursor di una pagina, come quello di ogni evento, dice fin dove si è letto: con esso si leggono gli ' +
+        'eventi successivi, e nessuno manca. Quello della pagina passa oltre gli eventi che i filtri escludono. Con ' +
+        'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso, ' +
+        'e che oltre a quegli eventi passa con un id senza dati; ' +
         'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
         '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
       querystring: EventQuery,
@@ -71,12 +73,10 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
     await feed.order()
     const after = position ? (await reachedBy(db, position)).place : 0
-    // One more than asked for tells whether any follows.
-    const found = await readEvents(db, filters, after, limit + 1)
-    const data = found.slice(0, limit).map(({ event }) => event)
+    const { events: data, hasMore, reached } = await readEvents(db, filters, after, limit)
     if (conteggio) reply.header('x-total-count', await countEvents(db, filters))
-    if (found.length > limit) reply.header('link', nextPage(request.query, data.at(-1)!.cursor))
-    return reply.type('application/json; charset=utf-8').send({ data })
+    if (hasMore) reply.header('link', nextPage(request.query, reached.cursor))
+    return reply.type('application/json; charset=utf-8').send({ data, cursor: reached.cursor })
   }
 
   async function onStream (request: EventRequest, reply: FastifyReply) {

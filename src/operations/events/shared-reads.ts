@@ -1,11 +1,13 @@
+import type { Event } from '#schemas/event.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import { endOfEvents, readEvents, type EventFilters, type Placed } from './list.ts'
+import { readEvents, type EventFilters } from './list.ts'
+import type { Reached } from './position.ts'
 
 /** Events read at a time. */
 const BATCH = 100
 
-/** Some events in the format of server-sent events, or none, and the place up to which was looked. */
-export interface Frames { place: number, frames: string }
+/** Some events in the format of server-sent events, or none; the cursor of the last of them; up to where was looked. */
+export interface Frames { frames: string, last: string | undefined, reached: Reached }
 
 export interface SharedReads {
   /** The next events after a place. */
@@ -32,19 +34,11 @@ export function sharedReads (db: Database): SharedReads {
   }
 }
 
-/** Events that nobody wants are passed, too: a reader of few does not walk through all others again at each look. */
 async function readFrames (db: Database, filters: EventFilters, after: number): Promise<Frames> {
-  // Before the events are read: those up to here are seen then, and later ones may not be.
-  const last = (await endOfEvents(db)).place
-  if (last <= after) return { place: after, frames: '' }
-  const found = await readEvents(db, filters, after, BATCH)
-  const lastFound = found.at(-1)?.posizione ?? after
-  return {
-    place: found.length === BATCH ? lastFound : Math.max(last, lastFound),
-    frames: found.map(frame).join('')
-  }
+  const { events, reached } = await readEvents(db, filters, after, BATCH)
+  return { frames: events.map(frame).join(''), last: events.at(-1)?.cursor, reached }
 }
 
-function frame ({ event }: Placed): string {
+function frame (event: Event): string {
   return `id: ${event.cursor}\nevent: ${event.tipo}\ndata: ${JSON.stringify(event)}\n\n`
 }

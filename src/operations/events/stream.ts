@@ -14,7 +14,7 @@ export interface StreamOptions {
   from: Reached
   /** Ends it. */
   signal: AbortSignal
-  /** Milliseconds of silence after which a comment shows that the connection lives. */
+  /** Milliseconds of silence after which a sign shows that the connection lives. */
   heartbeatMs: number
 }
 
@@ -28,7 +28,8 @@ export function eventStream (options: StreamOptions): Readable {
 }
 
 async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOptions): AsyncGenerator<string> {
-  let { place } = from
+  let { place, cursor: told } = from
+  let silentSince = performance.now()
   const bell = createBell()
   const leave = feed.follow(bell.ring)
   signal.addEventListener('abort', bell.ring, { once: true })
@@ -37,12 +38,26 @@ async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOpt
     yield `retry: ${RETRY_MS}\nid: ${from.cursor}\n\n`
     while (!signal.aborted) {
       const found = await feed.read(filters, place)
-      place = found.place
-      if (found.frames !== '') yield found.frames
-      else if (!await bell.wait(heartbeatMs)) yield ':\n\n'
+      place = found.reached.place
+      if (found.frames !== '') {
+        yield found.frames
+        told = found.last ?? told
+      } else {
+        // News that this reader does not want ring, too: they do not put off the sign of life.
+        const restMs = silentSince + heartbeatMs - performance.now()
+        if (restMs > 0 && await bell.wait(restMs)) continue
+        yield signOfLife(told, found.reached.cursor)
+        told = found.reached.cursor
+      }
+      silentSince = performance.now()
     }
   } finally {
     leave()
     signal.removeEventListener('abort', bell.ring)
   }
+}
+
+/** A comment, or behind events that the client does not want an id without data: it begins there if it comes again. */
+function signOfLife (told: string, reached: string): string {
+  return reached === told ? ':\n\n' : `id: ${reached}\n\n`
 }
