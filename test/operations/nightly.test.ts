@@ -1,5 +1,5 @@
-import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
@@ -17,6 +17,7 @@ import { LOCKS } from '#src/plugins/database/locks.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
+import { runJob } from '#test/run-job.ts'
 
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const today = createClock().today()
@@ -63,6 +64,29 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   await until(async () => (await events()).length === 2)
   const todays = `salvataggio:${createClock().today()}`
   t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
+})
+
+t.test('a damaged backup of the day is replaced, and stays until the new one is whole', async (t) => {
+  const BACKUP_DIR = temporaryFolder(t)
+  const server = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
+  const file = backupFile(BACKUP_DIR, today)
+  t.match(await runJob(server, 'backup'), { esito: 'riuscito' })
+  const whole = await readFile(file)
+  const flipped = (at: number) => whole.with(at, whole[at]! ^ 1)
+  for (const [what, damaged] of [
+    ['cut at its end', whole.subarray(0, -1)], ['changed in its first byte', flipped(0)]
+  ] as const) {
+    await writeFile(file, damaged)
+    await t.rejects(verify(file, BACKUP_PASSPHRASE), what)
+    t.match(await runJob(server, 'backup'), { esito: 'riuscito' }, what)
+    t.same(await readdir(BACKUP_DIR), [basename(file)], what)
+    await t.resolves(verify(file, BACKUP_PASSPHRASE), what)
+  }
+  await writeFile(file, flipped(0))
+  // A database that seems to be empty is one of the ways in which a backup fails once its file was begun.
+  await server.app.sql`delete from drizzle.__drizzle_migrations`
+  t.match(await runJob(server, 'backup'), { esito: 'fallito' })
+  t.ok((await readFile(file)).equals(flipped(0)))
 })
 
 t.test('requests go on while the job writes; what it writes is readable, and of the instant it began', async (t) => {

@@ -26,6 +26,8 @@ t.test('a file takes the place of one of its kind, and of nothing else', async (
   t.equal(readFileSync(file, 'utf8'), 'SALVA vecchio')
   await (await writePartial(file, MARK, content())).settle()
   t.equal(readFileSync(file, 'utf8'), 'SALVA nuovo')
+  await (await writePartial(join(folder, 'chiave.bak'), undefined, content())).settle()
+  t.equal(readFileSync(join(folder, 'chiave.bak'), 'utf8'), 'SALVA nuovo', 'unless its name is for such files alone')
   const there = ['cartella.bak', 'chiave.bak', 'legame.bak', 'tubo.bak', 'vero.bak']
   t.same(readdirSync(folder), there, 'nothing else is left')
 })

@@ -140,13 +140,17 @@ async function * through (
   await fed
 }
 
-/** Writes a backup, which has not its name yet. */
+/**
+ * Writes a backup, which has not its name yet.
+ * @param isOwnName whether its name is for backups alone, so that a file which does not begin as one is a damaged one
+ */
 export async function writeContainer (
   path: string,
   passphrase: string,
-  content: AsyncIterable<Buffer>
+  content: AsyncIterable<Buffer>,
+  isOwnName = false
 ): Promise<Unnamed> {
-  return writePartial(path, NAME, withHeader(passphrase, content))
+  return writePartial(path, isOwnName ? undefined : NAME, withHeader(passphrase, content))
 }
 
 /** The key is made once there is a file: who has mistyped its name does not wait for it. */

@@ -38,6 +38,8 @@ export interface BackupOptions {
   /** Looks at the file before it takes its name. */
   check?: (partial: string) => Promise<unknown>
   pace?: Pace
+  /** Whether the name is for backups alone: a file that has it is replaced, however damaged it is. */
+  isOwnName?: boolean
 }
 
 /**
@@ -49,7 +51,7 @@ export async function createBackup (
   source: Source,
   path: string,
   passphrase: string,
-  { check, pace = atOnce }: BackupOptions = {}
+  { check, pace = atOnce, isOwnName }: BackupOptions = {}
 ): Promise<Made> {
   const { sql } = source
   // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
@@ -60,7 +62,7 @@ export async function createBackup (
     const { size, settle } = await sql.begin('isolation level repeatable read read only', async (tx) => {
       await requireLock(tx)
       await tx.unsafe(SPELLING)
-      writing = writeContainer(path, passphrase, pace(contentOf(tx, source, summary)))
+      writing = writeContainer(path, passphrase, pace(contentOf(tx, source, summary)), isOwnName)
       return await writing
     }).catch(async (err: unknown) => {
       // A transaction whose connection is lost is over at once, and the file may be on its way to the disk still.

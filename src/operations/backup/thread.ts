@@ -18,7 +18,9 @@ try {
   parentPort!.postMessage(await createBackup({ sql, backend: backendOf(config), keys }, path, passphrase, {
     // What cannot be read takes nobody's place, and nothing is removed for it.
     check: (partial) => readBackup(partial, passphrase, {}, gently),
-    pace: gently
+    pace: gently,
+    // Nobody has typed it.
+    isOwnName: true
   }))
 } finally {
   await sql.end({ timeout: 5 })

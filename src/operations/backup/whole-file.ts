@@ -23,9 +23,14 @@ export interface Unnamed {
 /**
  * Writes a file that its owner alone can read, and that has its name only once all of it is on the disk: until then it
  * is `<file>.partial`. Where it fails, nothing of it stays.
- * @param mark what such a file begins with: one that begins otherwise is not replaced, unless it is empty
+ * @param mark what such a file begins with: one that begins otherwise is not replaced, unless it is empty; undefined:
+ * any file is
  */
-export async function writePartial (file: string, mark: Buffer, content: AsyncIterable<Buffer>): Promise<Unnamed> {
+export async function writePartial (
+  file: string,
+  mark: Buffer | undefined,
+  content: AsyncIterable<Buffer>
+): Promise<Unnamed> {
   const partial = file + PARTIAL
   /** Before it is opened, what has its name is another's. */
   let isOpened = false
@@ -37,7 +42,7 @@ export async function writePartial (file: string, mark: Buffer, content: AsyncIt
     if (there?.isSymbolicLink()) throw new OperationError(`${file} è un collegamento: indicare il file stesso`)
     if (there && !there.isFile()) throw new OperationError(`${file} c’è già, e non è un file`)
     // A name that is mistyped may be that of the master key.
-    if (there && there.size > 0 && !await beginsWith(file, mark)) {
+    if (mark && there && there.size > 0 && !await beginsWith(file, mark)) {
       throw new OperationError(`${file} c’è già, e non è un salvataggio`)
     }
     // One that is there was left by a process that was killed.
