@@ -22,6 +22,8 @@ export interface Directory {
    * @throws UtenteNonTrovato
    */
   setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void>
+  /** Operators and administrators, newest first. */
+  operators (): Promise<AuthUser[]>
   /** All users, newest first, in batches: an embedded provider has them read one after the other. */
   users (): AsyncIterable<AuthUser[]>
   /** @throws ProviderNonCollegato, UnicaIdentita */

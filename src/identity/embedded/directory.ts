@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
+import type { AuthUser } from '#schemas/auth/user.ts'
 import { NonAutenticato, SecondoFattoreRichiesto } from '#src/lib/errors.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { Directory, PersonPrincipal } from '../directory.ts'
@@ -14,7 +15,7 @@ import { revokeKeys, revokeUnprovenKeys } from '../keys/key-store.ts'
 import type { Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, endUnprovenSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
-import { allUsers } from '../people/user-lists.ts'
+import { allUsers, isStaffRow } from '../people/user-lists.ts'
 import { createUser, updateUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
 
@@ -66,6 +67,12 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
         await store(tx)
         await app.audit.append(tx, { actor, ip, action: 'immagine_profilo', object: `user:${row.id}` })
       })
+    },
+
+    async operators () {
+      const found: AuthUser[] = []
+      for await (const users of allUsers(db, isStaffRow)) found.push(...users.map(presentUser))
+      return found
     },
 
     async * users () {

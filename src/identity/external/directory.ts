@@ -100,27 +100,14 @@ export function externalDirectory ({
       })
     },
 
-    async * users () {
-      const serviceKey = requireServiceKey()
-      const found = new Map<string, AuthUser>()
-      for (let page = 1; page <= MAX_PAGES; page++) {
-        const { status, body, total } = await client.asService(
-          serviceKey,
-          'GET',
-          `/admin/users?page=${page}&per_page=${PER_PAGE}`
-        )
-        const users = status === 200 ? readUsers(body) : undefined
-        if (users === undefined) throw new ProviderNonRaggiungibile()
-        // By id: a new user at the head of the list moves others on to the next page.
-        for (const user of users) found.set(user.id, user)
-        if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
-          yield [...found.values()]
-          return
-        }
-      }
-      app.log.warn({ pages: MAX_PAGES }, 'the identity provider has more users than are listed')
-      yield [...found.values()]
+    async operators () {
+      const found: AuthUser[] = []
+      // The provider cannot be asked for them alone.
+      for await (const each of everybody()) found.push(...each.filter(({ app_metadata }) => isStaff(app_metadata)))
+      return found
     },
+
+    users: everybody,
 
     async unlink (request, caller, provider) {
       const { token, session } = ownSession(request, caller)
@@ -183,6 +170,28 @@ export function externalDirectory ({
       const user = await users?.recent(userId)
       if (user?.factors?.some(({ status }) => status === 'verified')) throw new SecondoFattoreRichiesto()
     }
+  }
+
+  async function * everybody (): AsyncGenerator<AuthUser[]> {
+    const serviceKey = requireServiceKey()
+    const found = new Map<string, AuthUser>()
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      const { status, body, total } = await client.asService(
+        serviceKey,
+        'GET',
+        `/admin/users?page=${page}&per_page=${PER_PAGE}`
+      )
+      const users = status === 200 ? readUsers(body) : undefined
+      if (users === undefined) throw new ProviderNonRaggiungibile()
+      // By id: a new user at the head of the list moves others on to the next page.
+      for (const user of users) found.set(user.id, user)
+      if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
+        yield [...found.values()]
+        return
+      }
+    }
+    app.log.warn({ pages: MAX_PAGES }, 'the identity provider has more users than are listed')
+    yield [...found.values()]
   }
 
   /** @throws AmministrazioneNonDisponibile */

@@ -24,14 +24,21 @@ export async function pageOfUsers (
   return { users: await withTheirIdentities(db, rows), total }
 }
 
-/** All users, newest first, in batches: all are full but the last, which may be empty. */
-export async function * allUsers (db: Executor): AsyncGenerator<User[]> {
+/** Whom `isStaff` means, as PostgreSQL says it. */
+export const isStaffRow = sql`(${users.app_metadata} ->> 'role' in ('admin', 'operator')
+  or ${users.app_metadata} @> '{"roles": ["admin"]}')`
+
+/**
+ * All users, or all that meet a condition, newest first, in batches: all are full but the last, which may be empty.
+ */
+export async function * allUsers (db: Executor, where?: SQL): AsyncGenerator<User[]> {
   let rows: UserRow[] = []
   do {
     const last = rows.at(-1)
     const beyond = last &&
       sql`(${users.created_at}, ${users.id}) < (${last.created_at.toISOString()}::timestamptz, ${last.id}::uuid)`
-    rows = await db.select().from(users).where(and(notDeleted, beyond)).orderBy(...NEWEST_FIRST).limit(USERS_AT_A_TIME)
+    rows = await db.select().from(users).where(and(notDeleted, where, beyond))
+      .orderBy(...NEWEST_FIRST).limit(USERS_AT_A_TIME)
     yield await withTheirIdentities(db, rows)
   } while (rows.length === USERS_AT_A_TIME)
 }

@@ -5,7 +5,6 @@ import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } fro
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
 import { operatorFaults } from '../people/operator-faults.ts'
-import { isStaff } from '../people/roles.ts'
 import { USERS_AT_A_TIME } from '../people/user-lists.ts'
 
 const tags = ['Utenti']
@@ -57,13 +56,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
       summary: 'Gli amministratori e gli operatori',
       response: { 200: OperatorList }
     },
-    handler: async () => {
-      const found: AuthUser[] = []
-      for await (const users of directory.users()) {
-        found.push(...users.filter(({ app_metadata }) => isStaff(app_metadata)))
-      }
-      return found
-    }
+    handler: async () => directory.operators()
   })
 
   app.route({

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { isStaff } from '#src/identity/people/roles.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf, headerOf } from '#test/identity/token-parts.ts'
+import { countStatements } from '#test/system/statements.ts'
 
 const PIERO = { email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 
@@ -214,6 +216,20 @@ t.test('the lists of operators and users', async (t) => {
     t.match(json()[0].created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
+  t.test('who is an operator is the same for PostgreSQL and for the program, whatever the metadata are', async (t) => {
+    const any: Record<string, unknown>[] = [
+      { role: 'Admin' }, { role: ['admin'] }, { role: { admin: true } }, { role: null }, { role: 1 }, { role: 'admin' },
+      { roles: 'admin' }, { roles: [['admin']] }, { roles: { admin: 'admin' } }, { roles: ['operator'] }, { roles: [] },
+      { roles: ['operator', 'admin', null] }, { role: 'operator', roles: null }, { role: '"operator"' }, { a: 'admin' }
+    ]
+    for (const [n, app_metadata] of any.entries()) await account(`prova-${n}`, app_metadata)
+    const listed = (await as(app, admin, 'GET', '/api/operators')).json<{ email: string }[]>().map(({ email }) => email)
+    t.same(
+      listed.filter((email) => email.startsWith('prova-')).toSorted(),
+      any.flatMap((metadata, n) => isStaff(metadata) ? [`prova-${n}@example.org`] : []).toSorted()
+    )
+  })
+
   t.test('with 70,000 users the lists hold all of them', async (t) => {
     await app.sql.begin(async (tx) => {
       // As long as a busy machine takes for so many.
@@ -230,7 +246,11 @@ t.test('the lists of operators and users', async (t) => {
     t.equal(new Set(all.map(({ id }) => id)).size, 70_001)
     const places = all.map(({ id, created_at }) => `${created_at} ${id}`)
     t.ok(places.every((place, n) => n === 0 || place < places[n - 1]!), 'newest first')
-    t.match((await as(app, admin, 'GET', '/api/operators')).json(), [{ email: 'anna@example.org' }])
+    const count = countStatements(app)
+    const statements = await count(async () => {
+      t.match((await as(app, admin, 'GET', '/api/operators')).json(), [{ email: 'anna@example.org' }])
+    })
+    t.ok(statements < 20, `those who do not work here are not read: ${statements} statements`)
     const page = await as(app, admin, 'GET', '/auth/v1/admin/users?page=70&per_page=1000')
     t.equal(page.headers['x-total-count'], '70001')
     t.equal(page.json().users.length, 1000)
