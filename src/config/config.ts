@@ -4,6 +4,7 @@ import type { ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
 import { Environment, FORMS } from '#schemas/config.ts'
 import type { OAuthProvider } from '#schemas/oauth-provider.ts'
+import { requireOtherPlace } from './backup-folder.ts'
 import { findFault, splitList } from './checks.ts'
 import { ConfigError } from './config-error.ts'
 import { dataFolderError } from './data-folder.ts'
@@ -46,6 +47,7 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
   const fault = findFault(env)
   if (fault) throw new ConfigError(...fault)
   const dataDir = resolve(env.DATA_DIR)
+  if (env.BACKUP_DIR !== undefined) requireOtherPlace(env.BACKUP_DIR, dataDir)
   const { key, ...origin } = named('MASTER_KEY', () => masterKey(env.MASTER_KEY, dataDir), dataDir)
   return Object.freeze({
     ...env,

@@ -85,6 +85,7 @@ t.test('each part that does not work is a fault that says what to do, and the ex
     ['chiave', { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }, /rimettere/],
     ['database', { DATABASE_URL: `postgres://nessuno@127.0.0.1:${closed}/x` }, /DATABASE_URL.*raggiungibile/],
     ['configurazione', { PORT: 'tremila' }, /PORT/],
+    ['configurazione', { BACKUP_DIR: join(server.dataDir, 'files') }, /BACKUP_DIR: non può essere la cartella files/],
     ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/],
     ['configurazione', { MASTER_KEY: '', DATA_DIR: fileURLToPath(import.meta.url) }, /DATA_DIR: .* non è una cartella/]
   ]

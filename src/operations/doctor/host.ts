@@ -1,5 +1,5 @@
-import { access, constants, realpath, statfs } from 'node:fs/promises'
-import { sep } from 'node:path'
+import { access, constants, statfs } from 'node:fs/promises'
+import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
 import { OLD_MS } from '../backup/age.ts'
 import { lastBackup } from '../backup/rotation.ts'
@@ -36,7 +36,7 @@ export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
         const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
         return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
       }
-      const inside = await isWithin(DATA_DIR, folder)
+      const inside = isWithin(DATA_DIR, folder)
         ? '; BACKUP_DIR è in DATA_DIR: chi perde quella cartella perde anche i salvataggi'
         : ''
       if (age === Infinity) {
@@ -51,12 +51,6 @@ export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
       return fault(`in BACKUP_DIR non si può scrivere (${codeOf(err)}): controllare cartella e permessi`)
     }
   }
-}
-
-/** Whether a folder is another one, or in it, wherever links lead. One that is not there holds none. */
-async function isWithin (outer: string, folder: string): Promise<boolean> {
-  const [from, to] = await Promise.all([realpath(outer).catch(() => undefined), realpath(folder)])
-  return from !== undefined && (to === from || to.startsWith(from + sep))
 }
 
 /** Where the master key is. */
