@@ -301,7 +301,10 @@ t.test('what is probably not meant is warned of', async (t) => {
     t.match(configWarnings(readConfig({ MASTER_KEY, HOST })), [/PUBLIC_URL is not set/])
     t.same(configWarnings(readConfig({ MASTER_KEY, HOST, PUBLIC_URL: 'https://locanda.example' })), [])
   }
-  t.match(configWarnings(readConfig({ MASTER_KEY, ALLOGGIATI_MODE: 'production' })), [/without credentials/])
+  const mode = { MASTER_KEY, ALLOGGIATI_MODE: 'production' }
+  t.match(configWarnings(readConfig(mode)), [/without credentials/, /no nightly backups: set BACKUP_DIR/])
+  const backups = { BACKUP_DIR: '/srv/salvataggi', BACKUP_PASSPHRASE: 'otto barche sul lago' }
+  t.same(configWarnings(readConfig({ ...mode, ...CREDENTIALS, ...backups })), [])
 })
 
 t.test('a certificate file without a certificate stops the start', async (t) => {
