@@ -17,7 +17,7 @@ import { addDays, createClock } from '#src/lib/time.ts'
 import { writeContainer } from '#src/operations/backup/container.ts'
 import type { Manifest, Summary } from '#src/operations/backup/contents.ts'
 import { createBackup, masterKeyMark } from '#src/operations/backup/create.ts'
-import { restoreBackup } from '#src/operations/backup/restore.ts'
+import { readFitting, restoreBackup } from '#src/operations/backup/restore.ts'
 import { section } from '#src/operations/backup/sections.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
@@ -333,7 +333,7 @@ t.test('once the rows are there nothing takes their files away', async (t) => {
       await real.delete(id)
     }
   }
-  await restoreBackup({ sql, backend, folder: place, keys }, file, BACKUP_PASSPHRASE)
+  await restoreBackup({ sql, backend, folder: place }, await readFitting(file, BACKUP_PASSPHRASE, keys))
   t.equal((await left(env)).files, 3, 'the file, the mark of the restore, and the one that says whose the place is')
 })
 

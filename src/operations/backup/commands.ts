@@ -1,13 +1,14 @@
+import { createKeys } from '#src/lib/secrets.ts'
 import { auditLog } from '#src/plugins/audit/log.ts'
 import { filesFolder } from '#src/plugins/storage/backends/of-config.ts'
 import { s3Settings } from '#src/plugins/storage/backends/s3.ts'
 import { BrokenOff } from '../errors.ts'
-import { onInstallation, type Environ } from '../installation.ts'
+import { onInstallation, readEnvironment, type Environ } from '../installation.ts'
 import { readBackup, type Manifest, type Summary } from './contents.ts'
 import { createBackup, type Made } from './create.ts'
 import { noteBackup } from './note.ts'
 import { unlessBrokenOff } from './pace.ts'
-import { restoreBackup } from './restore.ts'
+import { readFitting, restoreBackup } from './restore.ts'
 
 /**
  * Makes a backup of the installation whose environment this is.
@@ -41,10 +42,11 @@ export function backUp (
  * Puts a backup into the empty installation whose environment this is, and writes it down in the audit log.
  * @throws OperationError
  */
-export function restore (environ: Environ, path: string, passphrase: string): Promise<Summary> {
-  return onInstallation(environ, true, async ({ config, keys, sql, db, backend }) => {
+export async function restore (environ: Environ, path: string, passphrase: string): Promise<Summary> {
+  const backup = await readFitting(path, passphrase, createKeys(readEnvironment(environ).MASTER_KEY))
+  return await onInstallation(environ, true, async ({ config, keys, sql, db, backend }) => {
     const folder = s3Settings(config) ? undefined : filesFolder(config)
-    const summary = await restoreBackup({ sql, backend, folder, keys }, path, passphrase)
+    const summary = await restoreBackup({ sql, backend, folder }, backup)
     await auditLog(keys, { error: () => {} }).append(db, { actor: 'sistema', action: 'ripristino' })
     return summary
   })

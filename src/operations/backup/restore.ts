@@ -22,24 +22,37 @@ export interface Target {
   backend: Backend
   /** Where files are kept when not in S3: made when it is missing. */
   folder: string | undefined
-  keys: Pick<Keys, 'fingerprint'>
 }
+
+/** A backup that is whole, and that this program and its master key can restore. */
+export interface FittingBackup { path: string, open: Opener, manifest: Manifest }
 
 /** What a person reads who asks why nothing is sent. */
 const SUSPENDED = 'È stato ripristinato un salvataggio del %: ciò che è stato inviato dopo non vi è registrato. ' +
   'Confrontare le ricevute dei giorni seguenti, poi riprendere gli invii'
 
 /**
+ * Reads all of a backup, for which no database is needed: what is refused here has made none.
+ * @throws OperationError
+ */
+export async function readFitting (
+  path: string,
+  passphrase: string,
+  keys: Pick<Keys, 'fingerprint'>
+): Promise<FittingBackup> {
+  const open = opener(passphrase)
+  const { manifest } = await readBackup(path, open)
+  requireFitting(manifest, keys)
+  return { path, open, manifest }
+}
+
+/**
  * Puts a backup into an empty database and an empty place of files: the rows in one transaction, which is the last that
  * happens. Sending to the police is suspended in the same transaction: what was sent since the backup is not known.
  * @throws OperationError; then nothing is there
  */
-export async function restoreBackup (target: Target, path: string, passphrase: string): Promise<Summary> {
+export async function restoreBackup (target: Target, { path, open, manifest }: FittingBackup): Promise<Summary> {
   const { sql } = target
-  const open = opener(passphrase)
-  // All of it is read before anything is written.
-  const { manifest } = await readBackup(path, open)
-  requireFitting(manifest, target.keys)
   // A server that starts meanwhile waits.
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
   await requireEmpty(sql)
