@@ -16,6 +16,9 @@ t.test('backups among the files of the database or of the documents stop the sta
   symlinkSync(join(elsewhere, 'base'), join(DATA_DIR, 'postgres'))
   symlinkSync(join(DATA_DIR, 'files'), join(folder, 'legame'))
   symlinkSync(DATA_DIR, join(folder, 'stessi-dati'))
+  symlinkSync('dati/files/domani', join(folder, 'verso-domani'))
+  symlinkSync('verso-domani', join(folder, 'oltre'))
+  symlinkSync('cerchio', join(folder, 'cerchio'))
   const wrong: [name: string, place: string][] = [
     ['files', join(DATA_DIR, 'files')],
     ['files', join(DATA_DIR, 'files/')],
@@ -26,6 +29,8 @@ t.test('backups among the files of the database or of the documents stop the sta
     ['files', join(folder, 'legame')],
     ['files', join(folder, 'legame', 'non', 'ancora')],
     ['files', join(folder, 'stessi-dati', 'files')],
+    ['files', join(folder, 'verso-domani')],
+    ['files', join(folder, 'oltre', 'copie')],
     ['postgres', join(DATA_DIR, 'postgres')],
     ['postgres', join(DATA_DIR, 'postgres', 'copie')],
     ['postgres', join(elsewhere, 'base')],
@@ -36,7 +41,7 @@ t.test('backups among the files of the database or of the documents stop the sta
       name: 'ConfigError', message: new RegExp(`^BACKUP_DIR: non può essere la cartella ${name} di DATA_DIR, [^\\n]+$`)
     }, BACKUP_DIR)
   }
-  for (const place of ['', 'dati', 'dati/salvataggi', 'dati/files-altri', 'dati/postgres.bak', 'disco']) {
+  for (const place of ['', 'dati', 'dati/salvataggi', 'dati/files-altri', 'dati/postgres.bak', 'disco', 'cerchio']) {
     const BACKUP_DIR = join(folder, place)
     t.match(readConfig({ ...environ, DATA_DIR, BACKUP_DIR }), { BACKUP_DIR })
   }

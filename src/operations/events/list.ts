@@ -33,6 +33,7 @@ export function presentEvent ({ posizione, ...event }: Omit<Event, 'cursor'> & {
 /**
  * The next events after a place, in their order. Those that the reader does not want are passed, too: it goes on behind
  * them, does not walk through them again, and has a cursor that does not grow old.
+ * @throws CursoreScaduto when the event in that place is gone by then, and with it perhaps some of the next
  */
 export async function readEvents (
   db: Executor, filters: EventFilters, after: number, limit: number
@@ -43,6 +44,8 @@ export async function readEvents (
   // One more than asked for tells whether any follows.
   const rows = await db.select(eventColumns).from(t).where(and(gt(t.posizione, after), ...conditions(filters)))
     .orderBy(asc(t.posizione)).limit(limit + 1)
+  // Events are forgotten in their order: after one that is still there none was missing when they were read.
+  if (after > BEGINNING.place && await db.$count(t, eq(t.posizione, after)) === 0) throw new CursoreScaduto()
   const wanted = rows.slice(0, limit)
   const hasMore = rows.length > limit
   const last = wanted.at(-1)

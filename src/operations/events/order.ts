@@ -10,6 +10,8 @@ import { fanOut } from '../webhooks/fan-out.ts'
 /** Events that one transaction moves on. */
 const BATCH = 1000
 const KEPT = sql`now() - interval '30 days'`
+/** After each place. */
+const BEYOND = 2 ** 31
 
 /**
  * Gives the events of committed transactions their places in the order, and writes them down for the webhooks that want
@@ -47,10 +49,15 @@ async function moveOn (tx: Transaction): Promise<void> {
 }
 
 /**
- * Forgets events of more than 30 days ago, but the last one: who has read up to it has missed nothing. What waits for a
- * delivery stays, and all that comes after it: of a list with gaps no cursor could say whether something was missed.
+ * Forgets events of more than 30 days ago, but the last one of these: who has read up to it has missed nothing. What
+ * waits for a delivery stays. So does all that comes after something that stays, and what is forgotten goes in its order:
+ * of a list with gaps no cursor could say whether something was missed. (A long transaction is given its place when it
+ * ends, among events that happened later.)
  */
 export async function forgetOldEvents (db: Database): Promise<void> {
-  await deleteInBatches(db, eventi, sql`quando < ${KEPT} and posizione < least(
-    (select max(posizione) from ${eventi}), (select min(evento) from ${deliveries} where stato = 'in_coda'))`)
+  const [{ last } = {}] = await db.execute<{ last: number | null }>(sql`
+    select max(posizione) as last from ${eventi} where posizione < coalesce(least(
+      (select min(posizione) from ${eventi} where quando >= ${KEPT}),
+      (select min(evento) from ${deliveries} where stato = 'in_coda')), ${BEYOND}::bigint)`)
+  await deleteInBatches(db, eventi, sql`posizione < ${last ?? 0}`, undefined, sql`posizione`)
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { createBell } from './bell.ts'
+import { CursoreScaduto } from './errors.ts'
 import type { EventFeed } from './feed.ts'
 import type { EventFilters } from './list.ts'
 import type { Reached } from './position.ts'
@@ -51,6 +52,9 @@ async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOpt
       }
       silentSince = performance.now()
     }
+  } catch (err) {
+    // The client was too slow, and what it has read last is forgotten: it is told so when it comes again.
+    if (!(err instanceof CursoreScaduto)) throw err
   } finally {
     leave()
     signal.removeEventListener('abort', bell.ring)
