@@ -50,9 +50,9 @@ async function moveOn (tx: Transaction): Promise<void> {
 
 /**
  * Forgets events of more than 30 days ago, but the last one of these: who has read up to it has missed nothing. What
- * waits for a delivery stays. So does all that comes after something that stays, and what is forgotten goes in its order:
- * of a list with gaps no cursor could say whether something was missed. (A long transaction is given its place when it
- * ends, among events that happened later.)
+ * waits for a delivery stays. So does all that comes after something that stays, and what is forgotten goes in its
+ * order: of a list with gaps no cursor could say whether something was missed. (A long transaction is given its place
+ * when it ends, among events that happened later.)
  */
 export async function forgetOldEvents (db: Database): Promise<void> {
   const [{ last } = {}] = await db.execute<{ last: number | null }>(sql`

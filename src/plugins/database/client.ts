@@ -5,7 +5,7 @@ import { createSockets, type Sockets } from './sockets.ts'
 const OWN_SESSION = {
   statement_timeout: 30_000,
   // A process that is frozen in the middle of a transaction loses it, and its locks, before those who wait for them
-  // give up.
+  // give up. (Not a single statement's, in the moment between its result and what commits it.)
   idle_in_transaction_session_timeout: 20_000,
   // One whose machine is gone, within a minute. In seconds; without meaning for a Unix socket.
   tcp_keepalives_idle: 30,
@@ -41,6 +41,9 @@ export function openClient (
     connection: { application_name: 'locanda', TimeZone: 'UTC', ...isShared ? {} : { ...OWN_SESSION, ...settings } },
     // The driver's types do not have them.
     ...{
+      // PgBouncer (1.18) loses the answer to a query that another one was sent before, if it does not end in a Sync:
+      // the first part of one with parameters, or a write.
+      ...isShared && { max_pipeline: 0 },
       socket: sockets.open,
       answer_timeout: () => sockets.answerWithin ?? 0,
       ...wantsPrimary(url) && { target_session_attrs: 'primary' }

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { guestNo } from '#test/alloggiati/stand-in.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import { createSockets } from '#src/plugins/database/sockets.ts'
 import { BOOKINGS, CALENDAR, create, list } from '#test/bookings/samples.ts'
 import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
@@ -28,6 +30,23 @@ t.test('through a pooler of transactions', { skip: noPgbouncer }, async (t) => {
     await t.rejects(build(t, { DATABASE_URL: strict, DATABASE_DIRECT_URL }), {
       message: 'DATABASE_DIRECT_URL: non porta allo stesso database di DATABASE_URL'
     })
+  })
+
+  await t.test('many queries at once, with parameters and without, each have their own answer', async (t) => {
+    const { sql, close } = connect(strict, 2, {}, createSockets(), true)
+    t.teardown(close)
+    await sql`create table pooled (n int)`
+    const ask = [
+      (n: number) => sql.unsafe(`select ${n} as n`),
+      (n: number) => sql`select ${n}::int as n`,
+      (n: number) => sql`insert into pooled values (${n}) returning n`,
+      (n: number) => sql.unsafe(`insert into pooled values (${n}) returning n`),
+      (n: number) => sql.begin((tx) => tx`select ${n}::int as n`)
+    ]
+    const answers = await Promise.all(Array.from({ length: 400 }, (_, n) => ask[n % ask.length]!(n)))
+    t.same(answers.map(([row]) => row!.n as number), answers.map((_, n) => n))
+    t.equal((await sql`select count(*)::int from pooled`)[0]!.count, 160)
+    await sql`drop table pooled`
   })
 
   await t.test('two servers do all their work: bookings, guests, sending, what each keeps in memory', async (t) => {
