@@ -368,9 +368,9 @@ t.test('a transaction begins rightly behind as many queries as go over one conne
   const { sql, close } = connect((await testDatabase(t)).url, 1)
   t.teardown(close)
   await sql`select ${0}::int`
-  const reads = Array.from({ length: 100 }, (_, n) => sql`select ${n}::int`)
+  const reads = Promise.all(Array.from({ length: 100 }, (_, n) => sql`select ${n}::int`.execute()))
   t.match(await sql.begin((tx) => tx`select ${7}::int as n`), [{ n: 7 }])
-  t.equal((await Promise.all(reads)).length, 100)
+  t.equal((await reads).length, 100)
 })
 
 t.test('a query that is cancelled while it waits takes no answer from the one behind it', async (t) => {
