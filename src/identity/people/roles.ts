@@ -12,7 +12,7 @@ export function isAdmin ({ role, roles }: Metadata): boolean {
   return role === 'admin' || (Array.isArray(roles) && roles.includes('admin'))
 }
 
-/** Whether these metadata make somebody who works here, an operator or an administrator (`isStaffRow` is the same). */
+/** Whether these are the metadata of an operator or an administrator. `isStaffRow` is the same condition in SQL. */
 export function isStaff (metadata: Metadata): boolean {
   return isAdmin(metadata) || metadata.role === 'operator'
 }

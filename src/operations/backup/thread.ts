@@ -19,7 +19,7 @@ try {
     // What cannot be read takes nobody's place, and nothing is removed for it.
     check: (partial) => readBackup(partial, passphrase, {}, gently),
     pace: gently,
-    // Nobody has typed it.
+    // The program has chosen the name: no file of a person is in its place.
     isOwnName: true
   }))
 } finally {
