@@ -20,6 +20,7 @@ import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
 import connections from './plugins/connections.ts'
 import counters from './plugins/counters.ts'
+import type { EarlyCluster } from './plugins/database/embedded/early.ts'
 import database from './plugins/database/plugin.ts'
 import reading from './plugins/database/reading.ts'
 import departures from './plugins/departures.ts'
@@ -58,6 +59,8 @@ import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
+  /** The embedded cluster, where its start has begun already. */
+  early?: EarlyCluster | undefined
   /** How many files and connections the process may have open. */
   descriptors?: number | undefined
   /** Figures of the process, for the metrics. */
@@ -96,7 +99,7 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, processFigures, descriptors } = options
+  const { config, early, logStream, prepare, processFigures, descriptors } = options
   const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
   const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs, answerWithin } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
@@ -120,7 +123,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(draining, { config })
     await app.register(reachability)
     await app.register(security, { config })
-    await app.register(database, { config, settings: sealSettings(keys), answerWithin })
+    await app.register(database, { config, early, settings: sealSettings(keys), answerWithin })
     await app.register(reading, { config })
     await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.

@@ -1,9 +1,11 @@
 import { lookup } from 'node:dns/promises'
 import { readdirSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import type { Config } from './config/config.ts'
 import type { Account } from './identity/index.ts'
 import { loadingError } from './lib/missing-packages.ts'
 import { releaseMemory, speedUpLoading } from './loading.ts'
+import type { EarlyCluster } from './plugins/database/embedded/early.ts'
 import type { ProcessFigures } from './plugins/metrics.ts'
 
 /** They close the server; further ones end its waiting for a database that does not answer. */
@@ -25,17 +27,14 @@ function processFigures (): ProcessFigures {
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, makeDataFolder, readConfig }, { configWarnings }, { firstAdministrator }, grace] =
-    await Promise.all([
-      import('./app.ts'),
-      import('./config/config.ts'),
-      import('./config/warnings.ts'),
-      import('./identity/index.ts'),
-      import('close-with-grace')
-    ])
+  const { ConfigError, makeDataFolder, readConfig } = await import('./config/config.ts')
   const config = readConfig(process.env)
   makeDataFolder(config.DATA_DIR)
-  const app = await build({ config, processFigures, descriptors: descriptorLimit() })
+  const early = config.DATABASE_URL === undefined ? await beginDatabase(config.DATA_DIR) : undefined
+  const { app, configWarnings, firstAdministrator, grace } = await load(config, early).catch(async (err: unknown) => {
+    await early?.abandon()
+    throw err
+  })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
   const delay = 75_000 + 2 * config.DRAIN_SECONDS * 1000
   const { close } = grace.default({ delay, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
@@ -72,6 +71,26 @@ async function start (): Promise<void> {
   releaseMemory()
   for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
+}
+
+/** A new database is made by another process, in whose time this one loads the rest of the program. */
+async function beginDatabase (dataDir: string): Promise<EarlyCluster> {
+  const { startEarly } = await import('./plugins/database/embedded/early.ts')
+  const early = startEarly(dataDir)
+  // Before that it could not begin: what loads lets nothing else run.
+  await early.isUnderWay
+  return early
+}
+
+async function load (config: Config, early: EarlyCluster | undefined) {
+  const [{ build }, { configWarnings }, { firstAdministrator }, grace] = await Promise.all([
+    import('./app.ts'),
+    import('./config/warnings.ts'),
+    import('./identity/index.ts'),
+    import('close-with-grace')
+  ])
+  const app = await build({ config, early, processFigures, descriptors: descriptorLimit() })
+  return { app, configWarnings, firstAdministrator, grace }
 }
 
 /**

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import type { SessionSettings } from './client.ts'
 import { connect, type Connection, type Database } from './connect.ts'
+import type { EarlyCluster } from './embedded/early.ts'
 import { LostSettingsError, migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 import { takePulse } from './pulse.ts'
@@ -37,6 +38,8 @@ export interface DatabaseOptions {
   config: Config
   /** What every session of the server has: the keys of triggers that seal. */
   settings: SessionSettings
+  /** The embedded cluster, where its start has begun already. */
+  early?: EarlyCluster | undefined
   /** For tests: seconds, in place of `ANSWER_WITHIN`. */
   answerWithin?: number | undefined
 }
@@ -58,8 +61,9 @@ const ELSEWHERE = 'non porta allo stesso database di DATABASE_URL'
 const SESSIONS = 4
 
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
-export default fp<DatabaseOptions>(async function database (app, { config, settings, answerWithin = ANSWER_WITHIN }) {
-  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
+export default fp<DatabaseOptions>(async function database (app, options) {
+  const { config, settings, early, answerWithin = ANSWER_WITHIN } = options
+  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, early) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   const direct = config.DATABASE_DIRECT_URL ?? url
   const isShared = config.DATABASE_DIRECT_URL !== undefined
@@ -106,7 +110,7 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   app.decorate('databaseUrl', direct)
 }, { name: 'database', dependencies: ['closing'] })
 
-async function startEmbedded (dataDir: string, log: FastifyBaseLogger) {
-  const { startEmbedded } = await import('./embedded/cluster.ts')
-  return startEmbedded({ dataDir, log: (message: string) => log.info(message) })
+async function startEmbedded (dataDir: string, log: FastifyBaseLogger, early?: EarlyCluster) {
+  const { startEarly } = await import('./embedded/early.ts')
+  return (early ?? startEarly(dataDir)).claim((message) => log.info(message))
 }

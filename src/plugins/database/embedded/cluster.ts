@@ -36,6 +36,8 @@ export interface EmbeddedOptions {
   log: Log
   /** Loopback TCP with a password instead of a Unix socket; where there are no sockets it is so anyway. */
   tcp?: boolean
+  /** Called when a new cluster is being made, by a process of its own that takes seconds. */
+  whenMaking?: () => void
   /** For tests: settings of PostgreSQL, in place of the usual ones. */
   settings?: Readonly<Record<string, string>>
 }
@@ -47,7 +49,7 @@ export interface EmbeddedOptions {
  * @throws EmbeddedError, one line for the operator, when it cannot run
  */
 export async function startEmbedded (options: EmbeddedOptions): Promise<EmbeddedCluster> {
-  const { dataDir, log, tcp = false, settings = {} } = options
+  const { dataDir, log, tcp = false, whenMaking = () => {}, settings = {} } = options
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const home = await realpath(dataDir)
   const locked = <T>(work: () => Promise<T>) => withLock(join(home, 'postgres.lock'), work)
@@ -76,7 +78,7 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
   }
 
   const { site, owned, endpoint } = await locked(async () => {
-    const site = await prepare(home, log, tcp, settings)
+    const site = await prepare(home, log, tcp, settings, whenMaking)
     const { lease, owned } = await hold(site)
     await prepareDatabase(lease.sql, site.password).catch(async (err: unknown) => {
       state.leaving = true
@@ -112,7 +114,13 @@ function placeOf ({ host, port }: Endpoint): Pick<Site, 'socketFolder' | 'port'>
   return { socketFolder: host.startsWith('/') ? host : undefined, port }
 }
 
-async function prepare (home: string, log: Log, tcp: boolean, settings: Site['settings']): Promise<Site> {
+async function prepare (
+  home: string,
+  log: Log,
+  tcp: boolean,
+  settings: Site['settings'],
+  whenMaking: () => void
+): Promise<Site> {
   const folder = await locateFolder(home)
   const account = await chooseAccount(folder)
   const binaries = await findBinaries(account, home, log)
@@ -127,7 +135,7 @@ async function prepare (home: string, log: Log, tcp: boolean, settings: Site['se
     await secureFolder(folder, account, log)
   } else {
     log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
-    await initialise(site, passwordFile)
+    await initialise(site, passwordFile, whenMaking)
   }
   return site
 }

@@ -83,7 +83,11 @@ async function give (folder: string, { uid, gid }: Account): Promise<void> {
  * Makes a new cluster in a folder of its own and gives it the final name when it is whole: an initdb that was killed
  * leaves only something to sweep away.
  */
-export async function initialise ({ folder, account, binaries, password }: Site, passwordFile: string): Promise<void> {
+export async function initialise (
+  { folder, account, binaries, password }: Site,
+  passwordFile: string,
+  whenMaking: () => void
+): Promise<void> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
   const prefix = `${basename(folder)}.partial-`
   for (const name of await readdir(dirname(folder))) {
@@ -95,7 +99,9 @@ export async function initialise ({ folder, account, binaries, password }: Site,
   const secret = password === undefined ? [] : [`--pwfile=${passwordFile}`]
   try {
     const options = ['-D', dataArgument(partial, account), ...INITDB_OPTIONS, ...secret]
-    await run(join(binaries.bin, 'initdb'), options, { account, cwd: partial })
+    const made = run(join(binaries.bin, 'initdb'), options, { account, cwd: partial })
+    whenMaking()
+    await made
   } catch (err) {
     await rm(partial, { recursive: true, force: true })
     throw err
