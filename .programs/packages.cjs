@@ -16,6 +16,7 @@ const https = require('node:https')
 const { cpus } = require('node:os')
 const { join, posix, relative, resolve } = require('node:path')
 const { argv, arch, exit, platform, report, stderr, stdout } = require('node:process')
+const tls = require('node:tls')
 
 /** The host in a lock file's addresses, which stands for the configured registry (.npmrc). */
 const NO_HOST = 'https://registry.invalid/'
@@ -30,6 +31,8 @@ do tar -xzf "$archive" -C "$folder" --strip-components=1 --no-same-owner --no-sa
 const FOR_NPM = /^(proxy|https-proxy|ca|cert|key|offline|prefer-offline|include)$|:registry$/
 
 const folder = resolve(argv[2])
+// A report takes long.
+const libcOfThisSystem = report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl'
 const modules = join(folder, 'node_modules')
 const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
 
@@ -91,8 +94,9 @@ function isSet (value) {
 function registryOf ({ registry, cafile }) {
   const address = registry.replace(/\/?$/, '/')
   const { get, Agent } = address.startsWith('https:') ? https : http
-  const ca = cafile ? { ca: readFileSync(cafile) } : {}
-  return { address, get, agent: new Agent({ keepAlive: true, maxSockets: REQUESTS, ...ca }) }
+  // Read once for all connections.
+  const secureContext = cafile ? tls.createSecureContext({ ca: readFileSync(cafile) }) : undefined
+  return { address, get, agent: new Agent({ keepAlive: true, maxSockets: REQUESTS, secureContext }) }
 }
 
 /**
@@ -125,12 +129,11 @@ function placeOf (name, from) {
 }
 
 function isForThisSystem ({ os, cpu, libc }) {
-  const fits = (list, own) => !list || list.includes(own) || list.some((name) => name[0] === '!' && name !== `!${own}`)
-  return fits(os, platform) && fits(cpu, arch) && (platform !== 'linux' || fits(libc, libcOfThisSystem()))
-}
-
-function libcOfThisSystem () {
-  return report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl'
+  const fits = (names, own) => {
+    const list = [names ?? own].flat()
+    return list.includes(own) || list.some((name) => name[0] === '!' && name !== `!${own}`)
+  }
+  return fits(os, platform) && fits(cpu, arch) && (platform !== 'linux' || fits(libc, libcOfThisSystem))
 }
 
 /** An archive, once it is known to be the lock file's. */
@@ -140,7 +143,10 @@ async function fetched ({ resolved, integrity }, { address, get, agent }) {
   const request = get(address + name, { agent, signal: AbortSignal.timeout(FETCH_MS) })
   const [response] = await once(request, 'response')
   if (response.statusCode !== 200) throw new Error(`${name}: ${response.statusCode}`)
-  const archive = Buffer.concat(await response.toArray())
+  const pieces = []
+  response.on('data', (piece) => pieces.push(piece))
+  await once(response, 'end')
+  const archive = Buffer.concat(pieces)
   const sum = `sha512-${createHash('sha512').update(archive).digest('base64')}`
   if (sum !== integrity) throw new Error(`${name}: another archive than the lock file's`)
   return archive
