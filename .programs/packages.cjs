@@ -5,7 +5,9 @@
  * thread. Whatever is out of the ordinary (a proxy, a password, no `tar`, an archive that cannot be had or
  * is another than the lock file's) is left to npm, which begins again.
  *
- *   node .programs/packages.cjs FOLDER
+ *   node .programs/packages.cjs FOLDER [--exclude=PATTERN …]
+ *
+ * What a pattern names, as `tar` understands it, would be removed after the installation: it is not even unpacked.
  */
 const { spawn, spawnSync } = require('node:child_process')
 const { createHash } = require('node:crypto')
@@ -24,9 +26,9 @@ const NO_HOST = 'https://registry.invalid/'
 const REQUESTS = 12
 /** For one archive; the greatest has 45 MB. */
 const FETCH_MS = 60_000
-/** Unpacks what is named to it, an archive and its folder at a time. One that has a failure ends. */
+/** Unpacks what is named to it, an archive and its folder at a time, with its arguments. After a failure it ends. */
 const UNPACK = `while IFS= read -r archive && IFS= read -r folder
-do tar -xzf "$archive" -C "$folder" --strip-components=1 --no-same-owner --no-same-permissions || exit; done`
+do tar -xzf "$archive" -C "$folder" --strip-components=1 --no-same-owner --no-same-permissions "$@" || exit; done`
 /** Settings of npm that are npm's to follow. */
 const FOR_NPM = /^(proxy|https-proxy|ca|cert|key|offline|prefer-offline|include)$|:registry$/
 
@@ -153,7 +155,7 @@ async function fetched ({ resolved, integrity }, { address, get, agent }) {
 }
 
 function startUnpacker () {
-  const unpacker = spawn('sh', ['-c', UNPACK], { stdio: ['pipe', 'ignore', 'inherit'] })
+  const unpacker = spawn('sh', ['-c', UNPACK, 'sh', ...argv.slice(3)], { stdio: ['pipe', 'ignore', 'inherit'] })
   // What it was told after its end; its code says that it failed.
   unpacker.stdin.on('error', () => {})
   unpacker.ended = once(unpacker, 'close')

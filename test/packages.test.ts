@@ -95,7 +95,8 @@ async function project (t: Test) {
   return {
     archives,
     modules: join(folder, 'node_modules'),
-    install: (env?: Record<string, string>) => run(process.execPath, [INSTALLER, folder], env),
+    install: (env?: Record<string, string>, options: readonly string[] = []) =>
+      run(process.execPath, [INSTALLER, folder, ...options], env),
     npm: (env?: Record<string, string>) => run('npm', ['ci', '--ignore-scripts'], env)
   }
 }
@@ -140,6 +141,14 @@ t.test('a quick installation brings, file by file, what npm brings', { skip }, a
     t.same(contentOf(modules), brought)
     t.equal(existsSync(join(modules, 'tool')), omit === '')
   }
+})
+
+t.test('what a pattern names is not unpacked', { skip }, async (t) => {
+  const { install, modules } = await project(t)
+  t.match(await install({}, ['--exclude=package/none', '--exclude=*.sh']), { status: 0, complained: '' })
+  const names = readdirSync(join(modules, 'peer'))
+  t.ok(names.includes('package.json'))
+  t.notOk(names.includes('run.sh'))
 })
 
 t.test('what was there before is gone', { skip }, async (t) => {
