@@ -18,7 +18,7 @@ start:
 	$(PACKAGES) node_modules/.production || $(NO_PACKAGES)
 	PATH="$$PWD/node_modules/.bin:$$PATH" exec sh -c "$$(node -p 'require("./package.json").scripts.start')"
 
-# Installs and passes the tests.
+# Installs and passes the tests; with TESTS=all those that take long, too.
 test:
 	$(PACKAGES) node_modules/.development || $(NO_PACKAGES)
 	npm test

@@ -2,32 +2,17 @@ import { globSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { LONG, LONGEST } from './long.ts'
 import { STATE_FILE, type State } from './state.ts'
 
 /*
- * All test files, in groups of one process each. To start Node and import the server takes a second of processor time,
+ * The test files, in groups of one process each. To start Node and import the server takes a second of processor time,
  * more than most files need for themselves, and the code of a process that has run a file is warm for the next: 17
  * files of bookings take 58 s of processor time one by one, and 22 s together (Node 24.21).
  */
 const PROCESSES = 6
 /** Groups get smaller towards the end, so that all processes have something to do as long as there is something. */
 const FILES = { most: 32, fewest: 6 }
-
-/** Each of these is a group. */
-const LONGEST = new Set([
-  'test/crash/crash.test.ts',
-  'test/documents/retention.test.ts',
-  'test/identity/attacks/fuzz.test.ts',
-  'test/identity/guards/matrix-changing.test.ts',
-  'test/identity/guards/matrix-reading.test.ts',
-  'test/operations/restore.test.ts',
-  'test/plugins/database/embedded/cluster.test.ts',
-  'test/plugins/database/embedded/places.test.ts',
-  'test/scanning/mrz/reader/accuracy.test.ts',
-  'test/server-start.test.ts',
-  'test/server.test.ts',
-  'test/system/email-servers.test.ts'
-])
 
 /**
  * Without tap's own parts, which mock modules and note what a test has loaded, in its processes and in those that they
@@ -39,7 +24,10 @@ const args = [
   '--import=./test/setup/without-domains.ts',
   fileURLToPath(new URL('group.ts', import.meta.url))
 ]
-const files = globSync('test/**/*.test.ts').sort()
+const all = globSync('test/**/*.test.ts').sort()
+const missing = [...LONG].filter((file) => !all.includes(file))
+if (missing.length > 0) throw new Error(`test/setup/long.ts names files that are not there: ${missing.join(' ')}`)
+const files = process.env.TESTS === 'all' ? all : all.filter((file) => !LONG.has(file))
 const groups = files.filter((file) => LONGEST.has(file)).map((file) => [file])
 // Backwards: the many short files of the first folders fill the end.
 for (const others = files.filter((file) => !LONGEST.has(file)).reverse(); others.length > 0;) {
