@@ -29,6 +29,11 @@ const FETCH_MS = 60_000
 /** Unpacks what is named to it, an archive and its folder at a time, with its arguments. After a failure it ends. */
 const UNPACK = `while IFS= read -r archive && IFS= read -r folder
 do tar -xzf "$archive" -C "$folder" --strip-components=1 --no-same-owner --no-same-permissions "$@" || exit; done`
+/**
+ * What GNU's tar is told, and no other knows: to give folders their modes when all is unpacked, because some archives
+ * have folders that nobody may enter, and to keep quiet about notes of those who have packed.
+ */
+const GNU = ['--delay-directory-restore', '--warning=no-unknown-keyword']
 /** Settings of npm that are npm's to follow. */
 const FOR_NPM = /^(proxy|https-proxy|ca|cert|key|offline|prefer-offline|include)$|:registry$/
 
@@ -52,7 +57,9 @@ async function main () {
   rmSync(modules, { recursive: true, force: true })
   mkdirSync(modules)
   const archives = mkdtempSync(join(modules, '.archives-'))
-  const unpackers = Array.from({ length: Math.min(4, cpus().length) }, startUnpacker)
+  const isGnu = spawnSync('tar', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU')
+  const options = [...isGnu ? GNU : [], ...argv.slice(3)]
+  const unpackers = Array.from({ length: Math.min(4, cpus().length) }, () => startUnpacker(options))
   try {
     const queue = wanted.entries()
     await Promise.all(Array.from({ length: REQUESTS }, async () => {
@@ -154,8 +161,8 @@ async function fetched ({ resolved, integrity }, { address, get, agent }) {
   return archive
 }
 
-function startUnpacker () {
-  const unpacker = spawn('sh', ['-c', UNPACK, 'sh', ...argv.slice(3)], { stdio: ['pipe', 'ignore', 'inherit'] })
+function startUnpacker (options) {
+  const unpacker = spawn('sh', ['-c', UNPACK, 'sh', ...options], { stdio: ['pipe', 'ignore', 'inherit'] })
   // What it was told after its end; its code says that it failed.
   unpacker.stdin.on('error', () => {})
   unpacker.ended = once(unpacker, 'close')

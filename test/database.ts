@@ -6,6 +6,7 @@ import postgres from 'postgres'
 import type { Test } from 'tap'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { STATE_FILE, type State } from '#test/setup/state.ts'
+import { step } from '#test/setup/steps.ts'
 
 /** The same server, another database. */
 export function databaseUrl (url: string, database: string): string {
@@ -25,13 +26,13 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
   const { url, template } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
   const name = `test_${randomBytes(6).toString('hex')}`
   // As files: page by page, by way of the log, costs more where nothing waits for the disk.
-  await administrator(url)
-    .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
+  await step(`making ${name}`, () => administrator(url)
+    .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`))
   const own = databaseUrl(url, name)
   const connection = connect(own, 4)
   t.teardown(async () => {
-    await connection.close()
-    await drop(url, name)
+    await step(`leaving ${name}`, () => connection.close())
+    await step(`dropping ${name}`, () => drop(url, name))
   })
   return { ...connection, url: own }
 }

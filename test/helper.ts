@@ -15,6 +15,7 @@ import { createUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from './database.ts'
 import { checkPayloads } from './payload-check.ts'
+import { step } from './setup/steps.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
 /** On a busy machine a process may stand still for seconds: its requests are answered nevertheless. */
@@ -100,7 +101,7 @@ export async function build (
     }
   }
   const check = checkPayloads(t)
-  const app = await buildApp({
+  const app = await step('building an application', () => buildApp({
     jobsByClock: false,
     ...PATIENT,
     ...options,
@@ -110,8 +111,8 @@ export async function build (
       check(app)
       prepare?.(app)
     }
-  })
-  t.teardown(() => app.close())
+  }))
+  t.teardown(() => step('closing an application', () => app.close()))
   return {
     app,
     url,

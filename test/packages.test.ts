@@ -114,8 +114,14 @@ function packed (folder: string, path: string): Buffer {
     writeFileSync(join(folder, file), content)
     chmodSync(join(folder, file), mode)
   }
-  spawnSync('tar', ['-czf', 'archive.tgz', 'package'], { cwd: folder })
-  return readFileSync(join(folder, 'archive.tgz'))
+  // Some were packed by a system that knows no modes: an own folder that nobody may enter, and files of it much later.
+  const odd = join(folder, 'package', 'odd')
+  mkdirSync(odd)
+  writeFileSync(join(odd, 'file.js'), 'odd')
+  spawnSync('tar', ['-cf', 'archive', '--mode=644', '--no-recursion', 'package/odd'], { cwd: folder })
+  spawnSync('tar', ['-rf', 'archive', 'package'], { cwd: folder })
+  spawnSync('gzip', ['archive'], { cwd: folder })
+  return readFileSync(join(folder, 'archive.gz'))
 }
 
 /** Every file and link below a folder, with its mode and what it holds, but for npm's own note. */

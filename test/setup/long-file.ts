@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
 import { STATE_FILE, type State } from './state.ts'
+import { lastSteps } from './steps.ts'
 
 /** Several times what the longest file takes on a quiet machine. */
 const LONG_MS = 180_000
@@ -25,6 +26,7 @@ export function watchFile (file: string, running: () => Test, longMs = LONG_MS):
     tell(`${file} runs for ${seconds} s, of them ${Math.round((user + system) / 1e6)} s of processor time`)
     tell(`in ${pathOf(running()).join(' > ')}`)
     tell(`this process waits for ${countsOf(process.getActiveResourcesInfo())}`)
+    for (const line of lastSteps()) tell(`step ${line}`)
     void sessions().then((lines) => lines.forEach(tell), (err: unknown) => tell(`the cluster: ${String(err)}`))
   }, longMs)
   timer.unref()
