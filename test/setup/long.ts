@@ -1,6 +1,6 @@
 /*
  * The test files that took more than six seconds of processor time when all were measured (two cores, Node 24.21): a
- * fifth of the files, and more than half of the time of all. Servers that are started and killed, whole matrices of
+ * quarter of the files, and more than half of the time of all. Servers that are started and killed, whole matrices of
  * routes and roles, thousands of invented cases, recognition of pictures. `make test` leaves them out;
  * `make test TESTS=all`, and with it the continuous integration, runs them.
  */
