@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { readdirSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config/config.ts'
 import type { Account } from './identity/index.ts'
@@ -30,8 +31,11 @@ async function start (): Promise<void> {
   const { ConfigError, makeDataFolder, readConfig } = await import('./config/config.ts')
   const config = readConfig(process.env)
   makeDataFolder(config.DATA_DIR)
-  const early = config.DATABASE_URL === undefined ? await beginDatabase(config.DATA_DIR) : undefined
-  const { app, configWarnings, firstAdministrator, grace } = await load(config, early).catch(async (err: unknown) => {
+  const isEmbedded = config.DATABASE_URL === undefined
+  const held = isEmbedded ? holdSignals() : undefined
+  const early = isEmbedded ? await beginDatabase(config.DATA_DIR) : undefined
+  const loaded = load(config, early, held)
+  const { app, configWarnings, firstAdministrator, grace } = await loaded.catch(async (err: unknown) => {
     await early?.abandon()
     throw err
   })
@@ -82,14 +86,49 @@ async function beginDatabase (dataDir: string): Promise<EarlyCluster> {
   return early
 }
 
-async function load (config: Config, early: EarlyCluster | undefined) {
+/**
+ * A signal that arrives during the start of an embedded database would leave it behind: it is obeyed when that can be
+ * stopped, or when another one comes later (one Ctrl-C may be handed on twice).
+ */
+function holdSignals () {
+  let held: NodeJS.Signals | undefined
+  let since = 0
+  const release = () => SIGNALS.forEach((each) => process.off(each, hold))
+  const obey = (signal: NodeJS.Signals) => {
+    release()
+    process.kill(process.pid, signal)
+  }
+  const hold = (signal: NodeJS.Signals) => {
+    if (!held) since = performance.now()
+    else if (performance.now() - since > 2000) obey(signal)
+    held ??= signal
+  }
+  for (const each of SIGNALS) process.on(each, hold)
+  return {
+    release,
+    /** Ends the process if a signal has come. */
+    async obeyAfter (stop: () => Promise<void>) {
+      // What came while nothing else could run is heard when the next turn of the loop has asked the system.
+      await setImmediate()
+      await setImmediate()
+      if (!held) return
+      await stop()
+      obey(held)
+    }
+  }
+}
+
+async function load (config: Config, early: EarlyCluster | undefined, held?: ReturnType<typeof holdSignals>) {
   const [{ build }, { configWarnings }, { firstAdministrator }, grace] = await Promise.all([
     import('./app.ts'),
     import('./config/warnings.ts'),
     import('./identity/index.ts'),
     import('close-with-grace')
   ])
+  await held?.obeyAfter(async () => early?.abandon())
   const app = await build({ config, early, processFigures, descriptors: descriptorLimit() })
+  await held?.obeyAfter(() => app.close())
+  held?.release()
   return { app, configWarnings, firstAdministrator, grace }
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import journal from '../drizzle/migrations/meta/_journal.json' with { type: 'json' }
 import { readConfig } from '#src/config/config.ts'
@@ -171,3 +172,23 @@ t.test(
     t.equal((await sql`select from users`).count, 0)
   }
 )
+
+t.test('a signal during the start of an embedded database ends it in order: no PostgreSQL stays behind', async (t) => {
+  const DATA_DIR = temporaryFolder(t)
+  const environ = { DATA_DIR, MASTER_KEY, ...ADMIN }
+  const isRunning = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
+  // The first time a cluster is made, later one is started.
+  for (const ms of [500, 1000, 1500, 2000, 2500, 3000]) {
+    const server = serverProcess(t, environ)
+    await sleep(ms)
+    server.signal('SIGTERM')
+    await server.exit
+    t.equal(isRunning(), false, `ended after ${ms} ms`)
+  }
+  const server = serverProcess(t, environ)
+  await server.ready
+  t.ok(isRunning())
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0)
+  t.equal(isRunning(), false)
+})
