@@ -33,11 +33,13 @@ export function presentEvent ({ posizione, ...event }: Omit<Event, 'cursor'> & {
 /**
  * The next events after a place, in their order. Those that the reader does not want are passed, too: it goes on behind
  * them, does not walk through them again, and has a cursor that does not grow old.
+ * @param from undefined: the first of those that are kept
  * @throws CursoreScaduto when the event in that place is gone by then, and with it perhaps some of the next
  */
 export async function readEvents (
-  db: Executor, filters: EventFilters, after: number, limit: number
+  db: Executor, filters: EventFilters, from: number | undefined, limit: number
 ): Promise<EventPage> {
+  const after = from ?? BEGINNING.place
   // Before the events are read: those up to here are seen then, and later ones may not be.
   const end = await endOfEvents(db)
   if (end.place <= after) return { events: [], hasMore: false, reached: end }
@@ -45,7 +47,8 @@ export async function readEvents (
   const rows = await db.select(eventColumns).from(t).where(and(gt(t.posizione, after), ...conditions(filters)))
     .orderBy(asc(t.posizione)).limit(limit + 1)
   // Events are forgotten in their order: after one that is still there none was missing when they were read.
-  if (after > BEGINNING.place && await db.$count(t, eq(t.posizione, after)) === 0) throw new CursoreScaduto()
+  if (from === BEGINNING.place) await requireFirst(db)
+  else if (from && await db.$count(t, eq(t.posizione, from)) === 0) throw new CursoreScaduto()
   const wanted = rows.slice(0, limit)
   const hasMore = rows.length > limit
   const last = wanted.at(-1)
@@ -65,13 +68,18 @@ export function countEvents (db: Executor, filters: EventFilters): Promise<numbe
  */
 export async function reachedBy (db: Executor, { posizione, mark }: Position): Promise<Reached> {
   if (posizione === BEGINNING.place) {
-    const [first] = await db.select({ posizione: t.posizione }).from(t).orderBy(asc(t.posizione)).limit(1)
-    if (first && first.posizione !== BEGINNING.place + 1) throw new CursoreScaduto()
+    await requireFirst(db)
     return BEGINNING
   }
   const [row] = await db.select({ id: t.id }).from(t).where(eq(t.posizione, posizione))
   if (!row?.id.startsWith(mark)) throw new CursoreScaduto()
   return { place: posizione, cursor: cursorOf({ posizione, id: row.id }) }
+}
+
+/** @throws CursoreScaduto when the first event is gone */
+async function requireFirst (db: Executor): Promise<void> {
+  const [first] = await db.select({ posizione: t.posizione }).from(t).orderBy(asc(t.posizione)).limit(1)
+  if (first && first.posizione !== BEGINNING.place + 1) throw new CursoreScaduto()
 }
 
 /** Where a reader is who has read all events so far. */

@@ -3,11 +3,10 @@ import {
   eventi, eventi_in_arrivo as arriving, webhook_consegne as deliveries, webhooks
 } from '#drizzle/tables/operations.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
-import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { fanOut } from '../webhooks/fan-out.ts'
 
-/** Events that one transaction moves on. */
+/** Events that one transaction moves on, or forgets. */
 const BATCH = 1000
 const KEPT = sql`now() - interval '30 days'`
 /** After each place. */
@@ -33,6 +32,10 @@ async function anyArriving (db: Database): Promise<boolean> {
 async function moveOn (tx: Transaction): Promise<void> {
   // A statement of its own: the next one sees what was committed while this one waited.
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
+  // Places without gaps, also after a turn that was undone: the first event of all has the first.
+  await tx.execute(sql`
+    select setval(pg_get_serial_sequence('eventi', 'posizione'), coalesce(max(posizione), 1), count(*) > 0)
+      from (select posizione from ${eventi} order by posizione desc limit 1) as last`)
   // So that none goes, or is suspended, in the middle of the next statement.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
   // Two transactions that change the same thing write their events one after the other: `numero` keeps their order.
@@ -55,9 +58,20 @@ async function moveOn (tx: Transaction): Promise<void> {
  * when it ends, among events that happened later.)
  */
 export async function forgetOldEvents (db: Database): Promise<void> {
-  const [{ last } = {}] = await db.execute<{ last: number | null }>(sql`
-    select max(posizione) as last from ${eventi} where posizione < coalesce(least(
-      (select min(posizione) from ${eventi} where quando >= ${KEPT}),
-      (select min(evento) from ${deliveries} where stato = 'in_coda')), ${BEYOND}::bigint)`)
-  await deleteInBatches(db, eventi, sql`posizione < ${last ?? 0}`, undefined, sql`posizione`)
+  while (await db.transaction(forgetSome) === BATCH);
+}
+
+/** The next ones, how many there were. */
+async function forgetSome (tx: Transaction): Promise<number> {
+  // Who has something delivered once more changes its webhook first: the next statement sees it, or is seen by it.
+  await tx.execute(sql`select from ${webhooks} order by id for share`)
+  // One that somebody holds is waited for: the next ones must not go before it.
+  const { count } = await tx.execute(sql`
+    delete from ${eventi} where posizione in (
+      select posizione from ${eventi} where posizione < (
+        select max(posizione) from ${eventi} where posizione < coalesce(least(
+          (select min(posizione) from ${eventi} where quando >= ${KEPT}),
+          (select min(evento) from ${deliveries} where stato = 'in_coda')), ${BEYOND}::bigint))
+      order by posizione limit ${BATCH})`)
+  return count
 }

@@ -72,7 +72,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const filters = { ...wanted, all: request.principal!.admin }
     const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
     await feed.order()
-    const after = position ? (await reachedBy(db, position)).place : 0
+    const after = position ? (await reachedBy(db, position)).place : undefined
     const { events: data, hasMore, reached } = await readEvents(db, filters, after, limit)
     if (conteggio) reply.header('x-total-count', await countEvents(db, filters))
     if (hasMore) reply.header('link', nextPage(request.query, reached.cursor))
