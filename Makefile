@@ -1,7 +1,7 @@
 .PHONY: start test coverage bench check types lint circular
 
 # Why an installation ends without success is in many lines of npm's: the last one says it for a person.
-NO_PACKAGES = { echo 'Locanda: i pacchetti non sono stati installati. Serve la rete, o un registry npm raggiungibile:' \
+NO_PACKAGES = { echo 'Locanda: i pacchetti non sono stati installati. Servono spazio sul disco e un registry npm raggiungibile:' \
 	"$$(npm config get registry)" >&2; exit 1; }
 
 # The packages, and the programs beside them: Node 24, which runs everything, whatever the system's is, and PostgreSQL.
@@ -42,20 +42,26 @@ check:
 $(CHECKS):
 	npm run $@
 
+# What an installation that has ended is known by: it goes before the next one begins.
+DONE = node_modules/.production node_modules/.development
+
 # Of what .patches/leave-out.cjs removes from what runs in production; no patch is for such a file.
 NOT_EVEN_UNPACKED = --exclude='*.map' --exclude='*.d.mts' --exclude='*.d.cts'
 
 # What runs in production; `test` brings the rest.
 node_modules/.production: package-lock.json
+	rm -f $(DONE)
 	npm_config_omit=dev node .programs/packages.cjs . $(NOT_EVEN_UNPACKED)
 	npm_config_omit=dev $(AFTER_INSTALL)
 	touch $@
 
 node_modules/.development: package-lock.json
+	rm -f $(DONE)
 	node .programs/packages.cjs .
 	$(AFTER_INSTALL)
-	touch node_modules/.production $@
+	touch $(DONE)
 
 $(PROGRAMS): .programs/package-lock.json
+	rm -f $@
 	LOCANDA_NODE= node .programs/install.cjs
 	touch $@

@@ -17,15 +17,17 @@ const http = require('node:http')
 const https = require('node:https')
 const { cpus } = require('node:os')
 const { join, posix, relative, resolve } = require('node:path')
-const { argv, arch, exit, platform, report, stderr, stdout } = require('node:process')
+const { argv, arch, env, exit, platform, report, stderr, stdout } = require('node:process')
 const tls = require('node:tls')
 
 /** The host in a lock file's addresses, which stands for the configured registry (.npmrc). */
 const NO_HOST = 'https://registry.invalid/'
 /** Requests at a time: what waits for the network leaves the processor to what unpacks. */
 const REQUESTS = 12
-/** For one archive; the greatest has 45 MB. */
-const FETCH_MS = 60_000
+/** Certificates are verified, whatever the environment says. */
+const AGENT = { keepAlive: true, maxSockets: REQUESTS, rejectUnauthorized: true }
+/** Without a word from the registry. */
+const SILENT_MS = 15_000
 /** Unpacks what is named to it, an archive and its folder at a time, with its arguments. After a failure it ends. */
 const UNPACK = `while IFS= read -r archive && IFS= read -r folder
 do tar -xzf "$archive" -C "$folder" --strip-components=1 --no-same-owner --no-same-permissions "$@" || exit; done`
@@ -35,7 +37,9 @@ do tar -xzf "$archive" -C "$folder" --strip-components=1 --no-same-owner --no-sa
  */
 const GNU = ['--delay-directory-restore', '--warning=no-unknown-keyword']
 /** Settings of npm that are npm's to follow. */
-const FOR_NPM = /^(proxy|https-proxy|ca|cert|key|offline|prefer-offline|include)$|:registry$/
+const FOR_NPM = /^(proxy|https-proxy|ca|cert|key|offline|prefer-offline|include|os|cpu|libc|dry-run)$|:registry$/
+/** Of the environment, which npm follows, too. */
+const PROXY = /^(https?_|all_)?proxy$/i
 
 const folder = resolve(argv[2])
 // A report takes long.
@@ -44,6 +48,10 @@ const modules = join(folder, 'node_modules')
 const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
 
 main().catch((err) => {
+  if (err.code === 'ENOSPC') {
+    stderr.write('Locanda: il disco è pieno\n')
+    exit(1)
+  }
   stderr.write(`Locanda: i pacchetti li installa npm (${err.message})\n`)
   const options = { stdio: 'inherit', shell: platform === 'win32' }
   exit(spawnSync('npm', ['ci', '--prefix', folder, '--ignore-scripts'], options).status ?? 1)
@@ -89,7 +97,8 @@ function npmSettings () {
   if (error) throw error
   const settings = JSON.parse(stdout)
   const special = Object.keys(settings).filter((name) => FOR_NPM.test(name) && isSet(settings[name]))
-  if (settings['strict-ssl'] === false) special.push('strict-ssl')
+  for (const name of ['strict-ssl', 'bin-links']) if (settings[name] === false) special.push(name)
+  special.push(...Object.keys(env).filter((name) => PROXY.test(name) && env[name]))
   if (settings.omit.some((kind) => kind !== 'dev')) special.push('omit')
   if (special.length > 0) throw new Error(`npm config: ${special.join(', ')}`)
   return settings
@@ -105,7 +114,7 @@ function registryOf ({ registry, cafile }) {
   const { get, Agent } = address.startsWith('https:') ? https : http
   // Read once for all connections.
   const secureContext = cafile ? tls.createSecureContext({ ca: readFileSync(cafile) }) : undefined
-  return { address, get, agent: new Agent({ keepAlive: true, maxSockets: REQUESTS, secureContext }) }
+  return { address, get, agent: new Agent({ ...AGENT, secureContext }) }
 }
 
 /**
@@ -149,7 +158,10 @@ function isForThisSystem ({ os, cpu, libc }) {
 async function fetched ({ resolved, integrity }, { address, get, agent }) {
   if (!resolved?.startsWith(NO_HOST)) throw new Error(`not from a registry: ${resolved}`)
   const name = resolved.slice(NO_HOST.length)
-  const request = get(address + name, { agent, signal: AbortSignal.timeout(FETCH_MS) })
+  const request = get(address + name, { agent })
+  // In the middle of an answer it is the answer that has the error, too.
+  request.on('error', () => {})
+  request.setTimeout(SILENT_MS, () => request.destroy(new Error(`${name}: no answer`)))
   const [response] = await once(request, 'response')
   if (response.statusCode !== 200) throw new Error(`${name}: ${response.statusCode}`)
   const pieces = []

@@ -186,11 +186,17 @@ t.test('an archive that is not to be had ends the installation with a failure', 
   t.match(complained, /peer\.tgz: 404/)
 })
 
-t.test('what only npm can do, npm does: a proxy, a registry for a scope, a system without tar', { skip }, async (t) => {
+t.test('what only npm can do, npm does: a proxy, a registry for a scope, no tar', { skip }, async (t) => {
   const { install, modules } = await project(t)
   const proxy = 'http://127.0.0.1:9'
-  for (const setting of ['proxy', '@scope:registry']) {
-    const { complained } = await install({ [`npm_config_${setting}`]: proxy })
+  const settings = {
+    npm_config_proxy: proxy,
+    HTTPS_PROXY: proxy,
+    'npm_config_@scope:registry': proxy,
+    npm_config_bin_links: 'false'
+  }
+  for (const [setting, value] of Object.entries(settings)) {
+    const { complained } = await install({ [setting]: value })
     t.match(complained, /^Locanda: i pacchetti li installa npm \(npm config: /, setting)
   }
   const tools = temporaryFolder(t)
