@@ -26,7 +26,7 @@ const NO_HOST = 'https://registry.invalid/'
 const REQUESTS = 12
 /** Certificates are verified, whatever the environment says. */
 const AGENT = { keepAlive: true, maxSockets: REQUESTS, rejectUnauthorized: true }
-/** Without a word from the registry. */
+/** How long the registry may send nothing. */
 const SILENT_MS = 15_000
 /** Unpacks what is named to it, an archive and its folder at a time, with its arguments. After a failure it ends. */
 const UNPACK = `while IFS= read -r archive && IFS= read -r folder
@@ -137,7 +137,7 @@ function wantedPackages (omitsDevelopment) {
   return [...wanted].sort()
 }
 
-/** Where Node finds a package of this name from another's place: nowhere for an optional one that nobody brings. */
+/** Where Node finds a package of this name from another's place; undefined for an optional one that is not there. */
 function placeOf (name, from) {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     const path = posix.join(at, 'node_modules', name)
@@ -175,7 +175,7 @@ async function fetched ({ resolved, integrity }, { address, get, agent }) {
 
 function startUnpacker (options) {
   const unpacker = spawn('sh', ['-c', UNPACK, 'sh', ...options], { stdio: ['pipe', 'ignore', 'inherit'] })
-  // What it was told after its end; its code says that it failed.
+  // Writing to it after its end is an error; its exit code tells of the failure.
   unpacker.stdin.on('error', () => {})
   unpacker.ended = once(unpacker, 'close')
   unpacker.ended.catch(() => {})

@@ -81,7 +81,7 @@ async function start (): Promise<void> {
 async function beginDatabase (dataDir: string): Promise<EarlyCluster> {
   const { startEarly } = await import('./plugins/database/embedded/early.ts')
   const early = startEarly(dataDir)
-  // Before that it could not begin: what loads lets nothing else run.
+  // Loading keeps this thread busy: initdb must have been started before.
   await early.isUnderWay
   return early
 }
@@ -108,7 +108,7 @@ function holdSignals () {
     release,
     /** Ends the process if a signal has come. */
     async obeyAfter (stop: () => Promise<void>) {
-      // What came while nothing else could run is heard when the next turn of the loop has asked the system.
+      // Loading has kept the event loop busy: a signal that came meanwhile is delivered in its next turn.
       await setImmediate()
       await setImmediate()
       if (!held) return

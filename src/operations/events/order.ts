@@ -32,7 +32,7 @@ async function anyArriving (db: Database): Promise<boolean> {
 async function moveOn (tx: Transaction): Promise<void> {
   // A statement of its own: the next one sees what was committed while this one waited.
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
-  // Places without gaps, also after a turn that was undone: the first event of all has the first.
+  // A transaction that was rolled back has used numbers up: they are given again, so that the first event has place 1.
   await tx.execute(sql`
     select setval(pg_get_serial_sequence('eventi', 'posizione'), coalesce(max(posizione), 1), count(*) > 0)
       from (select posizione from ${eventi} order by posizione desc limit 1) as last`)
@@ -61,11 +61,12 @@ export async function forgetOldEvents (db: Database): Promise<void> {
   while (await db.transaction(forgetSome) === BATCH);
 }
 
-/** The next ones, how many there were. */
+/** Deletes the next batch of old events, the oldest first. @returns how many were deleted */
 async function forgetSome (tx: Transaction): Promise<number> {
-  // Who has something delivered once more changes its webhook first: the next statement sees it, or is seen by it.
+  // A delivery that is asked for again locks its webhook first: either it is committed before the next statement, which
+  // sees it then, or it waits until this transaction has ended.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
-  // One that somebody holds is waited for: the next ones must not go before it.
+  // If another transaction holds one of these events, this waits: later events must not be deleted before it.
   const { count } = await tx.execute(sql`
     delete from ${eventi} where posizione in (
       select posizione from ${eventi} where posizione < (

@@ -3,7 +3,7 @@ import type { Log } from './problems.ts'
 
 /** An embedded cluster whose start began before there was a server. */
 export interface EarlyCluster {
-  /** Settled when another process is at work, which needs none of this one's time, or when nothing is left to do. */
+  /** Resolves when initdb has been started, which needs no time of this process, or when the start has ended. */
   isUnderWay: Promise<unknown>
   /**
    * Hands it to the server.
@@ -11,7 +11,7 @@ export interface EarlyCluster {
    * @throws EmbeddedError, as `startEmbedded`
    */
   claim (log: Log): Promise<EmbeddedCluster>
-  /** For a start that fails before there is a server: stops what nobody has claimed. */
+  /** For a start that fails before there is a server: stops the cluster, unless it was claimed. */
   abandon (): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export function startEarly (dataDir: string): EarlyCluster {
   let isClaimed = false
   const made = Promise.withResolvers<void>()
   const started = startEmbedded({ dataDir, log: (message) => log(message), whenMaking: made.resolve })
-  // Whoever claims it hears of a failure.
+  // A failure reaches the caller of `claim`.
   const settled = started.catch(() => undefined)
   return {
     isUnderWay: Promise.race([made.promise, settled]),
