@@ -1,14 +1,14 @@
 'use strict'
 
 /*
- * Comes before every entry: a Node that does not read TypeScript would end with a stack. Therefore plain JavaScript of
- * any age, and a module that is loaded with `-r`, which every Node knows.
+ * Loaded with `-r` before every entry, so it is plain JavaScript for a Node of any age: an older Node would fail on the
+ * first TypeScript file with a stack trace.
  */
 
 if (!process.features.typescript) {
   process.stderr.write(
-    'Locanda vuole un Node che legga TypeScript, dal 22.18 in poi; questo è ' + process.versions.node +
-      ': «npm ci», senza escludere le dipendenze opzionali, ne porta uno, che «make start» e «npm run» trovano\n'
+    'Locanda richiede Node 22.18 o successivo; questo è Node ' + process.versions.node + '. «npm ci» installa Node 24 ' +
+      'fra le dipendenze opzionali, e «make start» e «npm start» lo usano\n'
   )
   process.exit(1)
 }

