@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import process from 'node:process'
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
-import { STATE_FILE, type State } from '#test/setup/state.ts'
-import { step } from '#test/setup/steps.ts'
+import { readState, STATE_FILE } from '#test/setup/state.ts'
 
 /** The same server, another database. */
 export function databaseUrl (url: string, database: string): string {
@@ -23,16 +21,16 @@ export interface TestDatabase extends Connection { url: string }
  */
 export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatabase> {
   if (!existsSync(STATE_FILE)) throw new Error('No test cluster: run the file through tap (npx tap test/….test.ts)')
-  const { url, template } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
+  const { url, template } = readState()
   const name = `test_${randomBytes(6).toString('hex')}`
   // As files: page by page, by way of the log, costs more where nothing waits for the disk.
-  await step(`making ${name}`, () => administrator(url)
-    .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`))
+  await administrator(url)
+    .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
   const own = databaseUrl(url, name)
   const connection = connect(own, 4)
   t.teardown(async () => {
-    await step(`leaving ${name}`, () => connection.close())
-    await step(`dropping ${name}`, () => drop(url, name))
+    await connection.close()
+    await drop(url, name)
   })
   return { ...connection, url: own }
 }
@@ -58,8 +56,6 @@ async function drop (url: string, name: string): Promise<void> {
       return
     } catch (err) {
       if (attempt === 20) throw err
-      // A run that stands still says why.
-      if (attempt > 2) process.stderr.write(`# attempt ${attempt} to drop a database of a test: ${String(err)}\n`)
       await sleep(250)
     }
   }

@@ -13,9 +13,9 @@ import { beginSession } from '#src/identity/sign-in/sessions.ts'
 import { findUser } from '#src/identity/people/find-users.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
+import { testClock } from './clock.ts'
 import { testDatabase } from './database.ts'
 import { checkPayloads } from './payload-check.ts'
-import { step } from './setup/steps.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
 /** On a busy machine a process may stand still for seconds: its requests are answered nevertheless. */
@@ -101,8 +101,9 @@ export async function build (
     }
   }
   const check = checkPayloads(t)
-  const app = await step('building an application', () => buildApp({
+  const app = await buildApp({
     jobsByClock: false,
+    clock: testClock(config.TODAY),
     ...PATIENT,
     ...options,
     config,
@@ -111,8 +112,8 @@ export async function build (
       check(app)
       prepare?.(app)
     }
-  }))
-  t.teardown(() => step('closing an application', () => app.close()))
+  })
+  t.teardown(() => app.close())
   return {
     app,
     url,

@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -7,75 +6,50 @@ import postgres from 'postgres'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { migrate } from '#src/plugins/database/migrate.ts'
 import { databaseUrl } from '#test/database.ts'
-import { removeLeftRun } from './left-run.ts'
-import { STATE_FILE, type State } from './state.ts'
+import { readState, removeRun, STATE_FILE, type State } from './state.ts'
 
+/*
+ * One cluster for the run and one migrated template database. It lives in memory where there is room: to copy and drop
+ * the 650 files of a database takes a quarter of the processor time there.
+ */
 const MEMORY = '/dev/shm'
-/** The cluster takes less; some containers have 64 MB. */
-const ROOM_FOR_CLUSTER = 3 * 2 ** 30
-/** Beside it each of the processes of a run takes up to 1 GB, and all their files together half of one. */
-const ROOM_FOR_ALL = 10 * 2 ** 30
+const ROOM = 3 * 2 ** 30
 
-function hasRoomInMemory (bytes: number): boolean {
+function clusterRoot (): string {
   try {
-    // Some machines let root alone write there.
     accessSync(MEMORY, constants.W_OK | constants.X_OK)
     const { bavail, bsize } = statfsSync(MEMORY)
-    return Math.min(bavail * bsize, process.availableMemory()) >= bytes
+    return Math.min(bavail * bsize, process.availableMemory()) >= ROOM ? MEMORY : tmpdir()
   } catch {
-    return false
+    return tmpdir()
   }
 }
 
-/** Some tests run programs of their own; a container may forbid it there. */
-function canRunProgramsIn (folder: string): boolean {
-  const program = join(folder, 'program')
-  writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 })
-  const { status } = spawnSync(program)
-  rmSync(program)
-  return status === 0
-}
-
-/**
- * Where tests keep their temporary files, if not in the usual place: in memory, where clusters of their own start and
- * end in half the time.
- */
-function temporaryInMemory (): string | undefined {
-  if (!hasRoomInMemory(ROOM_FOR_ALL)) return undefined
-  const folder = mkdtempSync(join(MEMORY, 'locanda-tmp-'))
-  // As /tmp is: tests run programs as other users.
-  chmodSync(folder, 0o1777)
-  if (canRunProgramsIn(folder)) return folder
-  rmSync(folder, { recursive: true })
-  return undefined
+/** Removes the cluster of a run that was killed before `after.ts`. */
+async function removeKilledRun (): Promise<void> {
+  const state = readState()
+  try {
+    process.kill(state.run, 0)
+  } catch {
+    if (existsSync(state.dataDir)) await removeRun(state)
+  }
 }
 
 mkdirSync(dirname(STATE_FILE), { recursive: true })
-await removeLeftRun()
+if (existsSync(STATE_FILE)) await removeKilledRun()
 
-/*
- * One cluster for the run, one template database, migrated once; every test copies it. In memory, where there is room:
- * to copy and to drop the 650 files of a database there takes a quarter of the processor time that it takes in ext4.
- */
-const dataDir = mkdtempSync(join(hasRoomInMemory(ROOM_FOR_CLUSTER) ? MEMORY : tmpdir(), 'locanda-test-'))
-const temporary = temporaryInMemory()
-// Nobody needs these data after a power cut: dropping a database takes a tenth of the time.
-const settings = {
-  fsync: 'off',
-  full_page_writes: 'off',
-  synchronous_commit: 'off',
-  // Six files at a time, some with several applications, each of which may have twenty connections.
-  max_connections: '500'
-}
-const cluster = await startEmbedded({ dataDir, log: () => {}, settings })
+const dataDir = mkdtempSync(join(clusterRoot(), 'locanda-test-'))
+// The data need not survive a power cut, and without these PostgreSQL drops a database ten times as fast.
+const durability = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+const settings = { ...durability, max_connections: '300' }
+const { url } = await startEmbedded({ dataDir, log: () => {}, settings })
 const template = 'locanda_template'
-
-const sql = postgres(cluster.url, { max: 1, onnotice: () => {} })
+const sql = postgres(url, { max: 1, onnotice: () => {} })
 await sql.unsafe(`create database ${template}`)
 await sql.end()
-await migrate(databaseUrl(cluster.url, template))
+await migrate(databaseUrl(url, template))
 
-const state: State = { run: process.ppid, dataDir, url: cluster.url, template, temporary }
+const state: State = { run: process.ppid, dataDir, url, template }
 writeFileSync(STATE_FILE, JSON.stringify(state), { mode: 0o600 })
-// The cluster goes on without this process: `after.ts` stops it.
+// The cluster outlives this process. `after.ts` stops it.
 process.exit(0)

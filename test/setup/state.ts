@@ -1,24 +1,30 @@
-import { createHash } from 'node:crypto'
+import { readFileSync, rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 
-const project = createHash('sha256').update(import.meta.url).digest('hex').slice(0, 12)
-
-/**
- * Where the run's cluster is noted for the test processes, one file for each user and copy of the project. It is not in
- * the folder for temporary files, because tests have another one.
- */
+/** The run's cluster is noted here for the test processes, in one file for each user of the folder. */
 export const STATE_FILE = fileURLToPath(
-  new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}-${project}.json`, import.meta.url))
+  new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}.json`, import.meta.url))
 
 export interface State {
-  /** The process of the whole run. */
+  /** The process of tap. */
   run: number
-  /** The data of its cluster, and where that is reached. */
+  /** The cluster's data folder and URL. */
   dataDir: string
   url: string
-  /** The database that is migrated. */
+  /** The migrated database that each test file copies. */
   template: string
-  /** The folder for temporary files of groups, where it is not the usual one. */
-  temporary?: string | undefined
+}
+
+export function readState (): State {
+  return JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
+}
+
+/** Stops the cluster of a run and removes its data. */
+export async function removeRun ({ dataDir }: State): Promise<void> {
+  const cluster = await startEmbedded({ dataDir, log: () => {} })
+  await cluster.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+  rmSync(STATE_FILE)
 }
