@@ -34,10 +34,6 @@ export const Environment = Type.Object({
     '^postgres(ql)?://[^\\s]+$',
     'PostgreSQL stesso, dove DATABASE_URL passa per un pooler di transazioni'
   ),
-  DATABASE_READ_URL: optional(
-    '^postgres(ql)?://[^\\s]+$',
-    'Una replica di DATABASE_URL, da cui si leggono elenchi, calendario e riquadri finché è fresca'
-  ),
   REDIS_URL: optional(
     '^(?:rediss?|redis\\+sentinel)://[^\\s]+$',
     'Redis, o i suoi Sentinel, per condividere i contatori del rate limit fra più processi'
@@ -202,7 +198,6 @@ export const FORMS: Readonly<Record<string, string>> = {
   PASSKEY_DOMAIN: 'deve essere un nome di dominio, in minuscolo',
   DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   DATABASE_DIRECT_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
-  DATABASE_READ_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss), o redis+sentinel://host:porta,…/nome',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',
   ADMIN_EMAIL: 'deve essere un indirizzo e-mail',

@@ -22,7 +22,6 @@ import connections from './plugins/connections.ts'
 import counters from './plugins/counters.ts'
 import type { EarlyCluster } from './plugins/database/embedded/early.ts'
 import database from './plugins/database/plugin.ts'
-import reading from './plugins/database/reading.ts'
 import departures from './plugins/departures.ts'
 import disk from './plugins/disk.ts'
 import draining from './plugins/draining.ts'
@@ -124,7 +123,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(reachability)
     await app.register(security, { config })
     await app.register(database, { config, early, settings: sealSettings(keys), answerWithin })
-    await app.register(reading, { config })
     await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })

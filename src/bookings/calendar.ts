@@ -2,7 +2,6 @@ import type postgres from 'postgres'
 import type { CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
-import type { Read } from '#src/plugins/database/reading.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
 
 /** Entries fetched at a time: what an answer holds in memory. */
@@ -22,13 +21,13 @@ interface Batch { json: string | null, next: Position | null }
  * The calendar entries of the stays that touch a span of days, by arrival: a JSON array in pieces. No connection is
  * held while a slow client reads.
  */
-export function calendar (read: Read, span: Span): JsonPieces {
+export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
   return async function * entries (takeTurn) {
     let after: Position | null = { day: '-infinity', id: 0 }
     let separator = '['
     do {
       const position: Position = after
-      const { json, next }: Batch = await read(({ sql }) => readBatch(sql, span, position))
+      const { json, next }: Batch = await readBatch(sql, span, position)
       if (next !== null) takeTurn()
       if (json !== null) yield separator + json
       if (json !== null) separator = ','

@@ -3,7 +3,6 @@ import { prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle
 import type { BookingQuery } from '#schemas/booking.ts'
 import { asJson, containing } from '#src/plugins/database/columns.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import type { Read } from '#src/plugins/database/reading.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
 import { bookingColumns } from './columns.ts'
@@ -67,13 +66,13 @@ export async function countedPage (
  * All bookings that the filters let through, in batches by keyset: memory stays flat, and no connection is held while a
  * slow client reads.
  */
-export function wholeList (read: Read, filters: Filters): JsonPieces {
+export function wholeList (db: Executor, filters: Filters): JsonPieces {
   return async function * list (takeTurn) {
     let separator = '{"data":['
     let position: Position | undefined
     do {
       const after = position
-      const { json, next }: Page = await read(({ db }) => page(db, filters, BATCH, after))
+      const { json, next }: Page = await page(db, filters, BATCH, after)
       if (next !== undefined) takeTurn()
       // Those that followed may have been deleted since.
       if (json !== '') yield separator + json

@@ -19,7 +19,6 @@ import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import type { Source } from '#src/plugins/database/reading.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarFaults, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
@@ -55,7 +54,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       querystring: CalendarQuery,
       response: { 200: Calendar }
     },
-    handler: async (request, reply) => reply.sendPieces(calendar(app.reading(request), calendarSpan(request.query)))
+    handler: async (request, reply) => reply.sendPieces(calendar(app.sql, calendarSpan(request.query)))
   })
 
   app.route({
@@ -75,13 +74,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       const isSearch = filters.q !== undefined
       const caller = request.principal!.id
       if (request.query.limit === undefined && cursor === undefined) {
-        const list = wholeList(isSearch ? search.reading(request) : app.reading(request), filters)
+        const list = wholeList(isSearch ? search.db : app.db, filters)
         return reply.sendPieces(isSearch ? search.pieces(caller, list) : list)
       }
-      const read = ({ db }: Source) => countedPage(db, filters, { limit, cursor, conteggio })
+      const page = { limit, cursor, conteggio }
       const { json, next, total } = isSearch
-        ? await search.run(caller, () => search.reading(request)(read))
-        : await app.reading(request)(read)
+        ? await search.run(caller, () => countedPage(search.db, filters, page))
+        : await countedPage(app.db, filters, page)
       if (total !== undefined) reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
       return sendJson(reply, `{"data":[${json}]}`)

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { limitTurns } from '#src/lib/turns.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
@@ -19,8 +20,8 @@ const SETTINGS = {
 const QUERY_CANCELED = '57014'
 
 export interface Search {
-  /** For statements that search: pools of their own, with a short time for each. */
-  reading: FastifyInstance['reading']
+  /** For statements that search: a pool of its own, with a short time limit for each. */
+  db: Database
   /**
    * One search of a caller's.
    * @throws ServizioOccupato when too many search
@@ -33,10 +34,10 @@ export interface Search {
 
 /** The search in name, code and e-mail, apart from all other work: what is asked for decides how long it takes. */
 export function createSearch (app: FastifyInstance): Search {
-  const reading = app.openReading(CONNECTIONS, SETTINGS)
+  const { db } = app.openPool(CONNECTIONS, SETTINGS)
   const takeTurn = limitTurns(TURNS)
   return {
-    reading,
+    db,
     async run (caller, work) {
       const giveBack = takeTurn(caller)
       try {

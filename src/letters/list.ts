@@ -11,21 +11,20 @@ interface Paging { limit?: number, cursor?: string, conteggio?: boolean }
 
 /** Answers with the letters: all of them, as a stream, or the page that the query asks for. */
 export async function answerLetters (
-  { reading }: Pick<FastifyInstance, 'reading'>,
+  { db }: Pick<FastifyInstance, 'db'>,
   request: FastifyRequest<{ Querystring: Paging }>,
   reply: FastifyReply,
   present: (letter: StoredLetter) => Letter
 ): Promise<FastifyReply | { data: Letter[] }> {
   const { limit, cursor, conteggio = cursor === undefined } = request.query
-  const read = reading(request)
   if (limit === undefined && cursor === undefined) {
-    if (conteggio) reply.header('x-total-count', await read(({ db }) => countLetters(db)))
+    if (conteggio) reply.header('x-total-count', await countLetters(db))
     return reply.sendPieces(async function * list (takeTurn) {
       let separator = '{"data":['
       let position: string | undefined
       do {
         const after = position
-        const { data, next } = await read(({ db }) => letterPage(db, BATCH, after))
+        const { data, next } = await letterPage(db, BATCH, after)
         if (next) takeTurn()
         const json = data.map((row) => JSON.stringify(present(row))).join()
         if (json !== '') yield separator + json
@@ -35,8 +34,8 @@ export async function answerLetters (
       yield separator === ',' ? ']}' : `${separator}]}`
     })
   }
-  const { data, next } = await read(({ db }) => letterPage(db, limit ?? DEFAULT_LIMIT, cursor))
-  if (conteggio) reply.header('x-total-count', await read(({ db }) => countLetters(db)))
+  const { data, next } = await letterPage(db, limit ?? DEFAULT_LIMIT, cursor)
+  if (conteggio) reply.header('x-total-count', await countLetters(db))
   if (next) reply.header('link', nextLink(PATH, request.query, next))
   return { data: data.map(present) }
 }

@@ -9,21 +9,20 @@ interface Paging { limit?: number, cursor?: string, conteggio?: boolean }
 
 /** Answers with a list of PDFs: whole, as a stream, or the page that the query asks for. */
 export async function answerList<T extends object> (
-  { reading, pdf }: Pick<FastifyInstance, 'reading' | 'pdf'>,
+  { db, pdf }: Pick<FastifyInstance, 'db' | 'pdf'>,
   request: FastifyRequest<{ Querystring: Paging }>,
   reply: FastifyReply,
   { filters, path, present }: { filters: PdfFilters, path: string, present: (row: GeneratedPdf) => T }
 ): Promise<FastifyReply | { data: T[] }> {
   const { limit, cursor, conteggio = cursor === undefined } = request.query
-  const read = reading(request)
   if (limit === undefined && cursor === undefined) {
-    if (conteggio) reply.header('x-total-count', await read(({ db }) => pdf.count(db, filters)))
+    if (conteggio) reply.header('x-total-count', await pdf.count(db, filters))
     return reply.sendPieces(async function * list (takeTurn) {
       let separator = '{"data":['
       let position: string | undefined
       do {
         const after = position
-        const { data, next } = await read(({ db }) => pdf.page(db, filters, BATCH, after))
+        const { data, next } = await pdf.page(db, filters, BATCH, after)
         if (next) takeTurn()
         const json = data.map((row) => JSON.stringify(present(row))).join()
         if (json !== '') yield separator + json
@@ -33,8 +32,8 @@ export async function answerList<T extends object> (
       yield separator === ',' ? ']}' : `${separator}]}`
     })
   }
-  const { data, next } = await read(({ db }) => pdf.page(db, filters, limit ?? DEFAULT_LIMIT, cursor))
-  if (conteggio) reply.header('x-total-count', await read(({ db }) => pdf.count(db, filters)))
+  const { data, next } = await pdf.page(db, filters, limit ?? DEFAULT_LIMIT, cursor)
+  if (conteggio) reply.header('x-total-count', await pdf.count(db, filters))
   if (next) reply.header('link', nextLink(path, request.query, next))
   return { data: data.map(present) }
 }

@@ -17,9 +17,9 @@ const dashboard: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clo
       summary: 'Arrivi e partenze di oggi, e il prossimo ospite',
       response: { 200: WidgetData }
     },
-    handler: async (request) => {
+    handler: async () => {
       const today = clock.today()
-      const { arrivals, departures, next_guest } = await app.reading(request)(({ sql }) => countDay(sql, today))
+      const { arrivals, departures, next_guest } = await countDay(app.sql, today)
       return { todayArrivals: arrivals, todayDepartures: departures, nextGuest: next_guest ?? '' }
     }
   })
@@ -36,7 +36,7 @@ const dashboard: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clo
       response: { 200: TopCountries }
     },
     handler: async (request) => {
-      const found = await app.reading(request)(({ sql }) => countByCountry(sql, request.query.limit))
+      const found = await countByCountry(app.sql, request.query.limit)
       return found.map(({ paese_id, totale }) => ({ country: countryName(paese_id), count: totale }))
     }
   })

@@ -142,14 +142,3 @@ t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', 
   await writeFile(join(folder, `locanda-${createClock().today()}.bak`), Buffer.alloc(HEADER_BYTES))
   t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
-
-t.test('a replica that is away, or is none, is a fault that names it', async (t) => {
-  for (const [url, text] of [
-    [DATABASE_URL, /^errore: DATABASE_READ_URL non è \(più\) una replica.*primario$/],
-    ['postgres://locanda@127.0.0.1:1/locanda', /^errore: DATABASE_READ_URL non risponde \(ECONNREFUSED\)/]
-  ] as const) {
-    const { code, found } = await doctor({ DATABASE_READ_URL: url })
-    t.equal(code, 1)
-    t.match(found.replica, text)
-  }
-})

@@ -6,7 +6,6 @@ import { proxy, publicUrl, tls } from './address.ts'
 import { clock, database } from './database.ts'
 import { fault, look, type Finding } from './finding.ts'
 import { backups, disk, masterKey } from './host.ts'
-import { replica } from './replica.ts'
 import { files, mail, police, provider, redis } from './servers.ts'
 
 /** Looks at everything that an installation needs; nothing is changed, and nothing is sent. */
@@ -38,7 +37,6 @@ async function inside (environ: Environ): Promise<Finding[]> {
       return [
         ...await look('chiave', masterKey(config, isOwn)),
         ...await look('database', database(sql, config)),
-        ...await look('replica', replica(sql, config)),
         ...await look('orologio', clock(sql)),
         ...isMigrated ? await look('file', files(installation)) : [],
         ...await look('posta', mail(installation)),
