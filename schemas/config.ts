@@ -30,10 +30,6 @@ export const Environment = Type.Object({
     description: 'Cartella dei dati: database incorporato, chiavi, file'
   }),
   DATABASE_URL: optional('^postgres(ql)?://[^\\s]+$', 'Un PostgreSQL (14 o successivo) al posto di quello incorporato'),
-  DATABASE_DIRECT_URL: optional(
-    '^postgres(ql)?://[^\\s]+$',
-    'PostgreSQL stesso, dove DATABASE_URL passa per un pooler di transazioni'
-  ),
   REDIS_URL: optional(
     '^(?:rediss?|redis\\+sentinel)://[^\\s]+$',
     'Redis, o i suoi Sentinel, per condividere i contatori del rate limit fra più processi'
@@ -197,7 +193,6 @@ export const FORMS: Readonly<Record<string, string>> = {
   OCR_PROVIDER_URL: WEB,
   PASSKEY_DOMAIN: 'deve essere un nome di dominio, in minuscolo',
   DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
-  DATABASE_DIRECT_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss), o redis+sentinel://host:porta,…/nome',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',
   ADMIN_EMAIL: 'deve essere un indirizzo e-mail',

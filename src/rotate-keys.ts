@@ -29,7 +29,7 @@ async function rotate (): Promise<Rotation> {
   const config = readConfig(process.env)
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded({ dataDir, log: () => {} }) : undefined
   // One session: it holds the lock.
-  const { db, sql, close } = connect(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded!.url, 1)
+  const { db, sql, close } = connect(config.DATABASE_URL ?? embedded!.url, 1)
   try {
     return await rotateKeys({ db, sql }, createKeys(config.MASTER_KEY))
   } finally {

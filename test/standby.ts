@@ -21,23 +21,16 @@ const SETTINGS = {
   unix_socket_directories: '',
   listen_addresses: '127.0.0.1',
   TimeZone: 'UTC',
-  log_statement: 'all',
   wal_retrieve_retry_interval: '200ms'
 }
 
 interface Place { folder: string, account: Account | undefined, binaries: Binaries }
 
 /** A PostgreSQL server. */
-export interface Server {
+interface Server {
   port: number
-  url: string
   /** As a superuser. */
   sql: postgres.Sql
-  /** What its log says since the last look; it has every statement. */
-  said (): string
-  /** All its processes stand still: connections stay open, and nothing is answered. */
-  freeze (): void
-  wake (): void
   /** Ends without a word to anybody, as when its machine is gone. */
   crash (): Promise<void>
 }
@@ -51,18 +44,14 @@ export async function replicatedPair (t: Pick<Test, 'teardown'>): Promise<{ prim
   const standbyFolder = `${folder}-standby`
   await run('cp', ['-a', folder, standbyFolder])
   await run('touch', [join(standbyFolder, 'standby.signal')])
-  const primary = await startPrimary(t, { folder, ...place })
+  const primary = await start(t, { folder, ...place })
+  await primary.sql`create role locanda login createdb createrole`
+  await primary.sql`create database locanda owner locanda`
   appendFileSync(join(standbyFolder, 'postgresql.conf'),
     `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres application_name=standby'\n`)
   const standby = await start(t, { folder: standbyFolder, ...place })
   await caughtUp(primary)
   return { primary, standby }
-}
-
-/** A PostgreSQL on loopback, with the role and the empty database of a server. */
-export async function plainServer (t: Pick<Test, 'teardown'>): Promise<Server> {
-  const { run: _, ...place } = await initialised(t)
-  return await startPrimary(t, place)
 }
 
 /** A cluster that was never started. */
@@ -79,13 +68,6 @@ async function initialised (t: Pick<Test, 'teardown'>) {
   await run(join(binaries.bin, 'initdb'),
     ['-D', folder, '--username=postgres', '--encoding=UTF8', '--locale=C', '--auth=trust', '--no-sync'])
   return { folder, account, binaries, run }
-}
-
-async function startPrimary (t: Pick<Test, 'teardown'>, place: Place): Promise<Server> {
-  const server = await start(t, place)
-  await server.sql`create role locanda login createdb createrole`
-  await server.sql`create database locanda owner locanda`
-  return server
 }
 
 /** Resolves when the standby has replayed all that its primary has written. */
@@ -120,22 +102,21 @@ async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: 
     const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').match(/\d+/g) ?? []
     return [child.pid!, ...children.map(Number)]
   }
-  const signal = (name: NodeJS.Signals) => {
+  const kill = () => {
     for (const pid of all()) {
       try {
-        process.kill(pid, name)
+        process.kill(pid, 'SIGKILL')
       } catch (err) {
-        // It has ended meanwhile, as PostgreSQL's processes do when the first of them is gone.
+        // PostgreSQL's processes end by themselves when the first of them is gone.
         if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
       }
     }
   }
-  const url = `postgres://locanda@127.0.0.1:${port}/locanda`
   const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, {
     max: 1, onnotice: () => {}, backoff: () => 0.05
   })
   const crash = async () => {
-    if (child.exitCode === null && child.signalCode === null) signal('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) kill()
     await exit
   }
   t.teardown(async () => {
@@ -146,19 +127,5 @@ async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: 
     if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${readFileSync(file, 'utf8')}`)
     await sleep(50)
   }
-  let seen = 0
-  return {
-    port,
-    url,
-    sql,
-    crash,
-    said () {
-      const whole = readFileSync(file, 'utf8')
-      const news = whole.slice(seen)
-      seen = whole.length
-      return news
-    },
-    freeze: () => signal('SIGSTOP'),
-    wake: () => signal('SIGCONT')
-  }
+  return { port, sql, crash }
 }

@@ -45,8 +45,6 @@ export interface AlloggiatiOptions {
 /** The legal registration of guests with the State Police. */
 const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, options) => {
   const { config, keys, clock, soapTimeoutMs: timeoutMs, policeAnswerMs: answerWithinMs } = options
-  // Seals are made with settings of the session: a transaction that has none cannot write here.
-  if (app.db !== app.sessions.db) app.decorate('db', app.sessions.db).decorate('sql', app.sessions.sql)
   const { db, audit, log } = app
   const mode = config.ALLOGGIATI_MODE
 

@@ -50,9 +50,8 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     PUBLIC_URL !== undefined &&
     !isPlainAddress(PUBLIC_URL) &&
     ['PUBLIC_URL', 'deve essere schema://host[:porta][/percorso], senza utente, ? e #'],
-  ...(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'REDIS_URL', 'SMTP_URL'] as const).map(decodable),
-  ...(['DATABASE_URL', 'DATABASE_DIRECT_URL'] as const).map(databaseAddress),
-  onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL'),
+  ...(['DATABASE_URL', 'REDIS_URL', 'SMTP_URL'] as const).map(decodable),
+  databaseAddress,
   ({ REDIS_URL }) =>
     REDIS_URL !== undefined && parseRedisUrl(REDIS_URL) === undefined && ['REDIS_URL', FORMS.REDIS_URL!],
   needs('BACKUP_DIR', 'BACKUP_PASSPHRASE'),
@@ -135,7 +134,7 @@ function onlyWith (needed: Name, ...names: readonly Name[]) {
 }
 
 /** The password in an address is decoded when a connection is opened: a `%` in it must be written as `%25`. */
-function decodable (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'REDIS_URL' | 'SMTP_URL') {
+function decodable (name: 'DATABASE_URL' | 'REDIS_URL' | 'SMTP_URL') {
   return (env: Environment): Fault | undefined => {
     try {
       decodeURIComponent(env[name] ?? '')
@@ -147,17 +146,15 @@ function decodable (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'REDIS_URL' |
 }
 
 /** Reads an address as the driver does, whose own error would not name the variable. */
-function databaseAddress (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL') {
-  return ({ [name]: text }: Environment): Fault | undefined => {
-    if (text === undefined) return undefined
-    const [place = ''] = text.slice(text.indexOf('://') + 3).split(/[?/]/)
-    // There may be several hosts.
-    const hosts = place.slice(place.indexOf('@') + 1)
-    const first = text.replace(hosts, hosts.split(',')[0]!)
-    return URL.canParse(first) && new URL(first).hash === ''
-      ? undefined
-      : [name, 'non è un indirizzo: in una password # va scritto %23, / %2F, ? %3F e @ %40']
-  }
+function databaseAddress ({ DATABASE_URL: text }: Environment): Fault | undefined {
+  if (text === undefined) return undefined
+  const [place = ''] = text.slice(text.indexOf('://') + 3).split(/[?/]/)
+  // There may be several hosts.
+  const hosts = place.slice(place.indexOf('@') + 1)
+  const first = text.replace(hosts, hosts.split(',')[0]!)
+  return URL.canParse(first) && new URL(first).hash === ''
+    ? undefined
+    : ['DATABASE_URL', 'non è un indirizzo: in una password # va scritto %23, / %2F, ? %3F e @ %40']
 }
 
 /** As it stands in the address of the service, where `PUBLIC_URL` is not set. */

@@ -64,8 +64,7 @@ export async function onInstallation<T> (
   work: (installation: Installation) => Promise<T>
 ): Promise<T> {
   const config = readEnvironment(environ)
-  const { DATA_DIR } = config
-  const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL
+  const { DATA_DIR, DATABASE_URL } = config
   if (DATABASE_URL === undefined && !mayBeNew && !existsSync(join(DATA_DIR, 'postgres'))) {
     throw new OperationError(`DATA_DIR: nessun server ha i suoi dati in ${DATA_DIR}`)
   }

@@ -56,7 +56,7 @@ export interface ChangesOptions {
 
 /** Tells what is kept in memory when the database says that it has changed. */
 export default fp<ChangesOptions>(async function changes (app, { listenersMs }) {
-  app.decorate('changes', changeFeed(app.sessions.sql, app.log, listenersMs))
+  app.decorate('changes', changeFeed(app.sql, app.log, listenersMs))
 }, { name: 'changes', dependencies: ['database'] })
 
 /** @param usualWaitMs how long `waitForListeners` waits unless it is told otherwise */

@@ -17,7 +17,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   const { db, audit } = app
   const isOn = config.QUERY_PASSWORD !== undefined
   const isPassword = secretComparer(config.QUERY_PASSWORD)
-  const console = sqlConsole({ log: app.log, sql: app.sessions.sql }, keys)
+  const console = sqlConsole({ log: app.log, sql: app.sql }, keys)
   await (isOn ? console.open() : console.close())
   app.addSchema(SqlFailure)
 

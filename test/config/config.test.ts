@@ -30,7 +30,6 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PUBLIC_URL: [...URLS, ...['?', '/#', '\\a', '/a?b', '#a'].map((end) => `https://a.example${end}`), 'https://@a.example'],
   HOST: ['256.1.1.1', 'con spazio', 'http://host', 'host/a', '::1/a', 'localhost:3000', '[::1]'],
   DATABASE_URL: DATABASES.split(','),
-  DATABASE_DIRECT_URL: DATABASES.split(','),
   REDIS_URL: [
     'http://host', 'host:6379', 'redis://', 'redis+sentinel://solo', 'redis+sentinel://a,/nome',
     'redis+sentinel://a:99999/nome', 'redis+sentinel://utente:%zz@a/nome'

@@ -305,14 +305,14 @@ t.test('a disk that is full in the middle of a table ends a backup, and leaves n
 t.test('a connection that is another one than that of the lock makes no backup', async (t) => {
   const [{ sql, close }, other] = [connect(server.url, 1, SMALL), connect(server.url, 1, SMALL)]
   t.teardown(() => Promise.all([close(), other.close()]))
-  // As behind a pooler: the lock is taken in one session, the transaction made in another one.
-  const pooled = new Proxy(sql, {
+  // The lock is taken in one session, the transaction made in another one.
+  const changed = new Proxy(sql, {
     apply: (_target, _self, args: Parameters<typeof other.sql>) => other.sql(...args),
     get: (target, name) => Reflect.get(target, name) as unknown
   })
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const backend = filesBackend(join(server.dataDir, 'files'))
-  await t.rejects(createBackup({ sql: pooled, backend, keys }, join(folder, 'altro.bak'), BACKUP_PASSPHRASE), {
+  await t.rejects(createBackup({ sql: changed, backend, keys }, join(folder, 'altro.bak'), BACKUP_PASSPHRASE), {
     message: /connessione al database è cambiata/
   })
 })

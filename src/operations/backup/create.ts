@@ -78,8 +78,8 @@ export async function createBackup (
 }
 
 /**
- * The lock is the session's: a connection that was lost since has none, nor has one that a pooler between here and the
- * database gives to a transaction. Files that the snapshot names could be removed.
+ * The lock belongs to the session: a connection that was opened again since has none. Files that the snapshot names
+ * could then be removed.
  */
 async function requireLock (tx: postgres.TransactionSql): Promise<void> {
   const held = await tx`
@@ -87,8 +87,7 @@ async function requireLock (tx: postgres.TransactionSql): Promise<void> {
       and database = (select oid from pg_database where datname = current_database())
       and classid = 0 and objid = ${LOCKS.backup}`
   if (held.length === 0) {
-    throw new OperationError('la connessione al database è cambiata durante il salvataggio: ripeterlo; attraverso un ' +
-      'pooler di transazioni (PgBouncer) non si può salvare, serve l’indirizzo di PostgreSQL stesso')
+    throw new OperationError('la connessione al database è cambiata durante il salvataggio: ripeterlo')
   }
 }
 

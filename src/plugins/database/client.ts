@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { createSockets, type Sockets } from './sockets.ts'
 
-/** A pooler of transactions knows only the settings that it hands on: these are not among them. */
+/** Settings of every session. */
 const OWN_SESSION = {
   statement_timeout: 30_000,
   // A process that is frozen in the middle of a transaction loses it, and its locks, before those who wait for them
@@ -19,31 +19,24 @@ export type SessionSettings = Readonly<Record<string, string>>
 /**
  * Opens a pool of at most `max` connections; nothing is sent before the first query.
  * @param sockets with those of other pools, so that they can be cut together
- * @param isShared a pooler stands between, which gives each transaction another session: no settings hold there, and no
- * statements are prepared
  */
 export function openClient (
   url: string,
   max: number,
   settings: SessionSettings = {},
-  sockets: Sockets = createSockets(),
-  isShared = false
+  sockets: Sockets = createSockets()
 ): postgres.Sql {
   return postgres(url, {
     max,
-    prepare: !isShared,
     idle_timeout: 300,
     connect_timeout: 10,
     // Seconds between two attempts: the driver's own pauses grow to twenty, which a database that has just come back
     // need not wait for. Where connections fail at once, so do those who wait for one.
     backoff: () => sockets.areCut ? 0.01 : 0.25,
     onnotice: () => {},
-    connection: { application_name: 'locanda', TimeZone: 'UTC', ...isShared ? {} : { ...OWN_SESSION, ...settings } },
+    connection: { application_name: 'locanda', TimeZone: 'UTC', ...OWN_SESSION, ...settings },
     // The driver's types do not have them.
     ...{
-      // PgBouncer (1.18) loses the answer to a query that another one was sent before, if it does not end in a Sync:
-      // the first part of one with parameters, or a write.
-      ...isShared && { max_pipeline: 0 },
       socket: sockets.open,
       answer_timeout: () => sockets.answerWithin ?? 0,
       ...wantsPrimary(url) && { target_session_attrs: 'primary' }

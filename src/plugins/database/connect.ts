@@ -20,9 +20,8 @@ export function connect (
   url: string,
   max: number,
   settings: SessionSettings = {},
-  sockets: Sockets = createSockets(),
-  isShared = false
+  sockets: Sockets = createSockets()
 ): Connection {
-  const sql = openClient(url, max, settings, sockets, isShared)
+  const sql = openClient(url, max, settings, sockets)
   return { sql, db: drizzle(sql), close: () => sql.end({ timeout: sockets.areCut ? 0 : 5 }) }
 }

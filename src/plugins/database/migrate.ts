@@ -8,21 +8,18 @@ import { givingWay } from './giving-way.ts'
 import { MIGRATIONS, readJournal } from './journal.ts'
 import { lastMigration } from './last-migration.ts'
 import { LOCKS } from './locks.ts'
-import { postgresError } from './problems.ts'
 
 /** Time for a first answer. The driver's own limit ends when a peer says anything at all. */
 const ANSWER_WITHIN_MS = 10_000
-/** What PgBouncer says of a setting that it does not know. */
-const PROTOCOL_VIOLATION = '08P01'
 
 /**
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
  * All that is to be done is one transaction, which gives way to others where a table is in use.
- * @param settings are seen to hold
+ * @param settings of the session
  * @param tell is told before a step that may take long
  * @returns what was done; undefined: the database was at the present schema
- * @throws NewerDatabaseError, SilentDatabaseError, LostSettingsError
+ * @throws NewerDatabaseError, SilentDatabaseError
  */
 export async function migrate (
   url: string,
@@ -32,7 +29,6 @@ export async function migrate (
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireAnswer(sql)
-    await requireSettings(sql, settings ?? {})
     await takeTurn(sql, tell)
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
@@ -61,9 +57,6 @@ export interface Upgrade extends Steps { ms: number }
 /** The database has seen migrations that this program does not know: a newer version works on it, or did. */
 export class NewerDatabaseError extends Error {}
 
-/** The session has not the settings that it was given: a pooler stands between. */
-export class LostSettingsError extends Error {}
-
 /** What is connected to gives no answer: it may be no PostgreSQL. */
 export class SilentDatabaseError extends Error {}
 
@@ -88,9 +81,7 @@ export async function carryOut (tx: postgres.ISql, migrations: readonly Migratio
 
 async function requireAnswer (sql: postgres.Sql): Promise<void> {
   let hasAnswered = false
-  await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }, (err: unknown) => {
-    throw postgresError(err)?.code === PROTOCOL_VIOLATION ? new LostSettingsError() : err
-  }))
+  await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
   if (!hasAnswered) throw new SilentDatabaseError()
 }
 
@@ -109,12 +100,4 @@ function nameOf (instant: number | undefined): string | null
 function nameOf (instant: number | undefined): string | null {
   if (instant === undefined) return null
   return readJournal().find(({ when }) => when === instant)?.tag ?? String(instant)
-}
-
-/** A pooler of transactions refuses them, or drops them if it is told to. */
-async function requireSettings (sql: postgres.Sql, settings: SessionSettings): Promise<void> {
-  for (const [name, value] of Object.entries(settings)) {
-    const [row] = await sql<[{ found: string | null }]>`select current_setting(${name}, true) as found`
-    if (row.found !== value) throw new LostSettingsError()
-  }
 }

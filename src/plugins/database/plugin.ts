@@ -5,10 +5,9 @@ import { ConfigError, type Config } from '#src/config/config.ts'
 import type { SessionSettings } from './client.ts'
 import { connect, type Connection, type Database } from './connect.ts'
 import type { EarlyCluster } from './embedded/early.ts'
-import { LostSettingsError, migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
+import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 import { takePulse } from './pulse.ts'
-import { isSamePlace } from './shared-sessions.ts'
 import { ANSWER_WITHIN, createSockets } from './sockets.ts'
 
 declare module 'fastify' {
@@ -17,14 +16,9 @@ declare module 'fastify' {
     /** The driver's own client, for streaming. */
     sql: Connection['sql']
     /**
-     * For what needs sessions of its own: settings that hold, LISTEN, other users. It is the same as `db` and `sql`,
-     * unless these go through a pooler.
-     */
-    sessions: Pick<Connection, 'db' | 'sql'>
-    /**
      * Opens a pool of its own to the same database, closed with the server: for work that must not wait behind other
      * work, or that other work must not wait behind. The driver puts statements on connections that are busy, too.
-     * @param settings with any it has sessions of its own
+     * @param settings of its sessions
      */
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
     /** For threads, whose sessions are their own: it has the password. */
@@ -53,40 +47,25 @@ const NEWER = 'il database è di una versione di Locanda più recente di questa:
 
 const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non risponde in tempo'
 
-const LOSES_SETTINGS = 'fra il server e PostgreSQL c’è un pooler che non tiene le impostazioni delle sessioni: dare ' +
-  'in DATABASE_DIRECT_URL l’indirizzo di PostgreSQL stesso'
-const ELSEWHERE = 'non porta allo stesso database di DATABASE_URL'
-
-/** Of the ledger: where many processes share one pooler, it takes few connections of each. */
-const SESSIONS = 4
-
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, options) {
   const { config, settings, early, answerWithin = ANSWER_WITHIN } = options
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, early) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
-  const direct = config.DATABASE_DIRECT_URL ?? url
-  const isShared = config.DATABASE_DIRECT_URL !== undefined
   app.closing.addEventListener('abort', () => embedded?.letGo())
   let isSilent = false
   app.addHook('onClose', async () => embedded?.stop(isSilent))
-  const named = isShared ? 'DATABASE_DIRECT_URL' : embedded ? 'DATA_DIR' : 'DATABASE_URL'
   const tell = (what: string, steps = {}) => app.log.info(steps, what)
-  const upgrade = await migrate(direct, settings, tell).catch((err: unknown) => {
-    if (err instanceof LostSettingsError) throw new ConfigError(named, LOSES_SETTINGS)
+  const upgrade = await migrate(url, settings, tell).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
-    throw reason === undefined ? err : new ConfigError(named, reason)
+    throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
   })
   if (upgrade) app.log.info(upgrade, 'database upgraded')
-  if (isShared && !await isSamePlace(url, direct, app.log).catch((err: unknown) => {
-    const reason = startProblem(err)
-    throw reason === undefined ? err : new ConfigError('DATABASE_URL', reason)
-  })) throw new ConfigError('DATABASE_DIRECT_URL', ELSEWHERE)
   const sockets = createSockets()
   // Before there are requests some statements may take their time.
   app.addHook('onReady', async () => { sockets.answerWithin = answerWithin })
-  const pulse = takePulse(url, sockets, app.log, isShared)
+  const pulse = takePulse(url, sockets, app.log)
   app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
   // After all pools are closed: those of a database that hangs are cut until then.
@@ -94,20 +73,17 @@ export default fp<DatabaseOptions>(async function database (app, options) {
     isSilent = pulse.isSilent
     await pulse.stop()
   })
-  // Two connections a core keep PostgreSQL busy; more only queue inside it.
-  const open = (to: string, max: number, own: SessionSettings, isShared: boolean) => {
-    const { db, sql, close } = connect(to, max, { ...settings, ...own }, sockets, isShared)
+  const openPool: FastifyInstance['openPool'] = (max, own) => {
+    const { db, sql, close } = connect(url, max, { ...settings, ...own }, sockets)
     app.addHook('onClose', close)
     return { db, sql }
   }
-  const openPool: FastifyInstance['openPool'] = (max, own) =>
-    own ? open(direct, max, own, false) : open(url, max, {}, isShared)
+  // Two connections a core keep PostgreSQL busy; more only queue inside it.
   const { db, sql } = openPool(Math.max(4, availableParallelism() * 2))
   app.decorate('db', db)
   app.decorate('sql', sql)
-  app.decorate('sessions', isShared ? open(direct, SESSIONS, {}, false) : { db, sql })
   app.decorate('openPool', openPool)
-  app.decorate('databaseUrl', direct)
+  app.decorate('databaseUrl', url)
 }, { name: 'database', dependencies: ['closing'] })
 
 async function startEmbedded (dataDir: string, log: FastifyBaseLogger, early?: EarlyCluster) {

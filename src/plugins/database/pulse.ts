@@ -21,11 +21,10 @@ export interface Pulse {
  * Asks a database again and again whether it is there. One that hangs keeps its connections open, and who waits for it
  * would wait for good: its connections are cut, and until it answers again new ones fail at once.
  * @param sockets of all pools
- * @param isShared whether a pooler stands between
  */
-export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger, isShared = false): Pulse {
+export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger): Pulse {
   const own = createSockets()
-  const { sql, close } = connect(url, 1, {}, own, isShared)
+  const { sql, close } = connect(url, 1, {}, own)
   let patience = PATIENCE
   let rested = 0
   let isAsked = false

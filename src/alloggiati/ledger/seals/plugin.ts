@@ -12,7 +12,7 @@ const OTHER = 'il database è stato scritto con un’altra chiave'
  * and fingerprints are keyed, so guests that were sent before would be sent again. A key that was generated for this
  * start is taken away again: it must not be taken for the lost one. To be registered before anything that writes.
  */
-export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ sessions: { db } }, { config, keys }) {
+export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db }, { config, keys }) {
   const { file, isNew } = config.MASTER_KEY_ORIGIN
   if (!await isRecorded(db) && await isAuditKey(db, keys)) await recordKey(db, keys)
   if (await readKeyRecord(db, keys) !== undefined) return
