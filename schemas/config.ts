@@ -30,10 +30,7 @@ export const Environment = Type.Object({
     description: 'Cartella dei dati: database incorporato, chiavi, file'
   }),
   DATABASE_URL: optional('^postgres(ql)?://[^\\s]+$', 'Un PostgreSQL (14 o successivo) al posto di quello incorporato'),
-  REDIS_URL: optional(
-    '^(?:rediss?|redis\\+sentinel)://[^\\s]+$',
-    'Redis, o i suoi Sentinel, per condividere i contatori del rate limit fra più processi'
-  ),
+  REDIS_URL: optional('^rediss?://[^\\s]+$', 'Un Redis, per condividere i contatori del rate limit fra più processi'),
 
   S3_ENDPOINT: optional(HTTP_URL, 'Archivio S3 per i file; senza, file in DATA_DIR'),
   S3_BUCKET: optional('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$', 'Bucket S3, vuoto all’inizio e di questo server soltanto'),
@@ -193,7 +190,7 @@ export const FORMS: Readonly<Record<string, string>> = {
   OCR_PROVIDER_URL: WEB,
   PASSKEY_DOMAIN: 'deve essere un nome di dominio, in minuscolo',
   DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
-  REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss), o redis+sentinel://host:porta,…/nome',
+  REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss)',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',
   ADMIN_EMAIL: 'deve essere un indirizzo e-mail',
   SMTP_URL: 'deve essere l’indirizzo di un server di posta (schema smtp o smtps)',

@@ -2,7 +2,6 @@ import { isIP } from 'node:net'
 import { FORMS, type Environment } from '#schemas/config.ts'
 import { isSafeAddress } from '#src/lib/addresses.ts'
 import { isRedirectPattern } from '#src/lib/redirect-patterns.ts'
-import { parseRedisUrl } from '#src/lib/redis-address.ts'
 import { isDay } from '#src/lib/time.ts'
 
 /** A variable and what is wrong with it, in Italian and without its value. */
@@ -53,7 +52,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   ...(['DATABASE_URL', 'REDIS_URL', 'SMTP_URL'] as const).map(decodable),
   databaseAddress,
   ({ REDIS_URL }) =>
-    REDIS_URL !== undefined && parseRedisUrl(REDIS_URL) === undefined && ['REDIS_URL', FORMS.REDIS_URL!],
+    REDIS_URL !== undefined && !URL.canParse(REDIS_URL) && ['REDIS_URL', FORMS.REDIS_URL!],
   needs('BACKUP_DIR', 'BACKUP_PASSPHRASE'),
   together('ADMIN_EMAIL', 'ADMIN_PASSWORD'),
   ({ S3_ENDPOINT }) =>

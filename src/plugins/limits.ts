@@ -6,7 +6,6 @@ import { network } from '#src/lib/addresses.ts'
 import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
 import { within } from '#src/lib/within.ts'
-import { redisClient } from './redis-client.ts'
 import { requestCounts } from './request-counts.ts'
 
 declare module 'fastify' {
@@ -30,7 +29,7 @@ declare module 'fastify' {
 
 /** No request waits long for Redis. */
 const ANSWER_MS = 500
-/** Sentinels that are away are asked again and again: the start does not wait for them. */
+/** The start does not wait longer for Redis. */
 const START_MS = 2000
 
 /** Beside the caller, in the key under which heavy work is counted. */
@@ -51,8 +50,12 @@ export interface LimitsOptions {
 export default fp<LimitsOptions>(async function limits (app, { config, redisAnswerMs = ANSWER_MS }) {
   const redis = config.REDIS_URL === undefined
     ? undefined
-    : await redisClient(config.REDIS_URL, {
-      connectTimeout: redisAnswerMs, commandTimeout: redisAnswerMs, maxRetriesPerRequest: 1, enableOfflineQueue: false
+    : new (await import('ioredis')).Redis(config.REDIS_URL, {
+      lazyConnect: true,
+      connectTimeout: redisAnswerMs,
+      commandTimeout: redisAnswerMs,
+      maxRetriesPerRequest: 1,
+      enableOfflineQueue: false
     })
   const { store, isRedisAway } = requestCounts(redis, app.log)
   if (redis) {

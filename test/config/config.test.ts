@@ -31,8 +31,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   HOST: ['256.1.1.1', 'con spazio', 'http://host', 'host/a', '::1/a', 'localhost:3000', '[::1]'],
   DATABASE_URL: DATABASES.split(','),
   REDIS_URL: [
-    'http://host', 'host:6379', 'redis://', 'redis+sentinel://solo', 'redis+sentinel://a,/nome',
-    'redis+sentinel://a:99999/nome', 'redis+sentinel://utente:%zz@a/nome'
+    'http://host', 'host:6379', 'redis://', 'redis://host:99999', 'redis://utente:%zz@host', 'redis+sentinel://host/nome'
   ],
   S3_ENDPOINT: [...URLS, 'https://s3.example/percorso', 'https://utente:segreto@s3.example', 'https://s3.example?a=b'],
   S3_BUCKET: ['b', 'Maiuscole', 'con spazio', 'a/b', '-inizio', 'x'.repeat(64)],

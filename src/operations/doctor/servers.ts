@@ -4,7 +4,6 @@ import { checkPolice, currentSuspension } from '#src/alloggiati/index.ts'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { checkProvider } from '#src/identity/index.ts'
 import { checkSmtp } from '#src/plugins/mail/transport.ts'
-import { redisClient } from '#src/plugins/redis-client.ts'
 import { s3Settings } from '#src/plugins/storage/backends/s3.ts'
 import type { Installation } from '../installation.ts'
 import { codeOf, fault, ok, warning, type Look } from './finding.ts'
@@ -47,12 +46,9 @@ export function mail ({ config: { SMTP_URL: url } }: Installation): Look {
 export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
   return async () => {
     if (url === undefined) return undefined
-    const client = await redisClient(url, {
-      connectTimeout: 5000,
-      commandTimeout: 5000,
-      sentinelCommandTimeout: 5000,
-      retryStrategy: () => null,
-      sentinelRetryStrategy: () => null
+    const { Redis } = await import('ioredis')
+    const client = new Redis(url, {
+      lazyConnect: true, connectTimeout: 5000, commandTimeout: 5000, retryStrategy: () => null
     })
     // What the library throws in the end does not say why.
     let reason: unknown
