@@ -1,12 +1,11 @@
 import rateLimit from '@fastify/rate-limit'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Redis } from 'ioredis'
 import { network } from '#src/lib/addresses.ts'
 import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
-import { within } from '#src/lib/within.ts'
-import { requestCounts } from './request-counts.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -27,13 +26,13 @@ declare module 'fastify' {
   }
 }
 
-/** No request waits long for Redis. */
+/** Neither a request nor the start waits longer for Redis. */
 const ANSWER_MS = 500
-/** The start does not wait longer for Redis. */
-const START_MS = 2000
 
-/** Beside the caller, in the key under which heavy work is counted. */
-const HEAVY = ' heavy'
+/** Readable, so that an operator who lists the keys of Redis sees which program they belong to. */
+const PREFIX = 'locanda:requests:'
+/** Callers that one process counts, about 10 MB. Beyond it the least recent ones are dropped. */
+const MOST_CALLERS = 50_000
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -48,40 +47,19 @@ export interface LimitsOptions {
  * A known path with the wrong method is a 405 that lists the right ones.
  */
 export default fp<LimitsOptions>(async function limits (app, { config, redisAnswerMs = ANSWER_MS }) {
-  const redis = config.REDIS_URL === undefined
-    ? undefined
-    : new (await import('ioredis')).Redis(config.REDIS_URL, {
-      lazyConnect: true,
-      connectTimeout: redisAnswerMs,
-      commandTimeout: redisAnswerMs,
-      maxRetriesPerRequest: 1,
-      enableOfflineQueue: false
-    })
-  const { store, isRedisAway } = requestCounts(redis, app.log)
-  if (redis) {
-    app.addHook('onClose', async () => redis.disconnect())
-    // The first request is counted there, too. A failure is logged, and connecting goes on.
-    await within(START_MS, redis.connect().catch(() => {}))
-    // The metrics are registered later: their own route is counted, too.
-    app.addHook('onReady', async () => app.addGauge({
-      name: 'redis_up',
-      help: '1 while Redis counts the requests, 0 while each process counts alone.',
-      read: async () => isRedisAway() ? 0 : 1
-    }))
-  }
-
-  app.addHook('onRoute', (route) => {
-    if (!route.config?.heavy) return
-    route.config = { ...route.config, rateLimit: { max: config.RATE_LIMIT_HEAVY_MAX, groupId: HEAVY } }
-  })
+  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisAnswerMs)
   await app.register(rateLimit, {
-    max: config.RATE_LIMIT_MAX,
+    max: ({ routeOptions }) => routeOptions.config.heavy ? config.RATE_LIMIT_HEAVY_MAX : config.RATE_LIMIT_MAX,
     timeWindow: config.RATE_LIMIT_WINDOW * 1000,
     hook: 'onRequest',
     enableDraftSpec: true,
     keyGenerator: callerKey,
     errorResponseBuilder: (_request, { ttl }) => new TroppeRichieste(Math.ceil(ttl / 1000)),
-    store
+    cache: MOST_CALLERS,
+    redis,
+    nameSpace: PREFIX,
+    // Requests pass uncounted while Redis is away.
+    skipOnError: true
   })
 
   const routes: { method: HTTPMethod, url: string }[] = []
@@ -118,6 +96,40 @@ function routerOf (routes: readonly { method: HTTPMethod, url: string }[]) {
   return router
 }
 
+/** Heavy work of a caller has a count of its own, over all its routes. */
 function callerKey (request: FastifyRequest): string {
-  return request.principal?.id ?? `ip:${network(request.ip)}`
+  const caller = request.principal?.id ?? `ip:${network(request.ip)}`
+  return request.routeOptions.config.heavy ? `${caller} heavy` : caller
+}
+
+/** A client of Redis that fails at once while Redis is away; the log is told when it goes and when it comes back. */
+async function openRedis (app: FastifyInstance, url: string, answerMs: number): Promise<Redis> {
+  const { Redis } = await import('ioredis')
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: answerMs,
+    // A Redis that hangs costs one request this time: then its connection is closed, and further requests fail at once.
+    socketTimeout: answerMs,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false
+  })
+  let isAway = false
+  redis.on('error', (err) => {
+    if (!isAway) app.log.warn({ err }, 'Redis is away: requests are not counted')
+    isAway = true
+  })
+  redis.on('ready', () => {
+    if (isAway) app.log.info('Redis is back: requests are counted')
+    isAway = false
+  })
+  app.addHook('onClose', async () => redis.disconnect())
+  // The metrics are registered later: their own route is counted, too.
+  app.addHook('onReady', async () => app.addGauge({
+    name: 'redis_up',
+    help: '1 while Redis counts the requests, 0 while they are not counted.',
+    read: async () => redis.status === 'ready' ? 1 : 0
+  }))
+  // The first request is counted, too. A failure is logged, and connecting goes on.
+  await redis.connect().catch(() => {})
+  return redis
 }

@@ -15,10 +15,13 @@ import { freePort } from '#test/free-port.ts'
 const isThere = spawnSync('redis-server', ['--version']).status === 0
 
 /** A Redis on this port of loopback that keeps nothing; ended when the test ends. */
-async function redis (t: Test, port: number) {
+async function redis (t: Test, port: number, ...settings: string[]) {
   const child = spawn(
     'redis-server',
-    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', temporaryFolder(t)],
+    [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      ...['--dir', temporaryFolder(t), ...settings]
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'] }
   )
   const exit = once(child, 'exit')
@@ -37,11 +40,12 @@ async function redis (t: Test, port: number) {
   return { stop, pause: () => child.kill('SIGSTOP'), keys }
 }
 
-const GONE = 'Redis is gone: each process counts requests alone'
-const BACK = 'Redis is back: processes share the counters of requests'
+const AWAY = 'Redis is away: requests are not counted'
+const BACK = 'Redis is back: requests are counted'
 /** Milliseconds, as a server has them that is told nothing. */
 const USUAL = { redisAnswerMs: 500 }
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
+const times = ({ logs }: TestApp, text: string) => logs.filter(({ msg }) => msg === text).length
 
 t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed' }, async (t) => {
   t.test('servers share their counters, from the first request on', async (t) => {
@@ -94,7 +98,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.same(await inTurns('/nulla', {}, 1), ['429 0 of 4'])
   })
 
-  t.test('while it is gone each process counts alone, says so once and in a metric; it shares again', async (t) => {
+  t.test('requests pass uncounted while Redis is away, with one warning, and count when it is back', async (t) => {
     const port = await freePort()
     const first = await redis(t, port)
     const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })
@@ -104,40 +108,51 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.match(await first.keys(), ['locanda:requests:ip:127.0.0.1', 'locanda:requests:server'])
 
     await first.stop()
-    const said = () => test.logs.filter(({ msg }) => msg === GONE).length
-    while (said() === 0) await sleep(10)
-    t.same([await status(test), await status(test), await status(test)], [404, 404, 429], 'counted here')
-    t.equal(said(), 1, 'it is said once')
+    while (times(test, AWAY) === 0) await sleep(10)
+    const { statusCode, headers } = await test.app.inject('/nulla')
+    t.equal(statusCode, 404)
+    t.match(headers, { 'ratelimit-limit': '2', 'ratelimit-remaining': '2' })
+    t.same([await status(test), await status(test)], [404, 404])
     t.equal(await isUp(), '0')
+    t.equal(times(test, AWAY), 1)
 
     const second = await redis(t, port)
-    const back = () => test.logs.filter(({ msg }) => msg === BACK).length
-    for (; back() === 0; await sleep(10)) await status(test)
-    t.same(await second.keys(), ['locanda:requests:ip:127.0.0.1'], 'counted there again')
-    t.equal(back(), 1)
+    while (times(test, BACK) === 0) await sleep(10)
+    t.same([await status(test), await status(test), await status(test)], [404, 404, 429])
+    t.same(await second.keys(), ['locanda:requests:ip:127.0.0.1'])
+    t.equal(times(test, BACK), 1)
   })
 
-  t.test('one that stops answering holds no request up for long, and none goes uncounted', async (t) => {
+  t.test('requests pass uncounted while Redis hangs', async (t) => {
     const port = await freePort()
     const { pause } = await redis(t, port)
-    const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
-    t.equal(await status(test), 404)
+    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
+    t.same([await status(test), await status(test)], [404, 429])
     pause()
-    t.same([await status(test), await status(test), await status(test)], [404, 404, 429])
-    t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
+    t.same([await status(test), await status(test), await status(test)], [404, 404, 404])
+    t.equal(times(test, AWAY), 1)
+  })
+
+  t.test('a server starts with a warning where Redis refuses the password', async (t) => {
+    const port = await freePort()
+    await redis(t, port, '--requirepass', 'giusta')
+    for (const credentials of ['', ':sbagliata@']) {
+      const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://${credentials}127.0.0.1:${port}` })
+      t.same([await status(test), await status(test)], [404, 404])
+      t.equal(times(test, AWAY), 1)
+    }
+    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://:giusta@127.0.0.1:${port}` })
+    t.same([await status(test), await status(test)], [404, 429])
   })
 })
 
-t.test(
-  'a Redis that is not there, or never answers, keeps neither the server from starting nor requests from being counted',
-  async (t) => {
-    const mute = createServer().listen(0, '127.0.0.1')
-    await once(mute, 'listening')
-    t.teardown(() => mute.close())
-    for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
-      const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
-      t.same([await status(test), await status(test)], [404, 429])
-      t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
-    }
+t.test('a server starts with a warning where Redis is not there, or never answers', async (t) => {
+  const mute = createServer().listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  t.teardown(() => mute.close())
+  for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
+    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
+    t.same([await status(test), await status(test)], [404, 404])
+    t.equal(times(test, AWAY), 1)
   }
-)
+})

@@ -59,7 +59,7 @@ export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
       return ok('risponde')
     } catch (err) {
       return fault(`REDIS_URL non va (${refusalOf(reason ?? err)}): controllare indirizzo, utente e password; ` +
-        'intanto i limiti si contano per processo')
+        'intanto le richieste non si contano')
     } finally {
       client.disconnect()
     }
