@@ -5,7 +5,7 @@ import { STATE_NAMES } from './submission.ts'
 
 /* Events: what happened to what, and when. They hold ids; who wants to know more asks for the object itself. */
 
-/** Written by triggers: see the migration `event_rules`. */
+/** Written by triggers: see the section "Events" of `drizzle/migrations/0001_rules.sql`. */
 export const EVENT_TYPES = [
   'prenotazione.creata',
   'prenotazione.modificata',

@@ -2,6 +2,9 @@ import { sql } from 'drizzle-orm'
 import { check, date, index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core'
 import { instant } from './columns.ts'
 
+const FIRST_DAY = sql.raw("'0001-01-01'")
+const LAST_DAY = sql.raw("'9999-12-31'")
+
 export const prenotazioni = pgTable('prenotazioni', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   nome_cognome: text().notNull(),
@@ -26,6 +29,10 @@ export const prenotazioni = pgTable('prenotazioni', {
 }, (t) => [
   check('prenotazioni_partenza_dopo_arrivo', sql`${t.check_out} > ${t.check_in}`),
   check('prenotazioni_numero_ospiti_positivo', sql`${t.numero_ospiti} > 0`),
+  // The days and instants that the API can show: rows may also be written by SQL.
+  check('prenotazioni_date_del_calendario', sql`${t.check_in} between ${FIRST_DAY} and ${LAST_DAY}
+    and ${t.check_out} between ${FIRST_DAY} and ${LAST_DAY}
+    and isfinite(${t.created_at}) and isfinite(${t.updated_at})`),
   // The calendar asks for the stays that touch a span of days.
   index('prenotazioni_soggiorno').using('gist', sql`daterange(${t.check_in}, ${t.check_out}, '[)')`),
   index('prenotazioni_check_in').on(t.check_in, t.id),
@@ -61,5 +68,6 @@ export const ospiti = pgTable('ospiti', {
   provincia_nascita: text(),
   stato_nascita: text()
 }, (t) => [
-  unique('ospiti_prenotazione_indice').on(t.prenotazione_id, t.indice)
+  unique('ospiti_prenotazione_indice').on(t.prenotazione_id, t.indice),
+  check('ospiti_data_del_calendario', sql`${t.data_nascita} between ${FIRST_DAY} and ${LAST_DAY}`)
 ])

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, jsonb, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
+import { bigint, boolean, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { bytea, instantDate } from './columns.ts'
 
 /** The buckets: five of the product, and those that administrators have made. */
@@ -68,4 +68,4 @@ export const file_store = pgTable('file_store', {
   /** When rows and files were last compared, and how many rows had no file. */
   compared_at: instantDate(),
   missing: integer()
-})
+}, () => [uniqueIndex('file_store_one').on(sql`(true)`)])

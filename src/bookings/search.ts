@@ -72,7 +72,7 @@ export function isTooLong (err: unknown): boolean {
 
 /**
  * Makes the index of the search if it is not there: where the database does not let this role have the extension
- * `pg_trgm` (migration 0011), an administrator may have added it since. Without it the search reads every booking.
+ * `pg_trgm` (migration `rules`), an administrator may have added it since. Without it the search reads every booking.
  */
 export async function ensureSearchIndex ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [{ made }] = await sql.begin(async (tx) => {

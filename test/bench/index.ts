@@ -16,7 +16,6 @@ import { bearer, underSignIns } from './identity.ts'
 import { instances } from './instances.ts'
 import { ledgerBench } from './ledger.ts'
 import { amongSlowClients, costOfLimits } from './limits.ts'
-import { upgrades } from './migrations.ts'
 import { pdfBench } from './pdf.ts'
 import { startLimited, startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
@@ -27,8 +26,7 @@ import { starts } from './start.ts'
 /*
  * Speed, as ratios against a peer in the same run, so that the claims hold on any machine. It needs Linux (`/proc`); it
  * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`; `rush`, `accuracy` (how many zones
- * are read rightly), `instances` (two servers on one database) and `migrations` (the upgrade of a large database) take
- * minutes, and are run by their names only.
+ * are read rightly) and `instances` (two servers on one database) take minutes, and are run by their names only.
  */
 const FEW = 1000
 const SOME = 10_000
@@ -85,13 +83,12 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     process.stdout.write(`${await accuracyTable()}\n`)
     return []
   },
-  migrations: () => onCluster(async (url) => report(await upgrades(url))),
   instances: () => onCluster(async (url) => report(await instances(url))),
   rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
 }
 
 /** Parts that take minutes. */
-const BY_NAME = ['rush', 'accuracy', 'instances', 'migrations']
+const BY_NAME = ['rush', 'accuracy', 'instances']
 
 const { argv: [, , only] } = process
 if (only !== undefined && !Object.hasOwn(PARTS, only)) {

@@ -385,7 +385,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const older = await testDatabase(t, true)
   const { sql, close } = connect(older.url, 1, sealSettings(keys))
-  await sql.begin((tx) => carryOut(tx, known.slice(0, 14)))
+  await sql.begin((tx) => carryOut(tx, known.slice(0, 1)))
   await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`
   const path = join(folder, 'vecchio.bak')

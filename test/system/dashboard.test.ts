@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { addDays } from '#src/lib/time.ts'
-import { migrate } from '#src/plugins/database/migrate.ts'
 import { create } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
-import { databaseBefore } from '#test/migration.ts'
 
 const WIDGET = '/api/widget/data'
 const COUNTRIES = '/api/map/top-countries'
@@ -124,17 +122,6 @@ t.test('the counts follow statements over many rows, and an emptied table', asyn
   t.same([...await rows()], [{ paese_id: 3, totale: 10 }, { paese_id: 4, totale: 10 }])
   await app.sql`truncate prenotazioni cascade`
   t.same([...await rows()], [])
-})
-
-t.test('bookings from before the counts are counted when the database is migrated', async (t) => {
-  const { url, sql } = await databaseBefore(t, '0005_system')
-  await sql`
-    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
-    select 'Anna Prova', 'IT', 1 + n % 3, '2026-11-22', '2026-11-23', 1 from generate_series(1, 30) n`
-  await migrate(url)
-  t.same([...await sql`select paese_id, totale from prenotazioni_per_paese order by paese_id`], [
-    { paese_id: 1, totale: 10 }, { paese_id: 2, totale: 10 }, { paese_id: 3, totale: 10 }
-  ])
 })
 
 t.test('statements over many bookings in opposite order do not wait for each other in a circle', async (t) => {

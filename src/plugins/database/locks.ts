@@ -6,7 +6,7 @@
 export const LOCKS = {
   /** The migrations, of which one process runs at a time. */
   migrations: 168_174,
-  /** The end of the ledger's chain; taken by the trigger of migration 0001. */
+  /** The end of the ledger's chain; taken by the function `invii_transizione`. */
   ledgerChain: 168_175,
   /** The rights of users: at least one administrator is always left. */
   rights: 168_176,
@@ -24,7 +24,7 @@ export const LOCKS = {
   storageKeys: 168_182,
   /** The order of events: one transaction at a time gives places in it. */
   eventOrder: 168_183,
-  /** Held to its end by a transaction that wakes the readers of events; taken by the function of migration 0023. */
+  /** Held to its end by a transaction that wakes the readers of events; taken by the function `evento_sveglia`. */
   eventWake: 168_184,
   /** The number of webhooks. */
   webhooks: 168_185,

@@ -5,7 +5,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 const BLOCK = 64
 const LABEL = 'ledger/seal'
 
-/** The seal of a text, as migration 0009 makes it. */
+/** The seal of a text, as the function `sigillo_di` makes it. */
 export function sealOf (keys: Keys): (text: string) => Buffer {
   const key = keys.derive(LABEL)
   return (text) => createHmac('sha256', key).update(text).digest()

@@ -1,1 +1,0 @@
-ALTER TABLE "webhooks" ADD COLUMN "chiesto_fino_al" timestamp (3) with time zone;
