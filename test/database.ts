@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
+import { sealSettings } from '#src/alloggiati/index.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { readState, STATE_FILE } from '#test/setup/state.ts'
 
@@ -12,6 +14,10 @@ export function databaseUrl (url: string, database: string): string {
   result.pathname = `/${database}`
   return result.href
 }
+
+/** The master key with which a test's own connections seal what they write to the ledger. */
+export const SEALING_KEY = Buffer.alloc(32, 1)
+export const SEALING_KEYS = createKeys(SEALING_KEY)
 
 export interface TestDatabase extends Connection { url: string }
 
@@ -27,7 +33,7 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
   await administrator(url)
     .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
   const own = databaseUrl(url, name)
-  const connection = connect(own, 4)
+  const connection = connect(own, 4, sealSettings(SEALING_KEYS))
   t.teardown(async () => {
     await connection.close()
     await drop(url, name)

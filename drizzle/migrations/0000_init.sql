@@ -314,7 +314,7 @@ CREATE TABLE "sessions" (
 	"id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 	"user_id" uuid NOT NULL,
 	"amr" jsonb NOT NULL,
-	"provider" text,
+	"provider" text NOT NULL,
 	"factor_id" uuid,
 	"refresh_counter" integer DEFAULT 0 NOT NULL,
 	"refreshed_at" timestamp (3) with time zone,
@@ -427,9 +427,8 @@ CREATE TABLE "invii_schedine" (
 	"prenotazione_id" integer,
 	"riga" "bytea",
 	"permanenza" integer NOT NULL,
-	"impronta_contenuto" "bytea",
 	"impronta_identita" "bytea" NOT NULL,
-	"impronta_persona" "bytea",
+	"impronta_persona" "bytea" NOT NULL,
 	"impronta_documento" "bytea",
 	"confermata" boolean DEFAULT false NOT NULL,
 	"esito" text NOT NULL,
@@ -475,8 +474,6 @@ CREATE TABLE "invii_transizioni_ammesse" (
 --> statement-breakpoint
 CREATE TABLE "registro_chiave" (
 	"unica" boolean PRIMARY KEY DEFAULT true NOT NULL,
-	"primo_anello" integer NOT NULL,
-	"quando" timestamp(3) with time zone NOT NULL,
 	"impronta" "bytea" NOT NULL,
 	CONSTRAINT "registro_chiave_una" CHECK ("registro_chiave"."unica")
 );

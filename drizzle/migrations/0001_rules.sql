@@ -41,52 +41,51 @@ CREATE FUNCTION invii_prova (invio invii, serve text) RETURNS boolean LANGUAGE s
       SELECT FROM invii_tentativi t WHERE t.invio_id = invio.id AND t.numero = invio.tentativo
       AND NOT EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = t.invio_id AND e.numero = t.numero))
     WHEN 'esito_K' THEN EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = invio.id AND e.esito = 'K')
-    WHEN 'esito_N' THEN EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = invio.id AND e.numero = invio.tentativo AND e.esito = 'N')
+    WHEN 'esito_N' THEN EXISTS (
+      SELECT FROM invii_esiti e WHERE e.invio_id = invio.id AND e.numero = invio.tentativo AND e.esito = 'N')
     WHEN 'tutti_N' THEN NOT EXISTS (
       SELECT FROM invii_tentativi t WHERE t.invio_id = invio.id
-      AND NOT EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = t.invio_id AND e.numero = t.numero AND e.esito = 'N'))
+      AND NOT EXISTS (
+        SELECT FROM invii_esiti e WHERE e.invio_id = t.invio_id AND e.numero = t.numero AND e.esito = 'N'))
     WHEN 'ricevuta' THEN EXISTS (
       SELECT FROM invii_esiti e JOIN invii_tentativi t USING (invio_id, numero)
       JOIN ricevute r ON r.utente = invio.utente AND r.giorno IN (t.giorno_da, t.giorno_a)
       WHERE e.invio_id = invio.id AND e.esito = 'K')
     -- The rest are kinds of decisions.
-    ELSE EXISTS (SELECT FROM invii_decisioni d WHERE d.invio_id = invio.id AND d.versione = invio.versione AND d.decisione = serve)
+    ELSE EXISTS (
+      SELECT FROM invii_decisioni d WHERE d.invio_id = invio.id AND d.versione = invio.versione AND d.decisione = serve)
   END
 $$;
 --> statement-breakpoint
 
--- True when the session has the key of the ledger. The key is in the settings of the server's own sessions, never in the
--- database: a change by anybody else has no valid seal.
-CREATE FUNCTION sessione_con_chiave () RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT coalesce(current_setting('locanda.sigillo_i', true), '') <> ''
+-- HMAC-SHA256 (RFC 2104) of a text. The inner and the outer block of the key are settings of the server's own sessions,
+-- and nowhere in the database: a session without them cannot write to the ledger.
+CREATE FUNCTION sigillo_di (testo text) RETURNS bytea LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  interno text := coalesce(current_setting('locanda.sigillo_i', true), '');
+BEGIN
+  IF interno = '' THEN
+    RAISE EXCEPTION 'la sessione non ha la chiave del registro' USING ERRCODE = 'LC004';
+  END IF;
+  RETURN sha256(decode(current_setting('locanda.sigillo_o'), 'hex') ||
+    sha256(decode(interno, 'hex') || convert_to(testo, 'UTF8')));
+END
 $$;
 --> statement-breakpoint
 
--- HMAC-SHA256 (RFC 2104) of a text. The two settings are the inner and the outer block of the key.
-CREATE FUNCTION sigillo_di (testo text) RETURNS bytea LANGUAGE sql STABLE AS $$
-  SELECT sha256(decode(current_setting('locanda.sigillo_o'), 'hex') ||
-    sha256(decode(current_setting('locanda.sigillo_i'), 'hex') || convert_to(testo, 'UTF8')))
-$$;
---> statement-breakpoint
-
--- The hash of a transition, chained to the one before it. JSON keeps the parts apart.
-CREATE FUNCTION invii_hash (precedente bytea, id integer, invio_id integer, da text, a text, chi text, perche text, quando timestamptz)
-RETURNS bytea LANGUAGE sql STABLE AS $$
-  SELECT sha256(coalesce(precedente, '') || convert_to(
-    jsonb_build_array(id, invio_id, da, a, chi, perche, extract(epoch FROM quando)::numeric(20, 3))::text, 'UTF8'))
-$$;
---> statement-breakpoint
-
--- A transition as it is hashed with the key: chained to the one before it, with the number of rows of the submission.
-CREATE FUNCTION testo_dell_anello (precedente bytea, id integer, invio_id integer, da text, a text, chi text, perche text,
-  quando timestamptz, righe integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+-- A transition as it is hashed: chained to the one before it, with the number of rows, which is fixed from the first
+-- change of state on. JSON keeps the parts apart.
+CREATE FUNCTION testo_dell_anello (
+  precedente bytea, id integer, invio_id integer, da text, a text, chi text, perche text, quando timestamptz,
+  righe integer
+) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(encode(precedente, 'hex'), '') || ' ' ||
     jsonb_build_array(id, invio_id, da, a, chi, perche, extract(epoch FROM quando)::numeric(20, 3), righe)::text
 $$;
 --> statement-breakpoint
 
 -- Checks, counts and records every change of state, chained by hash to the one before it.
-CREATE OR REPLACE FUNCTION invii_transizione () RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION invii_transizione () RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   ammessa invii_transizioni_ammesse;
   precedente invii_transizioni;
@@ -98,13 +97,14 @@ BEGIN
       RAISE EXCEPTION 'un invio nasce pronto, non %', NEW.stato USING ERRCODE = 'LC001';
     END IF;
   ELSE
-    IF (NEW.id, NEW.ricevuta, NEW.utente, NEW.operatore, NEW.metodo, NEW.id_appartamento, NEW.prenotazione_id, NEW.data_arrivo, NEW.permanenza,
-        NEW.scadenza, NEW.creato_il, NEW.versione)
-      IS DISTINCT FROM (OLD.id, OLD.ricevuta, OLD.utente, OLD.operatore, OLD.metodo, OLD.id_appartamento, OLD.prenotazione_id, OLD.data_arrivo, OLD.permanenza,
-        OLD.scadenza, OLD.creato_il, OLD.versione) THEN
+    IF (NEW.id, NEW.ricevuta, NEW.utente, NEW.operatore, NEW.metodo, NEW.id_appartamento, NEW.prenotazione_id,
+        NEW.data_arrivo, NEW.permanenza, NEW.scadenza, NEW.creato_il, NEW.versione)
+      IS DISTINCT FROM (OLD.id, OLD.ricevuta, OLD.utente, OLD.operatore, OLD.metodo, OLD.id_appartamento,
+        OLD.prenotazione_id, OLD.data_arrivo, OLD.permanenza, OLD.scadenza, OLD.creato_il, OLD.versione) THEN
       RAISE EXCEPTION 'i dati di un invio non cambiano' USING ERRCODE = 'LC002';
     END IF;
-    IF NEW.tentativo <> OLD.tentativo + (CASE WHEN OLD.stato = 'preso' AND NEW.stato = 'in_invio' THEN 1 ELSE 0 END) THEN
+    IF NEW.tentativo <> OLD.tentativo +
+      (CASE WHEN OLD.stato = 'preso' AND NEW.stato = 'in_invio' THEN 1 ELSE 0 END) THEN
       RAISE EXCEPTION 'un tentativo comincia con l''invio, e solo allora' USING ERRCODE = 'LC002';
     END IF;
     IF NEW.stato = OLD.stato THEN
@@ -115,7 +115,8 @@ BEGIN
       RAISE EXCEPTION 'transizione non ammessa: % -> %', OLD.stato, NEW.stato USING ERRCODE = 'LC001';
     END IF;
     IF ammessa.serve IS NOT NULL AND NOT invii_prova(NEW, ammessa.serve) THEN
-      RAISE EXCEPTION 'transizione senza prova: % -> % vuole %', OLD.stato, NEW.stato, ammessa.serve USING ERRCODE = 'LC001';
+      RAISE EXCEPTION 'transizione senza prova: % -> % vuole %', OLD.stato, NEW.stato, ammessa.serve
+        USING ERRCODE = 'LC001';
     END IF;
     NEW.versione := OLD.versione + 1;
     anello.da := OLD.stato;
@@ -125,19 +126,14 @@ BEGIN
   anello.a := NEW.stato;
   anello.chi := coalesce(nullif(current_setting('locanda.chi', true), ''), 'sistema');
   anello.perche := coalesce(current_setting('locanda.perche', true), '');
-  -- To the millisecond, as it is kept: the hash must be computable from the row.
+  -- To the millisecond, as the column stores it: the hash must be computable from the row.
   anello.quando := clock_timestamp()::timestamptz(3);
-  -- One chain: writers queue until the one before has committed.
+  -- There is one chain: writers queue until the one before has committed.
   PERFORM pg_advisory_xact_lock(168175);
   SELECT * INTO precedente FROM invii_transizioni ORDER BY id DESC LIMIT 1;
   anello.id := coalesce(precedente.id, 0) + 1;
-  IF sessione_con_chiave() THEN
-    anello.hash := sigillo_di(testo_dell_anello(
-      precedente.hash, anello.id, anello.invio_id, anello.da, anello.a, anello.chi, anello.perche, anello.quando, righe));
-  ELSE
-    anello.hash := invii_hash(
-      precedente.hash, anello.id, anello.invio_id, anello.da, anello.a, anello.chi, anello.perche, anello.quando);
-  END IF;
+  anello.hash := sigillo_di(testo_dell_anello(
+    precedente.hash, anello.id, anello.invio_id, anello.da, anello.a, anello.chi, anello.perche, anello.quando, righe));
   INSERT INTO invii_transizioni (id, invio_id, da, a, chi, perche, quando, hash) VALUES (
     anello.id, anello.invio_id, anello.da, anello.a, anello.chi, anello.perche, anello.quando, anello.hash);
   RETURN NEW;
@@ -154,7 +150,7 @@ CREATE TRIGGER invii_cambia BEFORE UPDATE ON invii FOR EACH ROW EXECUTE FUNCTION
 
 -- Counts the submissions in each state. With the rights of its owner: the role that writes submissions need not be able
 -- to write the counts.
-CREATE FUNCTION invii_conta () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION invii_conta () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
     IF NEW.stato = OLD.stato THEN
@@ -173,12 +169,9 @@ CREATE TRIGGER invii_si_conta AFTER INSERT OR UPDATE ON invii FOR EACH ROW EXECU
 
 -- ============ Police registration: rows that stay as they are ============
 
--- A row without a booking gets the booking of its submission. A confirmed row needs a confirmation by a person.
+-- A confirmed row needs a confirmation by a person.
 CREATE FUNCTION schedina_nasce () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.prenotazione_id IS NULL THEN
-    SELECT prenotazione_id INTO NEW.prenotazione_id FROM invii WHERE id = NEW.invio_id;
-  END IF;
   IF NEW.confermata AND NOT EXISTS (SELECT FROM invii_conferme WHERE invio_id = NEW.invio_id) THEN
     RAISE EXCEPTION 'una schedina confermata vuole la sua conferma' USING ERRCODE = 'LC001';
   END IF;
@@ -189,13 +182,13 @@ $$;
 CREATE TRIGGER invii_schedine_nasce BEFORE INSERT ON invii_schedine FOR EACH ROW EXECUTE FUNCTION schedina_nasce();
 --> statement-breakpoint
 
--- Only the outcome of a row changes. Its record may be erased once the submission has ended and the erasure is recorded:
--- the law requires that transmitted data are destroyed.
-CREATE OR REPLACE FUNCTION schedina_immutabile () RETURNS trigger LANGUAGE plpgsql AS $$
+-- Only the outcome of a row changes. Its record may be erased once the submission has ended and the erasure is
+-- recorded: the law requires that transmitted data are destroyed.
+CREATE FUNCTION schedina_immutabile () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF (NEW.invio_id, NEW.indice, NEW.capo, NEW.utente, NEW.prenotazione_id, NEW.permanenza, NEW.impronta_contenuto,
+  IF (NEW.invio_id, NEW.indice, NEW.capo, NEW.utente, NEW.prenotazione_id, NEW.permanenza,
       NEW.impronta_identita, NEW.impronta_persona, NEW.impronta_documento, NEW.confermata)
-    IS DISTINCT FROM (OLD.invio_id, OLD.indice, OLD.capo, OLD.utente, OLD.prenotazione_id, OLD.permanenza, OLD.impronta_contenuto,
+    IS DISTINCT FROM (OLD.invio_id, OLD.indice, OLD.capo, OLD.utente, OLD.prenotazione_id, OLD.permanenza,
       OLD.impronta_identita, OLD.impronta_persona, OLD.impronta_documento, OLD.confermata) THEN
     RAISE EXCEPTION 'i dati di una schedina non cambiano' USING ERRCODE = 'LC002';
   END IF;
@@ -212,8 +205,8 @@ $$;
 CREATE TRIGGER invii_schedine_dati BEFORE UPDATE ON invii_schedine FOR EACH ROW EXECUTE FUNCTION schedina_immutabile();
 --> statement-breakpoint
 
--- The stored copy of a receipt may be replaced in two cases: it was downloaded before two in the morning of the next day,
--- when the day may have been incomplete, or its totals could not be read and now can.
+-- The stored copy of a receipt may be replaced in two cases: it was downloaded before two in the morning of the next
+-- day, when the day may have been incomplete, or its totals could not be read and now can.
 CREATE FUNCTION ricevuta_sostituita () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (NEW.utente, NEW.giorno) IS DISTINCT FROM (OLD.utente, OLD.giorno) THEN
@@ -234,131 +227,81 @@ $$;
 CREATE TRIGGER ricevute_cambia BEFORE UPDATE ON ricevute FOR EACH ROW EXECUTE FUNCTION ricevuta_sostituita();
 --> statement-breakpoint
 
--- These tables are only extended.
+-- ============ Tables that are only extended: the ledger, receipts, the audit log ============
 CREATE FUNCTION registro_immutabile () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'la tabella % si può solo estendere', TG_TABLE_NAME USING ERRCODE = 'LC003';
 END
 $$;
 --> statement-breakpoint
-CREATE TRIGGER invii_resta BEFORE DELETE ON invii FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_schedine_resta BEFORE DELETE ON invii_schedine FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER ricevute_resta BEFORE DELETE ON ricevute FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_transizioni_immutabile BEFORE UPDATE OR DELETE ON invii_transizioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_tentativi_immutabile BEFORE UPDATE OR DELETE ON invii_tentativi FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_esiti_immutabile BEFORE UPDATE OR DELETE ON invii_esiti FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_decisioni_immutabile BEFORE UPDATE OR DELETE ON invii_decisioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_conferme_immutabile BEFORE UPDATE OR DELETE ON invii_conferme FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_correzioni_immutabile BEFORE UPDATE OR DELETE ON invii_correzioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_cancellazioni_immutabile BEFORE UPDATE OR DELETE ON invii_cancellazioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER ricevute_letture_immutabile BEFORE UPDATE OR DELETE ON ricevute_letture FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER registro_chiave_immutabile BEFORE UPDATE OR DELETE ON registro_chiave FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_svuota BEFORE TRUNCATE ON invii FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_schedine_svuota BEFORE TRUNCATE ON invii_schedine FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_transizioni_svuota BEFORE TRUNCATE ON invii_transizioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_tentativi_svuota BEFORE TRUNCATE ON invii_tentativi FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_esiti_svuota BEFORE TRUNCATE ON invii_esiti FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_decisioni_svuota BEFORE TRUNCATE ON invii_decisioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_conferme_svuota BEFORE TRUNCATE ON invii_conferme FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_correzioni_svuota BEFORE TRUNCATE ON invii_correzioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER invii_cancellazioni_svuota BEFORE TRUNCATE ON invii_cancellazioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER ricevute_svuota BEFORE TRUNCATE ON ricevute FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER ricevute_letture_svuota BEFORE TRUNCATE ON ricevute_letture FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER registro_chiave_svuota BEFORE TRUNCATE ON registro_chiave FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+DO $$
+DECLARE
+  tabella text;
+BEGIN
+  -- No row of these is changed or deleted.
+  FOREACH tabella IN ARRAY ARRAY['invii_transizioni', 'invii_tentativi', 'invii_esiti', 'invii_decisioni',
+    'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'ricevute_letture', 'registro_chiave', 'audit_log']
+  LOOP
+    EXECUTE format('CREATE TRIGGER %1$s_immutabile BEFORE UPDATE OR DELETE ON %1$s
+      FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile()', tabella);
+  END LOOP;
+  -- Other triggers say which changes of these are allowed.
+  FOREACH tabella IN ARRAY ARRAY['invii', 'invii_schedine', 'ricevute'] LOOP
+    EXECUTE format('CREATE TRIGGER %1$s_resta BEFORE DELETE ON %1$s
+      FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile()', tabella);
+  END LOOP;
+  FOREACH tabella IN ARRAY ARRAY['invii', 'invii_schedine', 'invii_transizioni', 'invii_tentativi', 'invii_esiti',
+    'invii_decisioni', 'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'ricevute', 'ricevute_letture',
+    'registro_chiave', 'audit_log']
+  LOOP
+    EXECUTE format('CREATE TRIGGER %1$s_svuota BEFORE TRUNCATE ON %1$s
+      FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile()', tabella);
+  END LOOP;
+END
+$$;
 --> statement-breakpoint
 
 -- ============ Police registration: seals ============
 
--- A row as it is sealed. Null columns are left out, so that a later migration can add columns. A PDF counts by its hash.
+-- A row as it is sealed. Null columns are left out, so that a later migration can add columns. A PDF counts by its
+-- hash.
 CREATE FUNCTION testo_da_sigillare (tabella text, riga jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT tabella || ' ' || (jsonb_strip_nulls(riga - 'sigillo' - 'impronta_contenuto' - 'pdf') || CASE WHEN riga ? 'pdf'
+  SELECT tabella || ' ' || (jsonb_strip_nulls(riga - 'sigillo' - 'pdf') || CASE WHEN riga ? 'pdf'
     THEN jsonb_build_object('pdf', encode(sha256(convert_to(riga ->> 'pdf', 'UTF8')), 'hex')) ELSE '{}' END)::text
 $$;
 --> statement-breakpoint
 
--- Whether a submission was born with the key.
-CREATE FUNCTION nato_con_chiave (invio integer) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT coalesce((
-    SELECT t.hash <> invii_hash(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando)
-    FROM invii_transizioni t LEFT JOIN invii_transizioni p ON p.id = t.id - 1
-    WHERE t.invio_id = invio ORDER BY t.id LIMIT 1), false)
-$$;
---> statement-breakpoint
-
--- Seals a row. The argument is the column with the id of the submission.
-CREATE FUNCTION invii_sigilla() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION invii_sigilla () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF sessione_con_chiave() THEN
-    NEW.sigillo := sigillo_di(testo_da_sigillare(TG_TABLE_NAME, to_jsonb(NEW)));
-  ELSIF TG_NARGS > 0 AND nato_con_chiave((to_jsonb(NEW) ->> TG_ARGV[0])::integer) THEN
-    RAISE EXCEPTION 'questo invio è sigillato, e la sessione non ha la chiave' USING ERRCODE = 'LC004';
-  ELSE
-    NEW.sigillo := NULL;
-  END IF;
+  NEW.sigillo := sigillo_di(testo_da_sigillare(TG_TABLE_NAME, to_jsonb(NEW)));
   RETURN NEW;
 END
 $$;
 --> statement-breakpoint
 
--- PostgreSQL runs the triggers of a row in the order of their names. These run last, and seal the values that others set.
-CREATE TRIGGER invii_sigilla BEFORE INSERT OR UPDATE ON invii FOR EACH ROW EXECUTE FUNCTION invii_sigilla('id');
---> statement-breakpoint
-CREATE TRIGGER invii_schedine_sigilla BEFORE INSERT OR UPDATE ON invii_schedine FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_tentativi_sigilla BEFORE INSERT ON invii_tentativi FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_esiti_sigilla BEFORE INSERT ON invii_esiti FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_decisioni_sigilla BEFORE INSERT ON invii_decisioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_conferme_sigilla BEFORE INSERT ON invii_conferme FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_correzioni_sigilla BEFORE INSERT ON invii_correzioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_cancellazioni_sigilla BEFORE INSERT ON invii_cancellazioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
---> statement-breakpoint
-CREATE TRIGGER invii_sospensioni_sigilla BEFORE INSERT OR UPDATE ON invii_sospensioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla();
---> statement-breakpoint
-CREATE TRIGGER ricevute_sigilla BEFORE INSERT OR UPDATE ON ricevute FOR EACH ROW EXECUTE FUNCTION invii_sigilla();
---> statement-breakpoint
-CREATE TRIGGER ricevute_letture_sigilla BEFORE INSERT ON ricevute_letture FOR EACH ROW EXECUTE FUNCTION invii_sigilla();
---> statement-breakpoint
-
--- ============ Audit log ============
-
--- The audit log is only extended.
-CREATE TRIGGER audit_log_immutabile BEFORE UPDATE OR DELETE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
---> statement-breakpoint
-CREATE TRIGGER audit_log_svuota BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+-- PostgreSQL runs the triggers of a row in the order of their names: these run last, and seal the values that others
+-- set.
+DO $$
+DECLARE
+  tabella text;
+BEGIN
+  FOREACH tabella IN ARRAY ARRAY['invii', 'invii_schedine', 'invii_sospensioni', 'ricevute'] LOOP
+    EXECUTE format('CREATE TRIGGER %1$s_sigilla BEFORE INSERT OR UPDATE ON %1$s
+      FOR EACH ROW EXECUTE FUNCTION invii_sigilla()', tabella);
+  END LOOP;
+  FOREACH tabella IN ARRAY ARRAY['invii_tentativi', 'invii_esiti', 'invii_decisioni', 'invii_conferme',
+    'invii_correzioni', 'invii_cancellazioni', 'ricevute_letture']
+  LOOP
+    EXECUTE format('CREATE TRIGGER %1$s_sigilla BEFORE INSERT ON %1$s
+      FOR EACH ROW EXECUTE FUNCTION invii_sigilla()', tabella);
+  END LOOP;
+END
+$$;
 --> statement-breakpoint
 
 -- ============ Notifications ============
 
--- Every process caches users, sessions and keys. The triggers notify all processes when access changes, whoever wrote the
--- change.
+-- Every process caches users, sessions and keys. The triggers notify all processes when access changes, also by SQL.
 CREATE FUNCTION identity_changed () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('locanda_identity', TG_ARGV[0] || ':' || OLD.id);
@@ -367,7 +310,8 @@ END
 $$;
 --> statement-breakpoint
 CREATE TRIGGER users_changed AFTER UPDATE ON users FOR EACH ROW
-  WHEN ((OLD.app_metadata, OLD.banned_until, OLD.deleted_at) IS DISTINCT FROM (NEW.app_metadata, NEW.banned_until, NEW.deleted_at))
+  WHEN ((OLD.app_metadata, OLD.banned_until, OLD.deleted_at)
+    IS DISTINCT FROM (NEW.app_metadata, NEW.banned_until, NEW.deleted_at))
   EXECUTE FUNCTION identity_changed('user');
 --> statement-breakpoint
 CREATE TRIGGER users_gone AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION identity_changed('user');
@@ -387,10 +331,12 @@ CREATE TRIGGER api_keys_gone AFTER DELETE ON api_keys FOR EACH ROW EXECUTE FUNCT
 CREATE TRIGGER seen_sessions_changed AFTER UPDATE ON seen_sessions FOR EACH ROW
   WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at) EXECUTE FUNCTION identity_changed('session');
 --> statement-breakpoint
-CREATE TRIGGER seen_sessions_gone AFTER DELETE ON seen_sessions FOR EACH ROW EXECUTE FUNCTION identity_changed('session');
+CREATE TRIGGER seen_sessions_gone AFTER DELETE ON seen_sessions
+  FOR EACH ROW EXECUTE FUNCTION identity_changed('session');
 --> statement-breakpoint
 
--- The verified factors of a user decide whether a second factor is required: all sessions and keys of the user are read again.
+-- The verified factors of a user decide whether a second factor is required: all sessions and keys of the user are read
+-- again.
 CREATE FUNCTION factor_changed () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('locanda_identity', 'user:' || OLD.user_id);
@@ -460,16 +406,6 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-DO $$
-DECLARE
-  conto text;
-BEGIN
-  FOREACH conto IN ARRAY ARRAY['aggiunte', 'tolte', 'cambiate', 'svuotate'] LOOP
-    EXECUTE format('ALTER FUNCTION prenotazioni_%s() SET search_path = %I, pg_temp', conto, current_schema());
-  END LOOP;
-END
-$$;
---> statement-breakpoint
 CREATE TRIGGER prenotazioni_conta_aggiunte AFTER INSERT ON prenotazioni
   REFERENCING NEW TABLE AS nuove FOR EACH STATEMENT EXECUTE FUNCTION prenotazioni_aggiunte();
 --> statement-breakpoint
@@ -483,8 +419,8 @@ CREATE TRIGGER prenotazioni_conta_svuota AFTER TRUNCATE ON prenotazioni
   FOR EACH STATEMENT EXECUTE FUNCTION prenotazioni_svuotate();
 --> statement-breakpoint
 
--- The index of the search in bookings: trigrams of three columns. Where the role may not create the extension, the search
--- works without the index, slowly, and every start of the server tries again.
+-- The index of the search in bookings: trigrams of three columns. Where the role may not create the extension, the
+-- search works without the index, slowly, and every start of the server tries again.
 CREATE FUNCTION prenotazioni_indice_ricerca () RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   estensione text;
@@ -522,7 +458,8 @@ INSERT INTO buckets (id, public) VALUES
 --> statement-breakpoint
 
 -- The first generation of the key that wraps the keys of files. The salt is no secret, but unique to each installation.
-INSERT INTO storage_keys (salt) VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
+INSERT INTO storage_keys (salt) VALUES (
+  decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
 --> statement-breakpoint
 INSERT INTO file_store DEFAULT VALUES;
 --> statement-breakpoint
@@ -662,23 +599,12 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-
--- With the rights of their owner they read the tables of this schema, never temporary tables of the caller.
-DO $$
-DECLARE
-  nome text;
-BEGIN
-  FOREACH nome IN ARRAY ARRAY['delle_prenotazioni', 'dei_cambi', 'degli_ospiti', 'di_riga', 'dell_invio', 'dell_allarme', 'del_fattore'] LOOP
-    EXECUTE format('ALTER FUNCTION evento_%s() SET search_path = %I, pg_temp', nome, current_schema());
-  END LOOP;
-END
-$$;
---> statement-breakpoint
 CREATE TRIGGER prenotazioni_evento_nuove AFTER INSERT ON prenotazioni
   REFERENCING NEW TABLE AS righe FOR EACH STATEMENT EXECUTE FUNCTION evento_delle_prenotazioni('prenotazione.creata');
 --> statement-breakpoint
 CREATE TRIGGER prenotazioni_evento_tolte AFTER DELETE ON prenotazioni
-  REFERENCING OLD TABLE AS righe FOR EACH STATEMENT EXECUTE FUNCTION evento_delle_prenotazioni('prenotazione.eliminata');
+  REFERENCING OLD TABLE AS righe FOR EACH STATEMENT
+  EXECUTE FUNCTION evento_delle_prenotazioni('prenotazione.eliminata');
 --> statement-breakpoint
 CREATE TRIGGER prenotazioni_evento_cambi AFTER UPDATE ON prenotazioni
   REFERENCING OLD TABLE AS vecchie NEW TABLE AS righe FOR EACH STATEMENT EXECUTE FUNCTION evento_dei_cambi();
@@ -716,3 +642,21 @@ CREATE TRIGGER factors_evento_provato AFTER UPDATE ON factors FOR EACH ROW
 --> statement-breakpoint
 CREATE TRIGGER factors_evento_tolto AFTER DELETE ON factors FOR EACH ROW
   WHEN (OLD.status = 'verified') EXECUTE FUNCTION evento_del_fattore();
+--> statement-breakpoint
+
+-- ============ Rights of the owner ============
+
+-- Functions with the rights of their owner read the tables of this schema, never temporary tables of the caller. A later
+-- migration that adds such a function does the same for it.
+DO $$
+DECLARE
+  funzione text;
+BEGIN
+  FOREACH funzione IN ARRAY ARRAY['invii_conta', 'prenotazioni_aggiunte', 'prenotazioni_tolte', 'prenotazioni_cambiate',
+    'prenotazioni_svuotate', 'evento_delle_prenotazioni', 'evento_dei_cambi', 'evento_degli_ospiti', 'evento_di_riga',
+    'evento_dell_invio', 'evento_dell_allarme', 'evento_del_fattore']
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s() SET search_path = %I, pg_temp', funzione, current_schema());
+  END LOOP;
+END
+$$;

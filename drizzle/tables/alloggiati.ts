@@ -25,7 +25,7 @@ export const ricevute = pgTable('ricevute', {
   schedine: integer(),
   notti: integer(),
   scaricata_il: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [primaryKey({ columns: [t.utente, t.giorno] })])
 
@@ -39,7 +39,7 @@ export const ricevute_letture = pgTable('ricevute_letture', {
   sha256: text(),
   schedine: integer(),
   notti: integer(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [index('ricevute_letture_giorno').on(t.utente, t.giorno)])
 

@@ -16,7 +16,7 @@ export const invii_decisioni = pgTable('invii_decisioni', {
   /** Protocol number of the portal, or of the certified mail. */
   protocollo: text(),
   quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [unique('invii_decisioni_una').on(t.invio_id, t.versione)])
 
@@ -31,7 +31,7 @@ export const invii_conferme = pgTable('invii_conferme', {
   /** The references that the person was told of. */
   precedenti: text().array().notNull(),
   quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 })
 
@@ -48,7 +48,7 @@ export const invii_correzioni = pgTable('invii_correzioni', {
   /** Protocol number of the certified mail, or of the questura. */
   protocollo: text(),
   quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [index('invii_correzioni_invio').on(t.invio_id)])
 
@@ -57,7 +57,7 @@ export const invii_cancellazioni = pgTable('invii_cancellazioni', {
   invio_id: integer().primaryKey().references(() => invii.id),
   righe: integer().notNull(),
   quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 })
 
@@ -72,6 +72,6 @@ export const invii_sospensioni = pgTable('invii_sospensioni', {
   dal: instant().notNull().defaultNow(),
   tolta_da: text(),
   tolta_il: instant(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [uniqueIndex('invii_sospensioni_aperta').on(sql`(true)`).where(sql`${t.tolta_il} is null`)])

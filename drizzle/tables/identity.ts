@@ -83,8 +83,8 @@ export const sessions = pgTable('sessions', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
-  /** Of the identity that began it; null: an earlier version began it and did not say. */
-  provider: text(),
+  /** The provider of the identity that began it. */
+  provider: text().notNull(),
   /** The second factor that was proven in it; null: none, the session is at `aal1`. */
   factor_id: uuid().references(() => factors.id, { onDelete: 'set null' }),
   /** The number of the current refresh token. The tokens are computed, not kept. */

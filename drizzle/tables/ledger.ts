@@ -47,7 +47,7 @@ export const invii = pgTable(
     nota: text(),
     creato_il: instant().notNull().defaultNow(),
     aggiornato_il: instant().notNull().defaultNow(),
-    /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+    /** Keyed hash of the row, set by a trigger. */
     sigillo: bytea()
   },
   (t) => [
@@ -78,13 +78,11 @@ export const invii_schedine = pgTable('invii_schedine', {
   /** Null once it was erased. */
   riga: bytea(),
   permanenza: integer().notNull(),
-  /** No longer written or read: kept for processes of the version before, and dropped one version later. */
-  impronta_contenuto: bytea(),
   /** HMAC of account, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
-  /** HMAC of account, arrival, the letters of both names in any order, birth date; null in rows of versions before. */
-  impronta_persona: bytea(),
-  /** HMAC of account, arrival and document number; null for guests without one, and in rows of versions before. */
+  /** HMAC of account, arrival, the letters of both names in any order, birth date. */
+  impronta_persona: bytea().notNull(),
+  /** HMAC of account, arrival and document number; null for guests without one. */
   impronta_documento: bytea(),
   /** A person has confirmed, in `invii_conferme`, that this is another guest than the one who was sent before. */
   confermata: boolean().notNull().default(false),
@@ -92,7 +90,7 @@ export const invii_schedine = pgTable('invii_schedine', {
   codice_errore: text(),
   messaggio_soap: text(),
   dettaglio: text(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.indice] }),
@@ -123,7 +121,7 @@ export const invii_tentativi = pgTable('invii_tentativi', {
   schedine: integer().notNull(),
   notti: integer().notNull(),
   impronta_richiesta: bytea().notNull(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.numero] }),
@@ -145,7 +143,7 @@ export const invii_esiti = pgTable('invii_esiti', {
   /** The raw reply, encrypted. */
   risposta: bytea(),
   registrato_il: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  /** Keyed hash of the row, set by a trigger. */
   sigillo: bytea()
 }, (t) => [
   index('invii_esiti_tentativo').on(t.invio_id, t.numero),
@@ -174,15 +172,12 @@ export const invii_transizioni = pgTable('invii_transizioni', {
 }, (t) => [index('invii_transizioni_invio').on(t.invio_id)])
 
 /**
- * Whose key the ledger is sealed with: one row, written by the first server that seals. A server with another key would
- * not know again the guests that were sent.
+ * The key that the ledger is sealed with: one row, written by the first server. A server with another key would not
+ * recognize the guests that were sent.
  */
 export const registro_chiave = pgTable('registro_chiave', {
   unica: boolean().primaryKey().default(true),
-  /** The first link that may have been made with the key. */
-  primo_anello: integer().notNull(),
-  quando: instant().notNull(),
-  /** Keyed fingerprint of the two. */
+  /** Fingerprint of the key. */
   impronta: bytea().notNull()
 }, (t) => [check('registro_chiave_una', sql`${t.unica}`)])
 

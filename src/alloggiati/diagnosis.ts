@@ -3,14 +3,8 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { createClock } from '#src/lib/time.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import { isRecorded, readKeyRecord } from './ledger/seals/key-record.ts'
 import { check } from './service/check.ts'
 import { policeService } from './service/police-service.ts'
-
-/** Whether the ledger is sealed with these keys; undefined: it is not sealed yet. */
-export async function isLedgersKey (db: Database, keys: Keys): Promise<boolean | undefined> {
-  return await isRecorded(db) ? await readKeyRecord(db, keys) !== undefined : undefined
-}
 
 /**
  * Asks the police service of the settings whether it takes the credentials: nothing is sent, and nobody's data.

@@ -30,7 +30,7 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     const { size, summary } = await backUpInThread(
       { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.closing
     ).catch((err: unknown) => { throw isDiskFull(err) && postgresError(err) === undefined ? folderFull() : err })
-    const { files, missing, foreign = [] } = summary
+    const { files, missing, foreign } = summary
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
     if (foreign.length > 0) app.log.warn({ foreign }, 'tables and columns that are not ours are not in the backup')

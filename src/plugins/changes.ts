@@ -4,8 +4,7 @@ import fp from 'fastify-plugin'
 import type postgres from 'postgres'
 
 /**
- * The channel on which triggers of the database, and this server, report changes as `<change>:<id>`. It keeps its name:
- * processes of an earlier version may listen beside this one.
+ * The channel on which triggers of the database, and this server, report changes as `<change>:<id>`.
  */
 export const CHANGE_CHANNEL = 'locanda_identity'
 const WAIT_MS = 500

@@ -28,8 +28,9 @@ async function submission (prenotazione_id: number, stato: string): Promise<void
         '2026-11-21', 3, now(), 'pronto', now() + interval '1 hour'
       )`
     await sql`
-      insert into invii_schedine (invio_id, indice, capo, utente, permanenza, impronta_identita, esito)
-      select id, 0, 0, utente, 3, ${Buffer.from(String(prenotazione_id))}, 'in_corso'
+      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita,
+        impronta_persona, esito)
+      select id, 0, 0, utente, prenotazione_id, 3, sha256(ricevuta::bytea), sha256(ricevuta::bytea), 'in_corso'
       from invii where prenotazione_id = ${prenotazione_id}`
     await sql`alter table invii disable trigger user`
     await sql`update invii set stato = ${stato} where prenotazione_id = ${prenotazione_id}`

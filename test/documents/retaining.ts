@@ -101,8 +101,9 @@ export async function openSubmission ({ app }: TestApp, prenotazione_id: number,
         ${today}, 2, now(), 'pronto', now() + interval '1 hour'
       )`
     await sql`
-      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita, esito)
-      select id, 0, 0, utente, prenotazione_id, 2, ${Buffer.from(reference)}, 'in_corso'
+      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita,
+        impronta_persona, esito)
+      select id, 0, 0, utente, prenotazione_id, 2, sha256(ricevuta::bytea), sha256(ricevuta::bytea), 'in_corso'
       from invii where ricevuta = ${reference}`
     await sql`alter table invii disable trigger user`
     await sql`update invii set stato = ${stato} where ricevuta = ${reference}`

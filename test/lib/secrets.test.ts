@@ -55,7 +55,7 @@ t.test('each label has a secret of its own, the same at every start and another 
   t.equal(new Set(secrets.map((secret) => secret.toString('hex'))).size, secrets.length)
   t.ok(secrets.every((secret) => secret.length === 32))
   t.ok(createKeys(Buffer.alloc(32, 7)).derive('seal').equals(keys.derive('seal')))
-  // On record: what was sealed and signed by earlier versions must stay readable.
+  // Fixed values: a later version must read what this one has sealed and signed.
   t.equal(keys.derive('seal').toString('hex'), '5d72f2e6d445deae56c566c2b50bd74ceb4bb5e88b2b928e77d7cbb0b4a7f7e0')
 })
 

@@ -72,19 +72,6 @@ t.test('another passphrase, and a flipped bit of the header, open nothing', asyn
   await t.rejects(openHeader(header.bytes.subarray(0, 30), PASSPHRASE), /non è un salvataggio/)
 })
 
-/** As that version made it. */
-const OLD = {
-  bytes: 'TE9DQU5EQSBCQUNLVVAgMcg9GnsakhcXPN03pjzZCDMeLt5CAt39Oolyg+1BSXe//4TkhrEjFyiXaFCQvF0p+g==',
-  key: 'RptSG8GmeBz2aheiAQlMop4pAwkNURgSHQvnGnRKVdA='
-}
-
-t.test('a file of the first version is still opened', async (t) => {
-  const bytes = Buffer.from(OLD.bytes, 'base64')
-  t.match(bytes.toString('latin1'), /^LOCANDA BACKUP 1/)
-  t.match(header.bytes.toString('latin1'), /^LOCANDA BACKUP 2/)
-  t.equal((await openHeader(bytes, PASSPHRASE)).toString('base64'), OLD.key)
-})
-
 t.test('sections come back with their heads and bytes, also when the reader passes over some', async () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 5 })
   const data = fc.array(fc.tuple(fc.string(), pieces, fc.boolean()))

@@ -407,7 +407,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
     migration: 9e12,
     masterKey: masterKeyMark(keys)
   }
-  const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
+  const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
   const content = [await buffer(section(manifest)), await buffer(section(end))]
   await (await writeContainer(path, BACKUP_PASSPHRASE, Readable.from(content))).settle()
   const newer = await empty(t)

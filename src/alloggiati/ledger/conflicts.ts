@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
 import { LIVE_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
@@ -42,7 +42,7 @@ export async function findConflicts (
   guests: readonly Guest[]
 ): Promise<Conflict[]> {
   const prints = guests.map((guest) => fingerprint(keys, account, guest))
-  const live = await readLive(db, keys, account, guests[0]!.data_arrivo, prints)
+  const live = await readLive(db, account, guests[0]!.data_arrivo, prints)
   const byPrint = Map.groupBy(
     live.flatMap((row) => [row.identita, row.persona, row.documento].flatMap((print) => print ? { print, row } : [])),
     ({ print }) => print.toString('hex')
@@ -87,27 +87,23 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
 }
 
 /**
- * The rows that may stand against a list, confirmed ones too. By the arrival, which every fingerprint holds: the unique
- * indexes know neither confirmed rows nor those of the version before, whose fingerprints are made here.
+ * The rows that may stand against a list, confirmed ones too: the unique indexes leave those out. By the arrival, which
+ * is part of every fingerprint.
  */
 async function readLive (
   db: Executor,
-  keys: Keys,
   account: string,
   arrival: Day,
   prints: readonly Fingerprints[]
 ): Promise<LiveRow[]> {
   const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
   const numbers = prints.flatMap(({ documento }) => documento ?? [])
-  const found = await db
+  return db
     .select({
-      id: invii.id,
-      indice: schedine.indice,
       ricevuta: invii.ricevuta,
       stato: invii.stato,
       esito: schedine.esito,
       prenotazione_id: schedine.prenotazione_id,
-      riga: sql<Buffer | null>`case when ${persona} is null then ${schedine.riga} end`,
       identita,
       persona,
       documento
@@ -122,17 +118,11 @@ async function readLive (
         or(
           inArray(identita, prints.map(({ identita }) => identita)),
           inArray(persona, prints.map(({ persona }) => persona)),
-          numbers.length === 0 ? undefined : inArray(documento, numbers),
-          isNull(persona)
+          numbers.length === 0 ? undefined : inArray(documento, numbers)
         )
       )
     )
     .orderBy(asc(invii.id), asc(schedine.indice))
-  return found.flatMap(({ persona, ...row }) => {
-    if (persona !== null) return { ...row, persona }
-    const record = recordOf(keys, row)
-    return record === undefined ? [] : { ...row, ...fingerprint(keys, account, record) }
-  })
 }
 
 /** The record of a row; undefined once it was erased. */
@@ -226,15 +216,11 @@ export function strangersAmong (
   const ofArrival = rows.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
   return [...Map.groupBy(ofArrival, ({ utente }) => utente)].flatMap(([account, own]) => {
     const known = new Set(guests.flatMap((guest) => textsOf(fingerprint(keys, account, guest))))
-    return own.filter((row) => {
-      const record = row.persona === null ? recordOf(keys, row) : undefined
-      const prints = record === undefined ? row : fingerprint(keys, account, record)
-      return !textsOf(prints).some((print) => known.has(print))
-    })
+    return own.filter((row) => !textsOf(row).some((print) => known.has(print)))
   })
 }
 
-function textsOf ({ identita, persona, documento }: Record<keyof Fingerprints, Buffer | null>): string[] {
+function textsOf ({ identita, persona, documento }: Fingerprints): string[] {
   return [identita, persona, documento].flatMap((print) => print?.toString('hex') ?? [])
 }
 

@@ -26,7 +26,7 @@ export function guestAt (
 
 /** Keyed fingerprints of a guest of an account at an arrival: what they were made of cannot be read from them. */
 export interface Fingerprints {
-  /** The folded names and the birth date, letter by letter. Processes of the version before know no other. */
+  /** The folded names and the birth date, letter by letter. */
   identita: Buffer
   /** The letters of both names in any order, and the birth date. */
   persona: Buffer

@@ -90,7 +90,7 @@ async function tryReserve (
   refuseChanged(submission, places)
   // Deleted since it was looked for: nothing of its guests may leave any more.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()
-  // The counter before the chain, as the processes of the version before do: the other order could lock both out.
+  // Always the counter before the chain: two transactions with different orders could deadlock.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
   const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))

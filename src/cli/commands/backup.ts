@@ -47,7 +47,7 @@ function requireName (file: string): void {
   if (file.trim() === '') throw usageError('Il nome del file è vuoto')
 }
 
-function warnOfGaps ({ out }: Context, { missing, foreign = [] }: Figures): void {
+function warnOfGaps ({ out }: Context, { missing, foreign }: Figures): void {
   if (missing.length > 0) {
     out.warn(`${missing.length} file mancavano, o erano illeggibili, già nel server: ${missing.join(', ')}`)
   }
@@ -61,10 +61,10 @@ interface Figures {
   files: number
   bytes: number
   missing: string[]
-  foreign?: string[]
+  foreign: string[]
 }
 
-function figuresOf ({ tables, files, bytes, missing, foreign = [] }: Figures) {
+function figuresOf ({ tables, files, bytes, missing, foreign }: Figures) {
   return {
     righe: rowsOf(tables),
     tabelle: tables,

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, isNull, lt, ne, not, or, sql, type SQL } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, isNull, lt, ne, not, sql, type SQL } from 'drizzle-orm'
 import type { FastifyRequest } from 'fastify'
 import { factors, identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
@@ -157,8 +157,8 @@ export async function deleteSessions (
 }
 
 /**
- * Ends the sessions of a person that a provider's identity began, and those of earlier versions, of which that is not
- * known; `exceptId` goes on. Codes that were not exchanged yet end, too. The person is locked.
+ * Ends the sessions of a person that a provider's identity began; `exceptId` goes on. Codes that were not exchanged yet
+ * end, too. The person is locked.
  * @returns how many sessions have ended
  */
 export async function endSessionsOf (
@@ -168,9 +168,8 @@ export async function endSessionsOf (
   exceptId: string | undefined
 ): Promise<number> {
   await deleteCodes(tx, userId, provider)
-  const isOf = or(eq(sessions.provider, provider), isNull(sessions.provider))
   const others = exceptId === undefined ? undefined : ne(sessions.id, exceptId)
-  return (await tx.delete(sessions).where(and(eq(sessions.user_id, userId), isOf, others))
+  return (await tx.delete(sessions).where(and(eq(sessions.user_id, userId), eq(sessions.provider, provider), others))
     .returning({ id: sessions.id })).length
 }
 

@@ -32,7 +32,7 @@ export function backUp (
         throw interrupted.signal.aborted ? new BrokenOff('Salvataggio interrotto', { cause: err }) : err
       })
       .finally(letGo)
-    // The database may be of a version that has no events yet.
+    // The backup is made, also when its event cannot be written.
     await noteBackup(sql, 'salvataggio.riuscito').catch(() => {})
     return made
   })

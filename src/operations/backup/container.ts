@@ -15,15 +15,11 @@ import { writePartial, type Unnamed } from './whole-file.ts'
  */
 
 const NAME = Buffer.from('LOCANDA BACKUP ')
-/**
- * By the version of the format, the character behind the name: what the key costs, of the equally strong choices of
- * OWASP's password storage cheat sheet. Version 1 took 128 MiB for it, version 2 takes 32.
- */
-const COSTS: Readonly<Record<string, ScryptOptions>> = {
-  1: { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 },
-  2: { N: 2 ** 15, r: 8, p: 3, maxmem: 48 * 1024 * 1024 }
-}
-const VERSION = '2'
+/** The version of the format: the character behind the name. */
+const VERSION = '1'
+const MAGIC = Buffer.concat([NAME, Buffer.from(VERSION)])
+/** The cost of the key: the choice of OWASP's password storage cheat sheet that takes 32 MiB. */
+const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 3, maxmem: 48 * 1024 * 1024 }
 /**
  * Large pieces, and some of them waiting on both sides, so that reading, compressing and writing go on side by side:
  * with the usual 16 KiB a backup takes half as long again.
@@ -33,18 +29,17 @@ const FLOW: ZstdOptions & TransformOptions = {
   readableHighWaterMark: 2 * 1024 * 1024,
   writableHighWaterMark: 2 * 1024 * 1024
 }
-const MAGIC_BYTES = NAME.length + 1
 const SALT_BYTES = 32
 const CHECK_BYTES = 16
-export const HEADER_BYTES = MAGIC_BYTES + SALT_BYTES + CHECK_BYTES
+export const HEADER_BYTES = MAGIC.length + SALT_BYTES + CHECK_BYTES
 
 export interface Header { bytes: Buffer, key: Buffer }
 
 /** The header of a new file, and the key of what follows it. */
 export async function newHeader (passphrase: string): Promise<Header> {
   const salt = randomBytes(SALT_BYTES)
-  const { key, check } = await keysOf(passphrase, salt, COSTS[VERSION]!)
-  return { bytes: Buffer.concat([NAME, Buffer.from(VERSION), salt, check]), key }
+  const { key, check } = await keysOf(passphrase, salt)
+  return { bytes: Buffer.concat([MAGIC, salt, check]), key }
 }
 
 /**
@@ -52,11 +47,10 @@ export async function newHeader (passphrase: string): Promise<Header> {
  * @throws OperationError
  */
 export async function openHeader (bytes: Buffer, passphrase: string): Promise<Buffer> {
-  const cost = COSTS[bytes.toString('latin1', NAME.length, MAGIC_BYTES)]
-  if (bytes.length < HEADER_BYTES || !bytes.subarray(0, NAME.length).equals(NAME) || cost === undefined) {
+  if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new OperationError(NO_BACKUP)
   }
-  const { key, check } = await keysOf(passphrase, bytes.subarray(MAGIC_BYTES, MAGIC_BYTES + SALT_BYTES), cost)
+  const { key, check } = await keysOf(passphrase, bytes.subarray(MAGIC.length, MAGIC.length + SALT_BYTES))
   if (!timingSafeEqual(check, bytes.subarray(-CHECK_BYTES))) throw new OperationError(OTHER_PASSPHRASE)
   return key
 }
@@ -73,14 +67,10 @@ export function opener (passphrase: string): Opener {
   }
 }
 
-async function keysOf (
-  passphrase: string,
-  salt: Buffer,
-  cost: ScryptOptions
-): Promise<{ key: Buffer, check: Buffer }> {
+async function keysOf (passphrase: string, salt: Buffer): Promise<{ key: Buffer, check: Buffer }> {
   const secret = await new Promise<Buffer>((resolve, reject) => {
     // Keyboards spell an accented letter in more than one way.
-    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, cost, (err, made) => {
+    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, COST, (err, made) => {
       if (err) reject(err)
       else resolve(made)
     })

@@ -34,7 +34,7 @@ export interface Summary {
    */
   missing: string[]
   /** Tables and columns of the database that no migration has made, and that are not in the backup. */
-  foreign?: string[]
+  foreign: string[]
   /** The last values of sequences that have one. */
   sequences: Record<string, string>
 }

@@ -57,7 +57,7 @@ export async function createBackup (
   // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
-    const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
+    const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
     let writing: Promise<Unnamed> | undefined
     const { size, settle } = await sql.begin('isolation level repeatable read read only', async (tx) => {
       await requireLock(tx)
@@ -118,9 +118,7 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
  * and backup after backup without them would take the place of those that have them.
  */
 async function requirePlace (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
-  // A database of an earlier version may have none.
-  const [{ exists }] = await tx<[{ exists: boolean }]>`select to_regclass('file_store') is not null as exists`
-  const [store] = exists ? await tx<{ id: string }[]>`select id from file_store where adopted_at is not null` : []
+  const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store === undefined) return
   if (await backend.head(store.id).catch((err: unknown) => { throw storeError(err) }) === undefined) {
     throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non c’è, non è ' +

@@ -61,8 +61,7 @@ export interface ChainHead {
 
 /**
  * The note is authenticated with a key of its own from `MASTER_KEY`: who can write the folder, and nothing else, cannot
- * note an older end of the chain. The version before this noted without a MAC. Such a note is accepted when it is the
- * one that this process finds at its first look, until it is replaced by the next note; one that appears later is not.
+ * note an older end of the chain.
  *
  * The file is read every time: another process with the same folder may have noted a later link. The statements are
  * prepared, because a Send waits for them: one round trip each instead of two, and no planning.
@@ -73,17 +72,13 @@ export interface ChainHead {
  */
 export function chainHead (file: string, chain: Chain, keys: Pick<Keys, 'fingerprint'>): ChainHead {
   const name = basename(file)
-  /** The note of the version before that this process has found; null: there was none, or it is replaced. */
-  let plain: string | null | undefined
   let notes: Promise<unknown> = Promise.resolve()
 
   async function last (): Promise<Link | undefined> {
     const text = await read(file)
-    const noted = text === undefined ? undefined : parse(text)
-    const isPlain = noted !== undefined && noted.mac === undefined
-    if (plain === undefined || !isPlain) plain = isPlain ? text! : null
     if (text === undefined) return undefined
-    if (!noted || !(isPlain ? text === plain : isAuthentic(noted))) throw new HeadFileError(`${name} is not readable`)
+    const noted = parse(text)
+    if (!noted || !isAuthentic(noted)) throw new HeadFileError(`${name} is not readable`)
     return { id: noted.id, hash: noted.hash }
   }
 
@@ -122,7 +117,7 @@ export function chainHead (file: string, chain: Chain, keys: Pick<Keys, 'fingerp
       return
     }
     const noted = await last().catch(() => undefined)
-    if (noted && noted.id >= link.id && plain === null && await has(db, noted)) return
+    if (noted && noted.id >= link.id && await has(db, noted)) return
     await written(file, writeWhole(file, JSON.stringify({ ...link, mac: macOf(link) })))
   }
 

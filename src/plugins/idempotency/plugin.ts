@@ -40,8 +40,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key under which this request's answer will be kept. */
     idempotencyKey: string | null
-    /** Tells the row of this key from a later one of the same key; undefined: it is of an earlier version. */
-    idempotencyClaim: string | undefined
+    /** Tells the row of this key from a later one of the same key. */
+    idempotencyClaim: string
     /**
      * What an earlier request with the same key has begun, if it has no answer that is kept: a route that calls
      * `noteBegun` must answer from that, and begin nothing.
@@ -99,7 +99,7 @@ const SEPARATOR = ' '
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
-  app.decorateRequest('idempotencyClaim', undefined)
+  app.decorateRequest('idempotencyClaim', '')
   app.decorateRequest('begun', null)
   app.decorateRequest('isUndecided', false)
   app.decorateRequest('hasEnded', false)
@@ -172,7 +172,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (!stored || (stored.status === null && stored.reference === null)) throw new ChiaveInCorso()
     if (stored.status === null) {
       request.idempotencyKey = key
-      request.idempotencyClaim = stored.headers?.claim
+      request.idempotencyClaim = stored.headers!.claim!
       request.begun = stored.reference!.split(SEPARATOR)
       return
     }
@@ -250,8 +250,8 @@ function ofKey ({ principal, idempotencyKey }: FastifyRequest) {
 }
 
 /** The row that a request has made, as long as no answer is kept in it. */
-function claimedBy (claim: string | undefined) {
-  return sql`${keys.headers} ->> 'claim' is not distinct from ${claim ?? null}::text`
+function claimedBy (claim: string) {
+  return sql`${keys.headers} ->> 'claim' = ${claim}`
 }
 
 /** The same, as long as the work is not known to be done. */

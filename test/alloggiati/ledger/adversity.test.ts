@@ -364,8 +364,9 @@ t.test('a guest who was made live between the look and the writing is looked at 
     append: async (tx: Transaction) => {
       if (entries++ > 0) return
       await tx.execute(query`
-        insert into invii_schedine (invio_id, indice, capo, utente, permanenza, impronta_identita, esito)
-        select invio_id, 1, 1, utente, permanenza, impronta_identita, esito from invii_schedine`)
+        insert into invii_schedine
+          (invio_id, indice, capo, utente, permanenza, impronta_identita, impronta_persona, esito)
+        select invio_id, 1, 1, utente, permanenza, impronta_identita, impronta_persona, esito from invii_schedine`)
     }
   }
   await t.resolves(reserve([single()], {}, { audit }))

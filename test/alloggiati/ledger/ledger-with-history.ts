@@ -122,6 +122,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
         riga: randomBytes(8),
         permanenza: nights,
         impronta_identita: randomBytes(8),
+        impronta_persona: randomBytes(8),
         esito: indice < rows ? 'in_corso' as const : 'rifiutata' as const
       }))
     )

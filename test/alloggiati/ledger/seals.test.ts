@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import type postgres from 'postgres'
 import { sealSettings } from '#src/alloggiati/ledger/seals/key.ts'
-import { createClock } from '#src/lib/time.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, invio, production, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
-import { testDatabase } from '#test/database.ts'
+import { guestNo, invio, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
 import type { TestApp } from '#test/helper.ts'
 import { administrator, detail, ledgerServer, sent, unknown } from './administrator.ts'
 import { keysOf } from './chain.ts'
@@ -27,11 +25,11 @@ async function behindTheTriggers (sql: postgres.Sql, change: string): Promise<vo
   await sql.begin((tx) => tx.unsafe(`${triggers('disable')} ${change}; ${triggers('enable')}`))
 }
 
-/** A link as anybody can compute it. */
-const keylessLink = (invio: number, da: string | null, a: string, quando = 'now()') => {
-  const parts = `${invio}, ${da === null ? 'null' : `'${da}'`}, '${a}', 'altri', 'altro', ${quando}`
+/** A link whose hash is made without the key. */
+const keylessLink = (invio: number, da: string | null, a: string) => {
+  const parts = `${invio}, ${da === null ? 'null' : `'${da}'`}, '${a}', 'altri', 'altro', now()`
   return `insert into invii_transizioni (id, invio_id, da, a, chi, perche, quando, hash)
-    select p.id + 1, ${parts}, invii_hash(p.hash, p.id + 1, ${parts})
+    select p.id + 1, ${parts}, sha256(convert_to(testo_dell_anello(p.hash, p.id + 1, ${parts}, 1), 'UTF8'))
     from (select * from invii_transizioni order by id desc limit 1) p;`
 }
 
@@ -117,7 +115,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
   const forgeries: [name: string, change: string, invio: number | null, motivo: RegExp][] = [
     ['another state', `update invii set stato = 'ricevuto' where id = ${acquired}`, acquired, /stato, versione/],
     [
-      'another state, with a link that anybody can compute',
+      'another state, with a link that is hashed without the key',
       `update invii set stato = 'ricevuto', versione = versione + 1 where id = ${acquired};` +
         keylessLink(acquired, 'acquisito', 'ricevuto'),
       acquired, /transizione \d+ è stata alterata/
@@ -171,8 +169,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     ['other totals of a receipt', 'update ricevute set schedine = 9', null, /ricevuta del 2026-11-01/],
     ['another PDF', "update ricevute set pdf = 'altro'", null, /ricevuta del 2026-11-01/],
     [
-      'a receipt without seal',
-      "update ricevute set sigillo = null, giorno = '2099-01-01'", null, /ricevuta del 2099-01-01/
+      'a receipt without seal', 'update ricevute set sigillo = null', null, /ricevuta del 2026-11-01/
     ],
     ['another look at a receipt', 'update ricevute_letture set notti = 9', null, /lettura della ricevuta/],
     ['a suspension reworded', "update invii_sospensioni set chi = 'altri'", null, /sospensione/],
@@ -212,21 +209,15 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
       delete from invii_conferme; delete from invii_correzioni;
       do $$ declare link invii_transizioni; before bytea; begin
         for link in select * from invii_transizioni order by id loop
-          before := invii_hash(
-            before, link.id, link.invio_id, link.da, link.a, link.chi, link.perche, link.quando);
+          before := sha256(convert_to(testo_dell_anello(before, link.id, link.invio_id, link.da, link.a, link.chi,
+            link.perche, link.quando, null), 'UTF8'));
           update invii_transizioni set hash = before where id = link.id;
         end loop;
       end $$;
       ${TABLES.filter((table) => table !== 'invii_transizioni')
         .map((table) => `update ${table} set sigillo = null;`).join('')}`)
-    t.match(await verify(), { integra: false })
-    const restarted = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-    const { admin: ask } = administrator(restarted)
-    const answer: object = (await ask('GET', VERIFY)).json()
-    t.match(answer, { integra: false, prima_riga_errata: { invio: null, motivo: /fine della catena/ } })
+    t.match(await verify(), { integra: false, invii_errati: 7, prima_riga_errata: { motivo: /transizione/ } })
     await behindTheTriggers(sql, restore)
-    // Its start has suspended sending, as after the restore of a backup.
-    await sql`update invii_sospensioni set tolta_il = now()`
   })
 
   t.test('set back as it was it holds again', async (t) => {
@@ -277,48 +268,6 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     await runJob(server, 'ledger-verification')
     t.match(alarms(server), [{ level: 50, invii_errati: 1, invio: lost, motivo: /dati dell'invio/ }])
   })
-})
-
-t.test('submissions of the version before hold without the key; a day after the update no new ones do', async (t) => {
-  const { url, sql } = await testDatabase(t)
-  // Later than yesterday, so that it can still be sent.
-  const arrival = createClock().today()
-  // The version before has no key.
-  const written = async (n: number) => {
-    const [{ id } = { id: 0 }] = await sql<{ id: number }[]>`
-      insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
-      values (${`AW-20261121-9${n}`}, 'RM000001', 'prova', 'Send', ${arrival}, 3, now(), 'pronto', now())
-      returning id`
-    await sql`
-      insert into invii_schedine (invio_id, indice, capo, utente, permanenza, impronta_identita, esito)
-      values (${id}, 0, 0, 'RM000001', 3, ${Buffer.from([n])}, 'in_corso')`
-    return id
-  }
-  const [carriedOn, left] = [await written(1), await written(2)]
-  const { server, admin } = await ledgerServer(t, { DATABASE_URL: url })
-  const verify = async (): Promise<object> => (await admin('GET', `${VERIFY}?da=2000-01-01`)).json()
-  t.match(await sql`select primo_anello from registro_chiave`, [{ primo_anello: 3 }])
-  const [{ definition } = { definition: '' }] = await sql<{ definition: string }[]>`
-    select pg_get_functiondef('invii_hash'::regproc) as definition`
-  // No link of before the key but the submission's own is looked at: there may be hundreds of thousands.
-  await sql.unsafe(definition.replace(/AS \$function\$.*\$function\$/s, `AS $function$
-    select case when invio_id = ${left} then sha256(coalesce(precedente, '') || convert_to(jsonb_build_array(
-      id, invio_id, da, a, chi, perche, extract(epoch from quando)::numeric(20, 3))::text, 'UTF8'))
-      else decode('no hex ' || invio_id, 'hex') end $function$`))
-  t.ok((await detail(server, left)).integro)
-  await sql.unsafe(definition)
-  t.match(await verify(), { integra: true, invii_controllati: 2 })
-  const own = await sent(server)
-  // During the update processes of both versions write.
-  await sql`update invii set stato = 'preso' where id = ${left}`
-  await server.app.sql`update invii set stato = 'preso' where id = ${carriedOn}`
-  await sql`update invii set stato = 'pronto' where id = ${carriedOn}`
-  const late = await written(3)
-  t.match(await verify(), { integra: true, invii_controllati: 4 })
-  for (const id of [carriedOn, left, own, late]) t.ok((await detail(server, id)).integro, String(id))
-  await behindTheTriggers(sql, `${keylessLink(left, 'preso', 'pronto', "now() + interval '2 days'")}
-    update invii set stato = 'pronto', versione = versione + 1 where id = ${left}`)
-  t.match(await verify(), { integra: false, prima_riga_errata: { invio: left, motivo: /transizione/ } })
 })
 
 async function runJob ({ app }: TestApp, name: string): Promise<void> {

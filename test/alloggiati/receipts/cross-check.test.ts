@@ -438,8 +438,9 @@ t.test('of thousands of bookings that are covered those that are not are named, 
       select distinct 'AW-' || check_in, 'sandbox:SB000001', 'prova', 'Send', check_in, 2, now(), 'ricevuto', now()
       from prenotazioni`
     await tx`
-      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita, esito)
-      select i.id, p.id, p.id, i.utente, p.id, 2, sha256(p.id::text::bytea), 'acquisita'
+      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita,
+        impronta_persona, esito)
+      select i.id, p.id, p.id, i.utente, p.id, 2, sha256(p.id::text::bytea), sha256(p.id::text::bytea), 'acquisita'
       from prenotazioni p join invii i on i.data_arrivo = p.check_in where p.id <> all (${uncovered})`
     await tx`alter table invii enable trigger user`
     await tx`alter table invii_schedine enable trigger user`

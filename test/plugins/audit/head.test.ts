@@ -153,29 +153,6 @@ t.test('the note of one chain is none of another', async (t) => {
   })
 })
 
-t.test('the note of the version before, without a MAC, is believed at the start, and replaced', async (t) => {
-  const server = await build(t)
-  await fill(server, 3)
-  await server.app.close()
-  const { mac, ...plain } = JSON.parse(readFileSync(headOf(server), 'utf8'))
-  t.match(mac, /^[\da-f]{64}$/)
-
-  writeFileSync(headOf(server), JSON.stringify({ ...plain, hash: '00' }))
-  const short = await again(t, server)
-  await until(() => told(short) === 1)
-  t.match(await short.app.audit.verify(), { integro: false, prima_riga_errata: 3 }, 'it counts until it is replaced')
-  await short.app.close()
-
-  writeFileSync(headOf(server), JSON.stringify(plain))
-  const next = await again(t, server)
-  t.match(await next.app.audit.verify(), { integro: true })
-  t.strictSame(JSON.parse(readFileSync(headOf(server), 'utf8')), { ...plain, mac })
-  // The job that notes the end begins with the server, and may still be at it.
-  await next.app.stopJobs()
-  writeFileSync(headOf(server), JSON.stringify(plain))
-  await t.rejects(next.app.audit.verify(), { message: 'audit.head is not readable' }, 'once')
-})
-
 t.test('a server closes although its log is gone', async (t) => {
   const server = await build(t)
   await server.app.sql`drop table audit_log`

@@ -10,7 +10,7 @@ import type { Executor } from '#src/plugins/database/connect.ts'
  * nor of a receipt that was put back as it once was.
  */
 
-/** A stored row; the seal is null where a session without key wrote it. */
+/** A stored row. Its seal is null when somebody removed it behind the triggers. */
 export interface Sealed { invio_id: number, sigillo: Buffer | null, testo: string }
 
 /** A link of the chain, with what its hash is made of. */
@@ -20,16 +20,9 @@ export interface StoredLink {
   da: State | null
   a: State
   perche: string
-  /** When it was made, in milliseconds. */
-  quando: number
   hash: Buffer
-  /** The text that a session with the key hashes. */
+  /** The text that is hashed, with the hash of the link before. */
   testo: string
-  /** The hash of versions before, which had no key. */
-  senza_chiave: Buffer
-  /** The number of the link before, and when it was made; null where there is none. */
-  prima: number | null
-  quando_prima: number | null
 }
 
 export interface StoredSubmission extends Sealed {
@@ -114,20 +107,14 @@ export async function readHistories (db: Executor, condition: SQL, limit: number
   })
 }
 
-/** Links of the chain in order, at most `limit`. */
-export async function readLinks (db: Executor, condition: SQL, limit?: number): Promise<readonly StoredLink[]> {
+/** Links of the chain in order. */
+async function readLinks (db: Executor, condition: SQL): Promise<readonly StoredLink[]> {
   return db.execute<Loose<StoredLink>>(sql`
-    select t.id, t.invio_id, t.da, t.a, t.perche, t.hash, ${millis('t')} as quando,
-      p.id as prima, ${millis('p')} as quando_prima,
+    select t.id, t.invio_id, t.da, t.a, t.perche, t.hash,
       testo_dell_anello(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando, case when t.da is not null
-        then (select count(*)::int from invii_schedine s where s.invio_id = t.invio_id) end) as testo,
-      invii_hash(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando) as senza_chiave
+        then (select count(*)::int from invii_schedine s where s.invio_id = t.invio_id) end) as testo
     from invii_transizioni t left join invii_transizioni p on p.id = t.id - 1
-    where ${condition} order by t.id ${limit === undefined ? sql`` : sql`limit ${limit}`}`)
-}
-
-function millis (table: 't' | 'p'): SQL {
-  return sql`(extract(epoch from ${sql.identifier(table)}.quando) * 1000)::float8`
+    where ${condition} order by t.id`)
 }
 
 /** Drizzle wants an index signature. */

@@ -1,19 +1,15 @@
 import { sql, type SQL } from 'drizzle-orm'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { UPDATE_MS, type Judge } from './faults.ts'
-import type { KeyRecord } from './key-record.ts'
+import type { SealOf } from './faults.ts'
 
 /** Keys in memory at a time. */
 const BATCH = 500
 
-interface Other { chiave: string, giorno: Day | null, quando: number, sigillo: Buffer | null, testo: string }
+interface Other { chiave: string, giorno: Day | null, sigillo: Buffer | null, testo: string }
 
-/**
- * A sealed table whose rows belong to no submission. `when`: no earlier than this was the row written; the day of a
- * receipt cannot be put back without making it another day's.
- */
-interface Table { name: string, key: SQL, first: SQL, day: SQL, when: SQL, fault: (day: Day | null) => string }
+/** A sealed table whose rows belong to no submission. */
+interface Table { name: string, key: SQL, first: SQL, day: SQL, fault: (day: Day | null) => string }
 
 const TABLES: readonly Table[] = [
   {
@@ -21,7 +17,6 @@ const TABLES: readonly Table[] = [
     key: sql`giorno`,
     first: sql`'-infinity'::date`,
     day: sql`giorno`,
-    when: sql`greatest(giorno::timestamptz, scaricata_il)`,
     fault: (day) => `la ricevuta del ${day} è stata alterata`
   },
   {
@@ -29,7 +24,6 @@ const TABLES: readonly Table[] = [
     key: sql`id`,
     first: sql`0`,
     day: sql`giorno`,
-    when: sql`greatest(giorno::timestamptz, letta_il)`,
     fault: (day) => `una lettura della ricevuta del ${day} è stata alterata`
   },
   {
@@ -37,20 +31,17 @@ const TABLES: readonly Table[] = [
     key: sql`id`,
     first: sql`0`,
     day: sql`null::date`,
-    when: sql`greatest(dal, tolta_il)`,
     fault: () => 'una sospensione è stata alterata'
   }
 ]
 
 /**
- * What is wrong with receipts (of the days since `from`), with the looks at them, or with suspensions; Italian. Rows
- * without a seal are good as long as processes of the version before may have written them.
+ * What is wrong with receipts (of the days since `from`), with the looks at them, or with suspensions; Italian.
  * @returns `undefined` when all is well; `'late'` when the time was over before the end
  */
 export async function faultOfOthers (
   db: Executor,
-  { sealOf }: Pick<Judge, 'sealOf'>,
-  { since }: KeyRecord,
+  sealOf: SealOf,
   from: Day | undefined,
   isLate: () => boolean
 ): Promise<{ motivo: string } | 'late' | undefined> {
@@ -59,8 +50,7 @@ export async function faultOfOthers (
     for (let last = table.first, more = true; more;) {
       if (isLate()) return 'late'
       const rows = await readBatch(db, table, last, ofDays)
-      const broken = rows.find(({ sigillo, testo, quando }) =>
-        sigillo === null ? quando >= since + UPDATE_MS : !sigillo.equals(sealOf(testo)))
+      const broken = rows.find(({ sigillo, testo }) => sigillo === null || !sigillo.equals(sealOf(testo)))
       if (broken) return { motivo: table.fault(broken.giorno) }
       const end = rows.at(-1)
       more = end !== undefined
@@ -72,11 +62,11 @@ export async function faultOfOthers (
 
 /** The rows of the next keys: a day may have receipts of several accounts. */
 async function readBatch (db: Executor, table: Table, last: SQL, condition: SQL): Promise<readonly Other[]> {
-  const { name, key, day, when } = table
+  const { name, key, day } = table
   const from = sql.identifier(name)
   return db.execute<Other & Record<string, unknown>>(sql`
-    select ${key}::text as chiave, ${day}::text as giorno, (extract(epoch from ${when}) * 1000)::float8 as quando,
-      sigillo, testo_da_sigillare(${name}, to_jsonb(r)) as testo
+    select ${key}::text as chiave, ${day}::text as giorno, sigillo,
+      testo_da_sigillare(${name}, to_jsonb(r)) as testo
     from ${from} r where ${key} in (
       select distinct ${key} from ${from} where ${key} > ${last} and ${condition} order by 1 limit ${BATCH})
     order by ${key}`)

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { isAuditKey } from '#src/plugins/audit/verify.ts'
-import { isRecorded, readKeyRecord, recordKey } from './key-record.ts'
+import { isLedgersKey, recordKey } from './key-record.ts'
 
 const OTHER = 'il database è stato scritto con un’altra chiave'
 
@@ -14,8 +14,8 @@ const OTHER = 'il database è stato scritto con un’altra chiave'
  */
 export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db }, { config, keys }) {
   const { file, isNew } = config.MASTER_KEY_ORIGIN
-  if (!await isRecorded(db) && await isAuditKey(db, keys)) await recordKey(db, keys)
-  if (await readKeyRecord(db, keys) !== undefined) return
+  if (await isLedgersKey(db, keys) === undefined && await isAuditKey(db, keys)) await recordKey(db, keys)
+  if (await isLedgersKey(db, keys) === true) return
   if (file !== undefined && isNew) {
     await rm(file, { force: true })
     throw new ConfigError('MASTER_KEY', `${OTHER}, e il file ${file} manca: rimetterlo dal salvataggio, o dare la ` +

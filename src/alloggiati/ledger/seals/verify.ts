@@ -4,15 +4,14 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
-import { faultOf, isKeyed, type Judge } from './faults.ts'
-import { readHistories, readLinks, type StoredLink } from './history.ts'
-import { readKeyRecord } from './key-record.ts'
+import { faultOf } from './faults.ts'
+import { readHistories } from './history.ts'
+import { isLedgersKey } from './key-record.ts'
 import { sealOf } from './key.ts'
 import { faultOfOthers } from './others.ts'
 
 /** Submissions in memory at a time, however many there are. */
 const BATCH = 200
-const LINKS_AT_A_TIME = 2000
 
 /** What is verified: submissions by their arrival; without bounds the whole ledger. */
 export interface Range {
@@ -42,7 +41,7 @@ export async function verifyLedger (
     found.integra = false
     found.prima_riga_errata ??= fault
   }
-  const judge = await judgeOf(db, keys)
+  const seal = sealOf(keys)
   let last = 0
   for (let more = true; more;) {
     if (performance.now() > until) {
@@ -54,7 +53,7 @@ export async function verifyLedger (
       const { invio_id: invio, ricevuta } = history.submission
       found.invii_controllati++
       found.anelli += history.links.length
-      const motivo = faultOf(history, judge)
+      const motivo = faultOf(history, seal)
       if (motivo !== undefined) {
         found.invii_errati++
         add({ invio, ricevuta, motivo })
@@ -66,9 +65,8 @@ export async function verifyLedger (
   const ofNone = (motivo: string) => add({ invio: null, ricevuta: null, motivo })
   const motivo = await faultOfChain(db, chainHead)
   if (motivo !== undefined) ofNone(motivo)
-  const record = await readKeyRecord(db, keys)
-  if (record === undefined) ofNone('non è annotato con quale chiave il registro è sigillato')
-  const other = record && await faultOfOthers(db, judge, record, from, () => performance.now() > until)
+  if (await isLedgersKey(db, keys) !== true) ofNone('non è annotato con quale chiave il registro è sigillato')
+  const other = await faultOfOthers(db, seal, from, () => performance.now() > until)
   if (other === 'late') found.completa = false
   else if (other) ofNone(other.motivo)
   return found
@@ -77,28 +75,7 @@ export async function verifyLedger (
 /** Whether a submission is what its history says. In a transaction of the isolation level `repeatable read`. */
 export async function isIntact (db: Executor, keys: Keys, id: number): Promise<boolean> {
   const [history] = await readHistories(db, sql`i.id = ${id}`, 1)
-  return history !== undefined && faultOf(history, await judgeOf(db, keys)) === undefined
-}
-
-async function judgeOf (db: Executor, keys: Keys): Promise<Judge> {
-  const seal = sealOf(keys)
-  return { sealOf: seal, firstKeyed: await firstKeyed(db, keys, seal) }
-}
-
-/** By its keys; a link never changes. */
-const known = new WeakMap<Keys, StoredLink>()
-
-/** The first link that was made with the key. Links of before the key was recorded are not looked at. */
-async function firstKeyed (db: Executor, keys: Keys, seal: Judge['sealOf']): Promise<StoredLink | undefined> {
-  if (known.has(keys)) return known.get(keys)
-  const record = await readKeyRecord(db, keys)
-  for (let last = (record?.firstLink ?? 1) - 1, limit = 1; ; limit = LINKS_AT_A_TIME) {
-    const links = await readLinks(db, sql`t.id > ${last}`, limit)
-    const found = links.find((link) => isKeyed(link, seal))
-    if (found !== undefined) known.set(keys, found)
-    if (found !== undefined || links.length < limit) return found
-    last = links.at(-1)!.id
-  }
+  return history !== undefined && faultOf(history, sealOf(keys)) === undefined
 }
 
 /**
