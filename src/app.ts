@@ -86,8 +86,6 @@ export interface BuildOptions {
   listenersMs?: number
   /** For tests: milliseconds for one answer of Redis, in place of half a second. */
   redisAnswerMs?: number
-  /** For tests: seconds within which a connection to the database answers, in place of 40. */
-  answerWithin?: number
   /** For tests: milliseconds of heartbeats, attempts and delays of events, in place of the usual seconds. */
   eventTimes?: EventTimes
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
@@ -100,7 +98,7 @@ export interface BuildOptions {
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, early, logStream, prepare, processFigures, descriptors } = options
   const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
-  const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs, answerWithin } = options
+  const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const { clock = createClock(config.TODAY) } = options
@@ -122,7 +120,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(draining, { config })
     await app.register(reachability)
     await app.register(security, { config })
-    await app.register(database, { config, early, settings: sealSettings(keys), answerWithin })
+    await app.register(database, { config, early, settings: sealSettings(keys) })
     await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })

@@ -75,7 +75,6 @@ export async function build (
     BuildOptions,
     | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
     | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes' | 'redisAnswerMs' | 'clock'
-    | 'answerWithin'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)

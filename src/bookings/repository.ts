@@ -1,12 +1,10 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import type { Sql } from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import { asJson } from '#src/plugins/database/columns.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { named, unmapped } from '#src/plugins/database/unmapped.ts'
 import type { ForgetAnswers } from '#src/plugins/idempotency/forgotten-answers.ts'
 import { bookingColumns, detailColumns } from './columns.ts'
 import type { BookingHooksList } from './hooks.ts'
@@ -50,10 +48,9 @@ export interface Others {
 }
 
 /** Bookings in the database. */
-export function bookingRepository (client: Sql, db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
-  const detail = unmapped<{ json: string, versione: string }>(client, db
-    .select(named({ json: asJson(detailColumns), versione: t.versione })).from(t)
-    .where(eq(t.id, sql.placeholder('id'))))
+export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
+  const detail = db.select({ json: asJson(detailColumns), versione: t.versione }).from(t)
+    .where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
   const insert = db.insert(t).values(given).returning(versionedColumns).prepare('booking_creation')
 
   /** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
@@ -95,9 +92,9 @@ export function bookingRepository (client: Sql, db: Database, audit: Audit, { ho
      * @throws PrenotazioneNonTrovata
      */
     async find (id: number): Promise<{ json: string, versione: number }> {
-      const [found] = await detail(id)
+      const [found] = await detail.execute({ id })
       if (!found) throw new PrenotazioneNonTrovata()
-      return { json: found.json, versione: Number(found.versione) }
+      return found
     },
 
     /** @param noteDone what else is written in the same transaction */

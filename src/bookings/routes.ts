@@ -34,7 +34,7 @@ const tags = ['Prenotazioni']
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
-  const repository = bookingRepository(app.sql, app.db, app.audit, {
+  const repository = bookingRepository(app.db, app.audit, {
     hooks: app.bookingHooks, forgetAnswers: app.forgetAnswers
   })
   const search = createSearch(app)

@@ -93,7 +93,7 @@ export function changeFeed (
 
   async function answerAll () {
     while (unanswered.size > 0) {
-      const ids = [...unanswered]
+      const ids = `{${[...unanswered].join()}}`
       unanswered.clear()
       await sql`
         select pg_notify(${CHANGE_CHANNEL}, 'ack:' || id || ${`:${ownId}`}) from unnest(${ids}::text[]) as id

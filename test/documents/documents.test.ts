@@ -158,7 +158,7 @@ t.test('a booking whose number begins like that of a deleted one keeps its image
     insert into prenotazioni (id, nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     overriding system value
     select id, 'Anna Bianchi', 'IT', 380, date '2026-11-21', date '2026-11-24', 1
-    from unnest(${[short, long]}::int[]) id`
+    from unnest(${`{${short},${long}}`}::int[]) id`
   await upload(long, { image: front })
   await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [short] })
   t.equal((await stored(long)).length, 1)
@@ -291,7 +291,8 @@ t.test('an answer that is stored after the end of what it tells of is forgotten,
   // As if the answers came after the deletion, in which all requests were still under way.
   const late = await app.sql<{ key: string, status: number, body: string, headers: object }[]>`
     select key, status, body, headers from idempotency_keys where key like 'tardi %' or key = 'creata'`
-  await app.sql`update idempotency_keys set status = null, body = null where key = any(${late.map(({ key }) => key)})`
+  const isLate = app.sql`key in ${app.sql(late.map(({ key }) => key))}`
+  await app.sql`update idempotency_keys set status = null, body = null where ${isLate}`
   t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone, created] })).statusCode, 200)
   await removeImage(purged)
   t.equal((await upload(replaced, { image: front })).statusCode, 200)
@@ -304,7 +305,7 @@ t.test('an answer that is stored after the end of what it tells of is forgotten,
   // Of the same image, but begun when that one was gone.
   await app.sql`update idempotency_keys set created_at = clock_timestamp() where key = ${key(again)}`
   const kept = async () => (await app.sql<{ key: string }[]>`
-    select key from idempotency_keys where body is not null and key = any(${late.map(({ key }) => key)}) order by 1`)
+    select key from idempotency_keys where body is not null and ${isLate} order by 1`)
     .map(({ key }) => key)
   const all = late.map(({ key }) => key).sort()
   await forgetLateAnswers(app.db)

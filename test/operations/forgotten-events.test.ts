@@ -19,7 +19,7 @@ async function happened (...days: number[]): Promise<string[]> {
   const rows = await app.sql<{ cursor: string }[]>`
     insert into eventi (id, tipo, oggetto, quando)
     select gen_random_uuid(), 'prenotazione.creata', 'prenotazione:' || n, now() - days * interval '1 day'
-      from unnest(${days}::int[]) with ordinality as old (days, n) order by n
+      from unnest(${`{${days.join()}}`}::int[]) with ordinality as old (days, n) order by n
     returning posizione || '-' || left(id::text, 8) as cursor`
   return rows.map(({ cursor }) => cursor)
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { openClient } from '#src/plugins/database/client.ts'
 import { testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { build } from '#test/helper.ts'
@@ -86,9 +87,10 @@ t.test(
 )
 
 t.test('readiness does not wait behind other work, however much waits, nor after a disk was full', async (t) => {
-  const { sql, url } = await testDatabase(t)
+  const { url } = await testDatabase(t)
   const { app, call, logs } = await build(t, { DATABASE_URL: url })
-  const holder = await sql.reserve()
+  const holder = openClient(url, 1)
+  t.teardown(() => holder.end())
   await holder`select pg_advisory_lock(1)`
   const waiting = Array.from({ length: 50 }, () => app.sql`select pg_advisory_lock_shared(1)`.execute())
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
@@ -97,7 +99,6 @@ t.test('readiness does not wait behind other work, however much waits, nor after
   t.same(probes.map(({ statusCode }) => statusCode), Array(20).fill(200), 'there is room again')
   t.equal(logs.filter(({ msg }) => msg === 'the disk has room again').length, 1)
   await holder`select pg_advisory_unlock(1)`
-  holder.release()
   await Promise.all(waiting)
 })
 

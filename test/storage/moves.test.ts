@@ -1,9 +1,12 @@
 import t from 'tap'
+import { openClient } from '#src/plugins/database/client.ts'
 import { build } from '#test/helper.ts'
 import { store } from './samples.ts'
 
 const test = await build(t)
 const { app, call, logs } = test
+const gate = openClient(app.databaseUrl, 1)
+t.teardown(() => gate.end())
 
 const move = (sourceKey: string, destinationKey: string) =>
   call('POST', '/storage/v1/object/move', { bucketId: 'public', sourceKey, destinationKey })
@@ -19,7 +22,6 @@ async function meet (moves: number, work: () => Promise<void>): Promise<void> {
     $$;
     create trigger wait_for_others after delete on objects for each row execute function wait_for_others()`)
   try {
-    const gate = await app.sql.reserve()
     await gate`select pg_advisory_lock(4711)`
     const waiting = async () => (await app.sql`
       select from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%objects%'`).length
@@ -28,7 +30,6 @@ async function meet (moves: number, work: () => Promise<void>): Promise<void> {
     void done.finally(() => { ended.abort() })
     while (!ended.signal.aborted && await waiting() < moves) await new Promise((resolve) => { setTimeout(resolve, 20) })
     await gate`select pg_advisory_unlock(4711)`
-    gate.release()
     await done
   } finally {
     await app.sql.unsafe('drop trigger wait_for_others on objects; drop function wait_for_others')

@@ -83,7 +83,7 @@ export async function readAccounts (
   if (arrivals.length === 0) return new Map()
   const days = `{${[...new Set(arrivals)].join()}}`
   const found = await db.execute<{ giorno: Day, utenti: string[] }>(sql`
-    select d.giorno::text as giorno, array_agg(a.utente) as utenti
+    select d.giorno::text as giorno, json_agg(a.utente) as utenti
     from unnest(${days}::date[]) d (giorno)
     cross join (select distinct utente from invii_conteggi where ${scopeOf(mode, sql`utente`)}) a
     -- One row of the index for each day: without the limit all submissions would be read.

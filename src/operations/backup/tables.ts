@@ -11,7 +11,7 @@ export const SPELLING = `set local datestyle to 'ISO, YMD'; set local intervalst
 /** The product's tables, by name. Those of extensions are not among them. */
 export async function readTables (sql: postgres.ISql): Promise<Table[]> {
   return sql<Table[]>`
-    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    select c.relname as name, json_agg(a.attname order by a.attnum) as columns
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       and a.attgenerated = ''
     where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'

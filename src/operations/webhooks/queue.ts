@@ -47,7 +47,7 @@ const LONGEST_SILENCE = sql`interval '5 hours'`
 export async function readyWebhooks (db: Database): Promise<{ ids: number[], asOf: string }> {
   const [row] = await db.execute<{ ids: number[], asOf: string }>(sql`
     select now()::text as "asOf", coalesce(
-      array_agg(id) filter (where ${webhooks.stato} = 'attivo' and ${webhooks.fermo_fino_al} <= now()), '{}') as ids
+      json_agg(id) filter (where ${webhooks.stato} = 'attivo' and ${webhooks.fermo_fino_al} <= now()), '[]') as ids
     from ${webhooks}`)
   return row!
 }

@@ -28,6 +28,9 @@ export function openClient (
 ): postgres.Sql {
   return postgres(url, {
     max,
+    // Each new connection would ask for all types of arrays. Without them a parameter is no array, `'{1,2}'::int[]` is,
+    // and `sql.reserve()` may wait without end (porsager/postgres#751).
+    fetch_types: false,
     idle_timeout: 300,
     connect_timeout: 10,
     // Seconds between two attempts: the driver's own pauses grow to twenty, which a database that has just come back
@@ -37,8 +40,9 @@ export function openClient (
     connection: { application_name: 'locanda', TimeZone: 'UTC', ...OWN_SESSION, ...settings },
     // The driver's types do not have them.
     ...{
+      // One query at a time on a connection, so that an error or a cancelled query concerns no other query.
+      max_pipeline: 0,
       socket: sockets.open,
-      answer_timeout: () => sockets.answerWithin ?? 0,
       ...wantsPrimary(url) && { target_session_attrs: 'primary' }
     }
   })

@@ -8,7 +8,7 @@ import type { EarlyCluster } from './embedded/early.ts'
 import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 import { takePulse } from './pulse.ts'
-import { ANSWER_WITHIN, createSockets } from './sockets.ts'
+import { createSockets } from './sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -17,8 +17,8 @@ declare module 'fastify' {
     sql: Connection['sql']
     /**
      * Opens a pool of its own to the same database, closed with the server: for work that must not wait behind other
-     * work, or that other work must not wait behind. The driver puts statements on connections that are busy, too.
-     * @param settings of its sessions
+     * work, or that other work must not wait behind.
+     * @param settings with any it has sessions of its own
      */
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
     /** For threads, whose sessions are their own: it has the password. */
@@ -34,8 +34,6 @@ export interface DatabaseOptions {
   settings: SessionSettings
   /** The embedded cluster, where its start has begun already. */
   early?: EarlyCluster | undefined
-  /** For tests: seconds, in place of `ANSWER_WITHIN`. */
-  answerWithin?: number | undefined
 }
 
 /** Seconds that a database may take for an answer when the server ends, and when its end is asked for again. */
@@ -49,7 +47,7 @@ const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non
 
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, options) {
-  const { config, settings, early, answerWithin = ANSWER_WITHIN } = options
+  const { config, settings, early } = options
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, early) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.closing.addEventListener('abort', () => embedded?.letGo())
@@ -63,8 +61,6 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   })
   if (upgrade) app.log.info(upgrade, 'database upgraded')
   const sockets = createSockets()
-  // Before there are requests some statements may take their time.
-  app.addHook('onReady', async () => { sockets.answerWithin = answerWithin })
   const pulse = takePulse(url, sockets, app.log)
   app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))

@@ -1,10 +1,4 @@
-import { createConnection, Socket } from 'node:net'
-
-/**
- * The usual limit of `answerWithin`, longer than any statement of a request may take. Without one, a query would wait
- * for a quarter of an hour where a network has dropped the connection, and for ever where its process is frozen.
- */
-export const ANSWER_WITHIN = 40
+import { Socket } from 'node:net'
 
 /** Where the driver would connect, as it has parsed it. */
 interface Place { host: readonly string[], port: readonly number[], path?: string | false | undefined }
@@ -13,11 +7,6 @@ interface Place { host: readonly string[], port: readonly number[], path?: strin
 export interface Sockets {
   /** Whether they are cut, and new ones fail at once. */
   readonly areCut: boolean
-  /**
-   * Seconds that a connection may be silent while a query waits for its answer. After that time this one connection is
-   * closed. Undefined: an answer may take any time.
-   */
-  answerWithin: number | undefined
   /** For the driver, which writes before the connection stands. */
   open (place: Place): Socket
   /**
@@ -35,27 +24,21 @@ export function createSockets (): Sockets {
   /** Of several hosts the next one is tried when a connection to this one has ended, as the driver does. */
   let at = 0
 
-  function connect ({ host, port, path }: Place): Socket {
-    if (path) return createConnection(path)
-    const index = at % host.length
-    const socket = createConnection(port[index]!, host[index])
-    socket.once('close', () => { at = index + 1 })
-    // The name that TLS verifies.
-    return Object.assign(socket, { host: host[index] })
-  }
-
   return {
     get areCut () { return areCut },
-    answerWithin: undefined,
-
-    open (place) {
+    open ({ host, port, path }) {
       // The driver takes its listeners, and ours, off a socket that gets TLS.
       for (const socket of open) if (socket.destroyed) open.delete(socket)
-      const socket = areCut ? new Socket() : connect(place)
+      const socket = new Socket()
       open.add(socket)
-      // When the driver listens: a connection that cannot be opened at all it would wait for without end.
+      const index = at % host.length
+      socket.once('close', () => { at = index + 1 })
+      // Errors are emitted when the driver listens. One without a listener ends the process: a network that is down
+      // refuses the connection at once.
       if (areCut) setImmediate(() => end(socket))
-      return socket
+      else queueMicrotask(() => path ? socket.connect(path) : socket.connect(port[index]!, host[index]!))
+      // The host is the name that TLS verifies.
+      return path ? socket : Object.assign(socket, { host: host[index] })
     },
 
     cut () {

@@ -79,7 +79,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
 
   const [written] = await app.sql`
     select i.id, i.stato, i.tentativo,
-      (select array_agg(distinct esito order by esito) from invii_schedine s where s.invio_id = i.id) as righe,
+      (select json_agg(distinct esito order by esito) from invii_schedine s where s.invio_id = i.id) as righe,
       (select e.esito from invii_esiti e where e.invio_id = i.id) as esito
     from invii i where ricevuta = ${ricevuta}`
   const { id, stato, tentativo, righe, esito } = written as {

@@ -38,7 +38,7 @@ t.test('while the database has no room', async (t) => {
     await app.sql`
       insert into one_time_tokens (user_id, kind, sent_to, otp_fingerprint, link_fingerprint, expires_at)
       select id, kind, email, ''::bytea, ''::bytea, now() + interval '1 hour'
-      from users, unnest(${TOKEN_KINDS as unknown as string[]}::text[]) as kind`
+      from users, unnest(${`{${TOKEN_KINDS.join()}}`}::text[]) as kind`
     for (const [w, [operation, table]] of WRITES.entries()) {
       const heal = await fillDisk(place, operation, table)
       for (const alike of REQUESTS) {

@@ -70,7 +70,7 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     })
     const failures = [asleep, begun].map((each) => each.then(() => undefined, (err: unknown) => err))
     await inside.promise
-    // More than the pool has connections, and enough that they fill its buffer.
+    // More than the pool has connections.
     const queued = Array.from({ length: 60 }, () => sql`select 2`.then(() => undefined, (err: unknown) => err))
     sockets.cut()
     cut.resolve()
@@ -85,20 +85,6 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     await close()
     sockets.cut()
   })
-
-  t.test(`of ${name} connections one that is silent is given up, and the other goes on`, { skip }, async (t) => {
-    const { sql, sockets } = await pool(t, tls)
-    sockets.answerWithin = 1
-    const silent = sql`select pg_sleep(10)`.then(() => undefined, (err: unknown) => err)
-    const pids = await sql.begin(async (tx) => {
-      const before = await tx`select pg_backend_pid() as pid`
-      t.match(databaseProblem(await silent), { codice: 'DATABASE_NON_DISPONIBILE' })
-      return [before, await tx`select pg_backend_pid() as pid`].map(([row]) => row!.pid)
-    })
-    t.equal(pids[0], pids[1])
-    const again = await Promise.all([1, 2].map((n) => sql`select ${n}::int as n, pg_sleep(0.3)::text`))
-    t.match(again, [[{ n: 1 }], [{ n: 2 }]])
-  })
 }
 
 t.test('of several hosts one that is there is found', async (t) => {
@@ -106,4 +92,11 @@ t.test('of several hosts one that is there is found', async (t) => {
   const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 3)
   t.teardown(close)
   t.same([...await sql`select 1 as n`], [{ n: 1 }])
+})
+
+t.test('a connection that the system refuses at once fails its query', async (t) => {
+  // The path of a Unix socket has 107 bytes at most.
+  const { sql, close } = connect(`postgres://nobody@${encodeURIComponent(`/${'x'.repeat(200)}`)},/none`, 1)
+  t.teardown(close)
+  await t.rejects(sql`select 1`, { code: 'EINVAL' })
 })

@@ -95,7 +95,7 @@ async function readOverview (tx: Transaction, account: string, days: readonly Da
     select giorno_da::text as giorno, count(*) filter (where ${isSettled})::int as ferme,
       coalesce(sum(acquisite) filter (where ${isSettled}), 0)::int as schedine,
       coalesce(sum(notti_acquisite) filter (where ${isSettled}), 0)::int as notti,
-      coalesce(array_agg(distinct invio_id) filter (where (${isSettled}) is not true), '{}') as aperti
+      coalesce(json_agg(distinct invio_id) filter (where (${isSettled}) is not true), '[]') as aperti
     from tentati
     where utente = ${account} and (${or(...days.map((each) => sql`(giorno_da <= ${each} and giorno_a >= ${each})`))})
     group by giorno_da`)
