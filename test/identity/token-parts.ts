@@ -1,4 +1,4 @@
-/** What a token claims; its signature is not checked. */
+/** The claims of a token; its signature is not checked. */
 export function claimsOf (token: string): Record<string, unknown> & { sub: string, session_id: string } {
   return part(token, 1)
 }

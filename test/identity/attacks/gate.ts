@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 export interface Gate {
   /** The database behind it. */
   url: string
-  /** Nobody gets through, and who is through is cut off. */
+  /** Refuses new connections, and cuts those that are open. */
   shut (): Promise<void>
 }
 

@@ -13,7 +13,7 @@ export { PASSWORD } from '#test/identity/password.ts'
 export interface Held extends TestApp {
   /** A connection beside the application's own. */
   sql: Connection['sql']
-  /** Somebody who can sign in with `PASSWORD`; their id. */
+  /** The id of a new person who can sign in with `PASSWORD`. */
   person (email: string, changes?: object): Promise<string>
   signIn (email: string, password?: string, app?: FastifyInstance): Promise<LightMyRequestResponse>
   /**
@@ -68,10 +68,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
       const password = 'password' in changes ? {} : await withPassword(app)
       const payload = { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
       const created = await app.inject({
-        method: 'POST',
-        url: '/auth/v1/admin/users',
-        headers: bearer(await token({ service: true })),
-        payload
+        method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload
       })
       if (created.statusCode !== 200) throw new Error(created.body)
       return created.json<{ id: string }>().id
@@ -79,9 +76,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
 
     async signIn (email, password = PASSWORD, on = app) {
       return await on.inject({
-        method: 'POST',
-        url: '/auth/v1/token?grant_type=password',
-        payload: { email, password }
+        method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password }
       })
     },
 

@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { identities } from '#drizzle/tables/identity.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { compactText, hmac } from '#test/identity/guards/forge.ts'
-import { unwritable } from '#test/plugins/audit/samples.ts'
-import { fakeProvider, json } from './fake-provider.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
+import { compactText, ecdsa, hmac } from '#test/identity/guards/forge.ts'
 import { bearer } from '#test/identity/requests.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
+import { unwritable } from '#test/plugins/audit/samples.ts'
+import { jpeg } from '#test/plugins/images/pictures.ts'
+import { fakeProvider, json } from './fake-provider.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
 const PIERO = { email: 'Piero@Example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
@@ -79,33 +79,25 @@ t.test('the directory of an external provider', async (t) => {
     t.same(user_metadata, { name: 'Piero', surname: 'Neri', avatar_url: answer.json<{ url: string }>().url })
     t.ok(await app.storage.find(app.db, 'avatars', `${id}.jpg`))
     t.match((await set(randomUUID())).json(), { status: 404, codice: 'UTENTE_NON_TROVATO' })
-    t.same((await auditOf('immagine_profilo')).map(({ object, details }) => ({ object, details })), [
-      { object: `user:${id}`, details: { phase: 'asked' } }, { object: `user:${id}`, details: { phase: 'done' } }
-    ])
+    t.same((await auditOf('immagine_profilo')).map(({ object, details }) => ({ object, details })),
+      [{ object: `user:${id}`, details: { phase: 'asked' } }, { object: `user:${id}`, details: { phase: 'done' } }])
   })
 
-  t.test(
-    'a taken address, a weak password, an invalid address and a caller who is no administrator are refused',
-    async (t) => {
-      t.match((await as(admin, 'POST', '/api/operators', PIERO)).json(), {
-        status: 409,
-        codice: 'EMAIL_GIA_REGISTRATA'
-      })
-      t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
-      t.match(
-        (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'x@example.org', password: 'corta' })).json(),
-        { status: 400, dettagli: [{ campo: 'password' }] }
-      )
-      t.match((await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'non un indirizzo' })).json(), {
-        status: 400,
-        dettagli: [{ campo: 'email' }]
-      })
-      const operator = await idp.twin.token({ name: 'olga' })
-      t.equal((await as(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
-      const service = await as(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
-      t.equal(service.statusCode, 200, 'the service key is one')
-    }
-  )
+  t.test('a taken or invalid address, a weak password and a caller who is no administrator are refused', async (t) => {
+    t.match((await as(admin, 'POST', '/api/operators', PIERO)).json(),
+      { status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
+    t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
+    t.match(
+      (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'x@example.org', password: 'corta' })).json(),
+      { status: 400, dettagli: [{ campo: 'password' }] }
+    )
+    t.match((await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'non un indirizzo' })).json(),
+      { status: 400, dettagli: [{ campo: 'email' }] })
+    const operator = await idp.twin.token({ name: 'olga' })
+    t.equal((await as(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
+    const service = await as(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
+    t.equal(service.statusCode, 200, 'the service key is one')
+  })
 
   t.test('an operator is not created when the audit log cannot be written', async (t) => {
     const token = await idp.twin.token({ name: 'ugo' })
@@ -145,10 +137,7 @@ t.test('the directory of an external provider', async (t) => {
     const object = `user:${claimsOf(token).sub}`
     t.same(
       (await auditOf('identita_scollegata')).filter((row) => row.object === object).map(({ details }) => details),
-      [
-        { provider: 'google', phase: 'asked' },
-        { provider: 'google', phase: 'done' }
-      ]
+      [{ provider: 'google', phase: 'asked' }, { provider: 'google', phase: 'done' }]
     )
     await link(token)
     await Promise.all([unlink(token, 'google'), unlink(token, 'email')])
@@ -168,15 +157,10 @@ t.test('the directory of an external provider', async (t) => {
   t.test('without the service key the administration answers 503, and the rest works', async (t) => {
     const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined }, undefined, PATIENT)
     for (const [method, url, body] of [
-      ['POST', '/api/operators', PIERO],
-      ['GET', '/api/operators', undefined],
-      ['GET', '/api/users', undefined]
+      ['POST', '/api/operators', PIERO], ['GET', '/api/operators', undefined], ['GET', '/api/users', undefined]
     ] as const) {
-      t.match(
-        (await as(admin, method, url, body, bare)).json(),
-        { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' },
-        url
-      )
+      t.match((await as(admin, method, url, body, bare)).json(),
+        { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' }, url)
     }
     t.equal((await as(admin, 'GET', '/api/sessions', undefined, bare)).json().length, 1)
     t.match((await as(admin, 'POST', '/api/auth/unlink', { provider: 'google' }, bare)).json(), { status: 404 })
@@ -191,10 +175,7 @@ t.test('answers of other versions of the provider', async (t) => {
   const call = async (method: 'GET' | 'POST', url: string, payload?: object) => (
     await app.inject({ method, url, headers: bearer('di-servizio'), ...(payload === undefined ? {} : { payload }) }))
   const userOf = (n: number, more = {}) => ({
-    id: randomUUID(),
-    email: `u${n}@example.org`,
-    created_at: '2026-11-21T10:30:00.123456+01:00',
-    ...more
+    id: randomUUID(), email: `u${n}@example.org`, created_at: '2026-11-21T10:30:00.123456+01:00', ...more
   })
 
   t.test('users without metadata, identities or dates are listed with their other fields', async (t) => {
@@ -226,9 +207,8 @@ t.test('answers of other versions of the provider', async (t) => {
         ]
       })
     )
-    t.match((await call('GET', '/api/operators')).json(), [
-      { email: 'u1@example.org', aud: 'authenticated', phone: '', identities: [], is_anonymous: false }
-    ])
+    t.match((await call('GET', '/api/operators')).json(),
+      [{ email: 'u1@example.org', aud: 'authenticated', phone: '', identities: [], is_anonymous: false }])
   })
 
   t.test('all pages of the list are read, also when the provider’s pages are smaller', async (t) => {
@@ -251,53 +231,42 @@ t.test('answers of other versions of the provider', async (t) => {
     }
   })
 
-  t.test('a list that does not end is cut off', async (t) => {
-    let n = 0
-    fake.answer((request, response) =>
-      json(200, { users: [userOf(n++)] }, { 'x-total-count': '1000000' })(request, response)
-    )
-    t.equal((await call('GET', '/api/users')).json().length, 100)
-  })
-
-  t.test(
-    'a new operator is asked for in the provider’s protocol, and its refusal is an error of the caller’s fields',
-    async (t) => {
-      const bodies: unknown[] = []
-      const answering = (status: number, body: unknown) =>
-        fake.answer((request, response) => {
-          void request.toArray().then((chunks) => {
-            bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
-            json(status, body)(request, response)
-          })
+  t.test('a new operator is asked for in the provider’s protocol, and its refusal names the field', async (t) => {
+    const bodies: unknown[] = []
+    const answering = (status: number, body: unknown) =>
+      fake.answer((request, response) => {
+        void request.toArray().then((chunks) => {
+          bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
+          json(status, body)(request, response)
         })
-      const refusals: [number, object, object][] = [
-        [422, { code: 422, error_code: 'email_exists', msg: 'x' }, { status: 409 }],
-        [422, { code: 'user_already_exists', message: 'x' }, { status: 409 }],
-        [422, { code: 422, error_code: 'weak_password', msg: 'x' }, { status: 400, dettagli: [{ campo: 'password' }] }],
-        [
-          400,
-          { code: 400, error_code: 'validation_failed', msg: 'x' },
-          { status: 400, dettagli: [{ campo: 'email' }] }
-        ],
-        [401, { message: 'No API key found in request' }, { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }],
-        [403, { code: 403, error_code: 'not_admin' }, { status: 503 }],
-        [404, {}, { status: 503 }],
-        [200, { id: 'non un utente' }, { status: 503 }],
-        [500, {}, { status: 503 }]
-      ]
-      for (const [status, body, expected] of refusals) {
-        answering(status, body)
-        t.match((await call('POST', '/api/operators', PIERO)).json(), expected, JSON.stringify(body))
-      }
-      t.same(bodies[0], {
-        email: 'piero@example.org',
-        password: PIERO.password,
-        email_confirm: true,
-        app_metadata: { role: 'operator' },
-        user_metadata: { name: 'Piero', surname: 'Neri' }
       })
+    const refusals: [number, object, object][] = [
+      [422, { code: 422, error_code: 'email_exists', msg: 'x' }, { status: 409 }],
+      [422, { code: 'user_already_exists', message: 'x' }, { status: 409 }],
+      [422, { code: 422, error_code: 'weak_password', msg: 'x' }, { status: 400, dettagli: [{ campo: 'password' }] }],
+      [
+        400,
+        { code: 400, error_code: 'validation_failed', msg: 'x' },
+        { status: 400, dettagli: [{ campo: 'email' }] }
+      ],
+      [401, { message: 'No API key found in request' }, { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }],
+      [403, { code: 403, error_code: 'not_admin' }, { status: 503 }],
+      [404, {}, { status: 503 }],
+      [200, { id: 'non un utente' }, { status: 503 }],
+      [500, {}, { status: 503 }]
+    ]
+    for (const [status, body, expected] of refusals) {
+      answering(status, body)
+      t.match((await call('POST', '/api/operators', PIERO)).json(), expected, JSON.stringify(body))
     }
-  )
+    t.same(bodies[0], {
+      email: 'piero@example.org',
+      password: PIERO.password,
+      email_confirm: true,
+      app_metadata: { role: 'operator' },
+      user_metadata: { name: 'Piero', surname: 'Neri' }
+    })
+  })
 
   t.test('refusals to unlink or to sign out are passed on with their own errors', async (t) => {
     const secret = Buffer.from('un-segreto-condiviso-di-almeno-32-byte')
@@ -317,10 +286,7 @@ t.test('answers of other versions of the provider', async (t) => {
     }
     const headers = bearer(compactText('{"alg":"HS256"}', JSON.stringify(claims), hmac(secret)))
     const identities = ['google', 'github'].map((provider) => ({
-      identity_id: randomUUID(),
-      user_id: sub,
-      provider,
-      id: 'x'
+      identity_id: randomUUID(), user_id: sub, provider, id: 'x'
     }))
     const unlink = async () =>
       (await app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload: { provider: 'google' } })).json()
@@ -352,10 +318,7 @@ t.test('answers of other versions of the provider', async (t) => {
 
     const revoke = async () => await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers })
     for (const [status, code, expected] of [
-      [403, 'bad_jwt', 401],
-      [401, 'no_authorization', 401],
-      [404, 'x', 503],
-      [500, 'x', 503]
+      [403, 'bad_jwt', 401], [401, 'no_authorization', 401], [404, 'x', 503], [500, 'x', 503]
     ] as const) {
       answering(status, code)
       t.equal((await revoke()).statusCode, expected, code)
@@ -363,10 +326,137 @@ t.test('answers of other versions of the provider', async (t) => {
     }
     answering(204, '')
     t.match((await revoke()).json(), { revoked: 1 })
-    t.match(fake.requests.at(-1), {
-      method: 'POST',
-      url: '/auth/v1/logout?scope=global',
-      headers: { apikey: 'anonima', ...headers }
-    })
+    t.match(fake.requests.at(-1),
+      { method: 'POST', url: '/auth/v1/logout?scope=global', headers: { apikey: 'anonima', ...headers } })
+  })
+})
+
+const SOMEWHERE = '/api/v1/paesi'
+const SECRET = 'CANARY-segreto-condiviso-di-almeno-32-byte'
+const PASSWORD = 'CANARY-una-frase-lunga-e-mia'
+const UNREACHABLE = { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
+
+t.test('an external provider that goes away and comes back', async (t) => {
+  const idp = await startProvider(t)
+  const environ = {
+    ...idp.environ, IDP_JWT_SECRET: SECRET, MASTER_KEY: randomBytes(32).toString('base64'), LOG_LEVEL: 'trace'
+  }
+  const first = await build(t, environ, undefined, PATIENT)
+  const call = async (
+    headers: Record<string, string>,
+    method: 'GET' | 'POST' | 'DELETE' = 'GET',
+    url = SOMEWHERE,
+    payload?: object,
+    { app }: TestApp = first
+  ) => {
+    const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
+    t.not(answer.statusCode, 500, `${method} ${url}`)
+    t.notMatch(answer.body, /CANARY|apikey|Bearer/)
+    return answer
+  }
+  const status = async (token: string, at = first) =>
+    (await call(bearer(token), 'GET', SOMEWHERE, undefined, at)).statusCode
+  const operator = { email: 'CANARY@example.org', password: PASSWORD, name: 'Piero', surname: 'Neri' }
+
+  const anna = await idp.twin.token({ name: 'anna', role: 'admin' })
+  const gone = await idp.twin.token({ name: 'bruno' })
+  const unseen = await idp.twin.token({ name: 'bruno' })
+  const { apiKey } = (await first.app.inject({ url: '/api/cli/auth/key', headers: bearer(anna) })).json()
+  const key = { 'x-api-key': String(apiKey) }
+  t.equal(await status(anna), 200)
+  t.equal((await call(key)).statusCode, 200)
+  t.match((await call(bearer(gone), 'POST', '/api/sessions/revoke-all')).json(), { revoked: 1 })
+
+  await idp.stop()
+  const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
+
+  t.test('people who have signed in go on, with tokens of known keys', async (t) => {
+    t.equal(await status(anna), 200)
+    t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
+    t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
+    t.equal((await call(key)).statusCode, 200, 'and with keys of whom was asked a moment ago')
+    t.same((await call({}, 'GET', '/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
+    t.equal((await call(bearer(anna), 'GET', '/api/v1/keys')).statusCode, 200)
+  })
+
+  t.test('a token of an unknown key is refused', async (t) => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const signed = compactText(
+      JSON.stringify({ alg: 'ES256', kid: randomUUID() }),
+      JSON.stringify(claimsOf(anna)),
+      ecdsa(pem)
+    )
+    t.same([await status(signed), await status(anna)], [401, 200])
+  })
+
+  t.test('a server that has no key set answers 503', async (t) => {
+    const answer = await call(bearer(anna), 'GET', SOMEWHERE, undefined, second)
+    t.match(answer.json(), UNREACHABLE)
+    t.ok(Number(answer.headers['retry-after']) > 0)
+    t.match((await call(key, 'GET', SOMEWHERE, undefined, second)).json(), UNREACHABLE)
+    t.equal((await call({}, 'GET', '/api/config', undefined, second)).statusCode, 200)
+    t.equal(await status('a.b.c', second), 401)
+    t.equal(await status(idp.anonKey, second), 401)
+  })
+
+  t.test('a session first seen after a revoke-all is answered 503 until the provider can be asked', async (t) => {
+    t.match((await call(bearer(unseen))).json(), UNREACHABLE)
+    t.equal(await status(gone), 401)
+  })
+
+  t.test('only the service key administers while the provider cannot be asked', async (t) => {
+    for (const headers of [bearer(anna), key]) {
+      for (const url of ['/api/operators', '/api/users', '/api/v1/audit', '/api/v1/keys?tutte=true']) {
+        t.match((await call(headers, 'GET', url)).json(), UNREACHABLE, url)
+      }
+      t.match((await call(headers, 'DELETE', '/api/v1/keys/0123456789abcdef')).json(), UNREACHABLE)
+    }
+    t.equal((await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit')).statusCode, 200)
+  })
+
+  t.test('a change at the provider fails with a 503, and the audit log says so', async (t) => {
+    t.match((await call(bearer(idp.serviceKey), 'GET', '/api/users')).json(), UNREACHABLE)
+    t.match((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).json(), UNREACHABLE)
+    t.match((await call(bearer(anna), 'POST', '/api/auth/unlink', { provider: 'google' })).json(), UNREACHABLE)
+    t.match((await call(bearer(anna), 'POST', '/api/sessions/revoke-all')).json(), UNREACHABLE)
+    t.equal(await status(anna), 200, 'signed in as before')
+    const { data } = (await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit?limit=4')).json()
+    t.match(data, [
+      {
+        action: 'sessioni_revocate',
+        object: `user:${claimsOf(anna).sub}`,
+        details: { phase: 'failed', codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
+      },
+      { action: 'sessioni_revocate', details: { phase: 'asked' } },
+      { action: 'utente_creato', details: { phase: 'failed', codice: 'PROVIDER_NON_RAGGIUNGIBILE' } },
+      { action: 'utente_creato', details: { phase: 'asked' } }
+    ])
+  })
+
+  t.test('everything works again when the provider is back', async (t) => {
+    await idp.start()
+    t.equal((await call(bearer(anna), 'GET', '/api/operators')).statusCode, 200)
+    t.equal((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).statusCode, 200)
+    t.equal((await call(key, 'GET', '/api/users', undefined, second)).statusCode, 200)
+    t.equal(await status(unseen), 401, 'it was asked, and this one is over')
+    t.match((await call(bearer(anna), 'POST', '/api/sessions/revoke-all')).json(), { revoked: 1 })
+    t.equal(await status(anna), 401)
+  })
+
+  t.test('no secret, token, key, address or name is in a log or a table', async (t) => {
+    const tables = await Promise.all(
+      ['audit_log', 'seen_sessions', 'api_keys'].map((table) => first.app.sql.unsafe(`select * from ${table}`))
+    )
+    t.ok(tables.every((rows) => rows.length > 0))
+    const written = JSON.stringify([first.logs, second.logs, tables])
+    for (const [name, secret] of Object.entries({
+      apiKey: apiKey as string, anna, gone, unseen, service: idp.serviceKey, anon: idp.anonKey
+    })) {
+      t.notOk(written.includes(secret), name)
+      t.notOk(written.includes(secret.slice(-30)), `the end of ${name}`)
+    }
+    t.notMatch(written, /CANARY|example\.org|Neri/i)
+    t.ok(first.logs.some(({ operazione, motivo }) => operazione === 'GET /user' && typeof motivo === 'string'))
   })
 })

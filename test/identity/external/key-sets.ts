@@ -51,7 +51,7 @@ export async function keyProvider (t: Test, first: object | Behaviour, options: 
     key: jwks.key,
     /** The PEM of the key that is known by this id. */
     pem: async (kid: string) => (await jwks.key(kid))?.pem,
-    /** What it does from now on. */
+    /** Sets its behaviour from now on. */
     answer: (value: object | Behaviour) => provider.answer(answering(value)),
     /** Waits for the fetch that is under way: a caller that asks for an unknown key shares it. */
     settled: async () => { await jwks.key(`attesa ${clock.ms}`) }
@@ -60,8 +60,7 @@ export async function keyProvider (t: Test, first: object | Behaviour, options: 
 
 export const json =
   (body: object): Behaviour =>
-    (response) =>
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+    (response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
 export const failing: Behaviour = (response) => response.writeHead(500).end('{"keys":[]}')
 
 const gone: Behaviour = (response) => response.destroy()

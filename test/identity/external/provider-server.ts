@@ -16,7 +16,7 @@ export interface Provider {
   master: Buffer
   /** The provider from the inside, also while nobody can reach it: people sign in here without a password. */
   twin: TestApp
-  /** What its settings are to a server that uses it. */
+  /** The settings of a server that uses it. */
   environ: Record<string, string>
   /** A call with its service key. */
   admin (method: string, path: string, body?: object): Promise<unknown>
@@ -31,10 +31,7 @@ export async function startProvider (t: Test): Promise<Provider> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const twin = await build(t, {
-    MASTER_KEY: master.toString('base64'),
-    PUBLIC_URL: url,
-    RATE_LIMIT_MAX: '100000',
-    RATE_LIMIT_LOGIN_MAX: '1000'
+    MASTER_KEY: master.toString('base64'), PUBLIC_URL: url, RATE_LIMIT_MAX: '100000', RATE_LIMIT_LOGIN_MAX: '1000'
   })
   // As a server makes one when it starts: none of those whom tests make is the last.
   const first = { email: 'admin@locanda.local', confirmed: true, app_metadata: { role: 'admin' } }
@@ -47,9 +44,7 @@ export async function startProvider (t: Test): Promise<Provider> {
   const post = async (method: string, path: string, key: string, body?: object) => {
     const headers = { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const answer = await fetch(`${url}/auth/v1${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
     return await answer.json() as unknown

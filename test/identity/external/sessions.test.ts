@@ -1,16 +1,196 @@
 import { randomUUID } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
 import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
+import { Closed } from '#schemas/common.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { build, type TestApp } from '#test/helper.ts'
-import { unwritable } from '#test/plugins/audit/samples.ts'
+import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
+import { enrolApp } from '#test/identity/factors/authenticator.ts'
+import { openClient, PASSWORD, tokensOf } from '#test/identity/protocol/client.ts'
 import { bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
+import { unwritable } from '#test/plugins/audit/samples.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
+const ADMINS = '/prova/admin'
+const idp = await startProvider(t)
+const Is = Closed({ is: Type.Boolean() })
+
+t.test('administrators of an external provider', async (t) => {
+  const server = async (environ: Record<string, string | undefined> = {}) =>
+    await build(
+      t,
+      { ...idp.environ, ...environ },
+      extraRoutes((app) => {
+        app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
+        app.get<{ Params: { userId: string; sessionId: string } }>(
+          '/prova/pagine/:userId/:sessionId',
+          { config: { access: 'auth' }, schema: { response: { 200: Is } } },
+          async (request) => {
+            const { userId, sessionId } = request.params
+            return {
+              is: await app.identity.authenticator.isAdmin(
+                { id: `user:${userId}`, kind: 'user', admin: false, userId, sessionId },
+                request
+              )
+            }
+          }
+        )
+      }),
+      PATIENT
+    )
+  const first = await server()
+  const status = async (headers: Record<string, string>, url = ADMINS, { app }: TestApp = first) =>
+    (await app.inject({ url, headers })).statusCode
+  const change = async (token: string, body: object) =>
+    await idp.admin('PUT', `/admin/users/${claimsOf(token).sub}`, body)
+  const keyOf = async (token: string, query = '') => {
+    const { apiKey } = (await first.app.inject({ url: `/api/cli/auth/key${query}`, headers: bearer(token) })).json()
+    return { 'x-api-key': String(apiKey) }
+  }
+  /** Whether somebody would be one who comes with a session of the administrators' pages, and no token. */
+  const byPage = async (token: string, { app }: TestApp = first) => {
+    const { sub: userId, session_id: sessionId } = claimsOf(token)
+    return (await app.inject({ url: `/prova/pagine/${userId}/${sessionId}`, headers: { 'x-api-key': API_KEY } })).json()
+      .is
+  }
+
+  t.test('the provider’s present role counts at every request', async (t) => {
+    const token = await idp.twin.token({ name: 'anna', role: 'operator' })
+    t.equal(await status(bearer(token)), 403)
+    await change(token, { app_metadata: { role: 'admin' } })
+    t.equal(await status(bearer(token)), 200, 'promoted')
+    await change(token, { app_metadata: { role: 'operator' } })
+    t.equal(await status(bearer(token)), 403, 'demoted')
+    await change(token, { app_metadata: { roles: ['cassa', 'admin'] } })
+    t.equal(await status(bearer(token)), 200, 'one of several roles')
+    await change(token, { app_metadata: { roles: null } })
+    t.equal(await status(bearer(token)), 403)
+    const was = await idp.twin.token({ name: 'ada', role: 'admin' })
+    t.equal(await status(bearer(was)), 200)
+    await change(was, { app_metadata: { role: 'operator' } })
+    t.equal(await status(bearer(was)), 403, 'whatever its token says')
+  })
+
+  t.test('user_metadata give no rights', async (t) => {
+    const token = await idp.twin.token({ name: 'bruno', role: 'operator' })
+    const data = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin' } }
+    const headers = { ...bearer(token), apikey: idp.anonKey, 'content-type': 'application/json' }
+    t.equal(
+      (await fetch(`${idp.url}/auth/v1/user`, { method: 'PUT', headers, body: JSON.stringify({ data }) })).status,
+      200
+    )
+    t.equal(await status(bearer(token)), 403)
+    t.equal(await status(await keyOf(token)), 403)
+    t.equal(await byPage(token), false)
+  })
+
+  t.test('a person without a role at the provider is pending here, because its sign-up may be open', async (t) => {
+    await idp.admin('POST', '/admin/users', {
+      email: 'sola@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true
+    })
+    const { access_token: token } = await idp.signIn('sola@example.org', 'una-frase-lunga-e-mia')
+    t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(),
+      { codice: 'ACCOUNT_IN_ATTESA', status: 403 })
+  })
+
+  t.test('a person who signed out, was banned or deleted at the provider administers nothing', async (t) => {
+    const [out, banned, gone] = [
+      await idp.twin.token({ name: 'uscita', role: 'admin' }),
+      await idp.twin.token({ name: 'bandita', role: 'admin' }),
+      await idp.twin.token({ name: 'andata', role: 'admin' })
+    ]
+    for (const token of [out, banned, gone]) t.equal(await status(bearer(token)), 200)
+    await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(out) })
+    await change(banned, { ban_duration: '24h' })
+    await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
+    const second = await server({ DATABASE_URL: first.url })
+    for (const token of [out, gone]) {
+      t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until somebody asks')
+      t.equal(await status(bearer(token)), 403)
+      t.equal(await status(bearer(token), SOMEWHERE), 401)
+      await second.app.identity.waitForListeners()
+      t.equal(await status(bearer(token), SOMEWHERE, second), 401)
+    }
+    t.equal(await status(bearer(banned)), 403)
+    await change(banned, { ban_duration: 'none' })
+    t.equal(await status(bearer(banned)), 200, 'a ban ends')
+  })
+
+  t.test('an API key has the rights that its person has at present', async (t) => {
+    const token = await idp.twin.token({ name: 'carla', role: 'operator' })
+    const [key, reading] = [await keyOf(token), await keyOf(token, '?scopes=lettura')]
+    t.equal(await status(key, SOMEWHERE), 200)
+    t.equal(await status(key), 403)
+    await change(token, { app_metadata: { role: 'admin' } })
+    t.equal(await status(key), 200, 'at once')
+    t.equal(await status(reading), 403, 'within its scopes')
+    t.equal(await status(reading, '/api/v1/keys?tutte=true'), 403, 'everywhere')
+    t.equal(await status(key, '/api/v1/keys?tutte=true'), 200)
+    await change(token, { app_metadata: { role: 'operator' } })
+    t.equal(await status(key), 403)
+  })
+
+  t.test('a revoked key is refused at once, and in a second process as soon as it has heard of it', async (t) => {
+    const token = await idp.twin.token({ name: 'delia', role: 'operator' })
+    const key = await keyOf(token)
+    const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+    for (const at of [first, second]) t.equal(await status(key, SOMEWHERE, at), 200)
+    const { id } = (await first.app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json().data[0]
+    t.equal(
+      (await first.app.inject({ method: 'DELETE', url: `/api/v1/keys/${id}`, headers: bearer(token) })).statusCode,
+      200
+    )
+    t.equal(await status(key, SOMEWHERE), 401)
+    let answer = 200
+    await until(async () => (answer = await status(key, SOMEWHERE, second)) !== 200)
+    t.equal(answer, 401)
+  })
+
+  t.test('a key of a banned or deleted person is refused for administration at once, else in a minute', async (t) => {
+    const [banned, gone] = [
+      await idp.twin.token({ name: 'dario', role: 'admin' }),
+      await idp.twin.token({ name: 'elio', role: 'admin' })
+    ]
+    const keys = [await keyOf(banned), await keyOf(gone)]
+    for (const key of keys) t.equal(await status(key), 200)
+    await change(banned, { ban_duration: '24h' })
+    await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
+    const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+    for (const key of keys) {
+      t.equal(await status(key, SOMEWHERE, second), 401)
+      t.equal(await status(key), 403)
+      t.equal(await status(key, SOMEWHERE), 401, 'what was just asked is known')
+    }
+  })
+
+  t.test('without the service key API keys are neither made nor accepted, and tokens still administer', async (t) => {
+    const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
+    const key = await keyOf(token)
+    const bare = await server({ IDP_SERVICE_KEY: undefined, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+    t.equal(await status(key, SOMEWHERE, bare), 401)
+    t.equal(await status(bearer(token), ADMINS, bare), 200)
+    t.equal(await byPage(token, bare), false)
+    const made = await bare.app.inject({ url: '/api/cli/auth/key', headers: bearer(token) })
+    t.match(made.json(), { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' })
+    t.equal((await bare.app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json().data.length, 1)
+  })
+
+  t.test('a session of the administration pages ends with the login that it was granted to', async (t) => {
+    const token = await idp.twin.token({ name: 'gaia', role: 'admin' })
+    t.equal(await status(bearer(token)), 200)
+    t.equal(await byPage(token), true)
+    // A list waits until what was seen is written down.
+    t.equal(await status(bearer(token), '/api/sessions'), 200)
+    await first.app.db.update(seen_sessions).set({ revoked_at: new Date() })
+      .where(eq(seen_sessions.id, claimsOf(token).session_id))
+    await first.app.identity.waitForListeners()
+    t.equal(await byPage(token), false)
+  })
+})
 
 interface Listed {
   id: string
@@ -22,7 +202,6 @@ interface Listed {
 }
 
 t.test('sessions of an external provider', async (t) => {
-  const idp = await startProvider(t)
   const first = await build(t, idp.environ, undefined, PATIENT)
   const second = await build(t, { ...idp.environ, DATABASE_URL: first.url }, undefined, PATIENT)
   const { sql } = first.app
@@ -39,47 +218,19 @@ t.test('sessions of an external provider', async (t) => {
   const isOver = async (token: string) =>
     (await fetch(`${idp.url}/auth/v1/user`, { headers: bearer(token) })).status === 403
   const row = async (token: string) =>
-    (
-      await first.app.db
-        .select()
-        .from(seen_sessions)
-        .where(eq(seen_sessions.id, claimsOf(token).session_id))
-    )[0]!
+    (await first.app.db.select().from(seen_sessions).where(eq(seen_sessions.id, claimsOf(token).session_id)))[0]!
 
   t.test('each session that is seen is listed to its person, with the device that last used it', async (t) => {
-    const [one, other, stranger] = [await token('anna'), await token('anna'), await token('bruno')]
+    const [one, other, stranger] = [await token('amelia'), await token('amelia'), await token('bruno')]
     t.equal(await statusOf(first, one, 'telefono'), 200)
     t.equal(await status(stranger), 200)
-    t.same((await listed(one)).map(({ id, user_agent, ip, current }) => ({ id, user_agent, ip, current })), [
-      { id: claimsOf(one).session_id, user_agent: 'telefono', ip: '127.0.0.1', current: true }
-    ])
+    t.same((await listed(one)).map(({ id, user_agent, ip, current }) => ({ id, user_agent, ip, current })),
+      [{ id: claimsOf(one).session_id, user_agent: 'telefono', ip: '127.0.0.1', current: true }])
     t.equal(await status(other, second), 200)
-    t.same((await listed(other, second)).map(({ id, current }) => ({ id, current })), [
-      { id: claimsOf(other).session_id, current: true }, { id: claimsOf(one).session_id, current: false }
-    ])
+    t.same((await listed(other, second)).map(({ id, current }) => ({ id, current })),
+      [{ id: claimsOf(other).session_id, current: true }, { id: claimsOf(one).session_id, current: false }])
     t.same((await row(one)).expires_at, new Date(Number(claimsOf(one).exp) * 1000))
     t.same((await first.call('GET', '/api/sessions')).json(), [], 'the server key has none')
-  })
-
-  t.test('a session’s device and the end of its latest token are recorded once a minute', async (t) => {
-    const seen = await token('carla')
-    const at = async (agent: string) => {
-      await first.app.identity.waitForListeners()
-      t.equal(await statusOf(first, seen, agent), 200)
-      await listed(seen)
-      return await row(seen)
-    }
-    const before = await at('prima')
-    t.equal(before.user_agent, 'prima')
-    t.equal((await at('subito dopo')).user_agent, 'prima')
-    await sql`
-      update seen_sessions
-      set updated_at = now() - interval '61 seconds', expires_at = now() + interval '1 minute'
-      where id = ${claimsOf(seen).session_id}`
-    const after = await at('un minuto dopo')
-    t.equal(after.user_agent, 'un minuto dopo')
-    t.same(after.created_at, before.created_at)
-    t.same(after.expires_at, before.expires_at)
   })
 
   t.test('a session whose tokens have all expired is not listed', async (t) => {
@@ -89,34 +240,28 @@ t.test('sessions of an external provider', async (t) => {
     t.same((await listed(one)).map(({ id }) => id), [claimsOf(one).session_id])
   })
 
-  t.test(
-    'revoke-all refuses every token of that person at once, here and in a second process, and ends the sessions there',
-    async (t) => {
-      const [one, other, unseen, stranger] = [
-        await token('elena'),
-        await token('elena'),
-        await token('elena'),
-        await token('fabio')
-      ]
-      for (const app of [first, second]) {
-        for (const each of [one, other, stranger]) t.equal(await status(each, app), 200)
-      }
-      const answer = await revokeAll(one)
-      t.equal(await status(one), 401, 'before anything is answered')
-      t.same(answer.json(), { success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 })
-      for (const app of [first, second]) {
-        for (const each of [one, other, unseen]) await refused(each, app)
-        t.equal(await status(stranger, app), 200)
-      }
-      for (const each of [one, other, unseen]) t.ok(await isOver(each))
-      const again = await token('elena')
-      t.equal(await status(again), 200, 'a new sign-in')
-      t.equal((await listed(again, second)).length, 1)
-      t.equal(await status(one), 401)
-      t.match((await revokeAll(again)).json(), { revoked: 1 })
-      await refused(again, second)
+  t.test('revoke-all refuses every token of the person at once in every process', async (t) => {
+    const [one, other, unseen, stranger] = [
+      await token('elena'), await token('elena'), await token('elena'), await token('fabio')
+    ]
+    for (const app of [first, second]) {
+      for (const each of [one, other, stranger]) t.equal(await status(each, app), 200)
     }
-  )
+    const answer = await revokeAll(one)
+    t.equal(await status(one), 401, 'before anything is answered')
+    t.same(answer.json(), { success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 })
+    for (const app of [first, second]) {
+      for (const each of [one, other, unseen]) await refused(each, app)
+      t.equal(await status(stranger, app), 200)
+    }
+    for (const each of [one, other, unseen]) t.ok(await isOver(each))
+    const again = await token('elena')
+    t.equal(await status(again), 200, 'a new sign-in')
+    t.equal((await listed(again, second)).length, 1)
+    t.equal(await status(one), 401)
+    t.match((await revokeAll(again)).json(), { revoked: 1 })
+    await refused(again, second)
+  })
 
   t.test('revoke-all works as the first request of a person', async (t) => {
     const [one, unseen] = [await token('gina'), await token('gina')]
@@ -165,21 +310,6 @@ t.test('sessions of an external provider', async (t) => {
     for (const each of [one, other]) t.equal(await status(each), 401)
   })
 
-  t.test('an API key cannot revoke sessions', async (t) => {
-    const one = await token('olga')
-    const { apiKey } = (await first.app.inject({ url: '/api/cli/auth/key', headers: bearer(one) })).json()
-    for (const url of ['/api/sessions/revoke-all', '/api/auth/unlink']) {
-      const answer = await first.app.inject({
-        method: 'POST',
-        url,
-        headers: { 'x-api-key': apiKey },
-        payload: url.endsWith('unlink') ? { provider: 'google' } : {}
-      })
-      t.match(answer.json(), { status: 403, codice: 'SERVE_UNA_PERSONA' })
-    }
-    t.equal(await status(one), 200)
-  })
-
   t.test('sessions that ended a month ago are deleted', async (t) => {
     const user = randomUUID()
     await sql`
@@ -193,4 +323,56 @@ t.test('sessions of an external provider', async (t) => {
     await deleteOld()
     t.equal((await sql`select 1 from seen_sessions where user_id = ${user}`).length, 1)
   })
+})
+
+t.test('with an external provider a session is at the level of its token, and keys ask the provider', async (t) => {
+  const REQUIRED = { REQUIRE_MFA: 'all', REQUIRE_RECENT_MFA: 'true' }
+  const { app } = await build(t, { ...idp.environ, ...REQUIRED }, undefined, PATIENT)
+  const email = 'amalia@example.org'
+  await idp.admin('POST', '/admin/users', {
+    email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'admin' }
+  })
+  const client = openClient(t, { backendUrl: idp.url, backendKey: idp.anonKey })
+  await client.auth.signInWithPassword({ email, password: PASSWORD })
+  const asked = async (headers: Record<string, string>, url = '/api/v1/paesi') => {
+    const answer = await app.inject({ url, headers })
+    return [answer.statusCode, answer.statusCode === 200 ? undefined : answer.json<{ codice: string }>().codice]
+  }
+  const half = bearer((await tokensOf(client)).access)
+  t.same(await asked(half), [403, 'SECONDO_FATTORE_RICHIESTO'])
+
+  await enrolApp(client)
+  const whole = bearer((await tokensOf(client)).access)
+  t.same(await asked(whole), [200, undefined])
+  t.same(await asked(half), [403, 'SECONDO_FATTORE_RICHIESTO'], 'the earlier token says what it said')
+  const answer = await app.inject({ url: '/api/cli/auth/key', headers: whole })
+  t.equal(answer.statusCode, 200, 'and when the factor was proven')
+  t.same(await asked({ 'x-api-key': answer.json<{ apiKey: string }>().apiKey }), [200, undefined])
+})
+
+t.test('a key made with the password alone administers until the provider tells of a second factor', async (t) => {
+  const { app } = await build(t, { ...idp.environ }, undefined, PATIENT)
+  const email = 'brunella@example.org'
+  await idp.admin('POST', '/admin/users', {
+    email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'admin' }
+  })
+  const client = openClient(t, { backendUrl: idp.url, backendKey: idp.anonKey })
+  await client.auth.signInWithPassword({ email, password: PASSWORD })
+  const mintWhole = async () => (await app.inject({
+    url: '/api/cli/auth/key', headers: bearer((await tokensOf(client)).access)
+  })).json<{ apiKey: string, id: string }>()
+  const mint = async () => (await mintWhole()).apiKey
+  const status = async (apiKey: string, url = '/api/v1/keys?tutte=true') =>
+    (await app.inject({ url, headers: { 'x-api-key': apiKey } })).statusCode
+  const key = await mint()
+  t.equal(await status(key), 200)
+  await enrolApp(client)
+  t.equal(await status(key), 403)
+  t.equal(await status(key, '/api/v1/paesi'), 200, 'all else goes on')
+  const later = await mintWhole()
+  t.equal(await status(later.apiKey), 200)
+  const url = `/api/v1/keys/${later.id}`
+  t.match((await app.inject({ method: 'DELETE', url, headers: { 'x-api-key': key } })).json(),
+    { status: 403, codice: 'SECONDO_FATTORE_RICHIESTO' })
+  t.equal(await status(later.apiKey), 200, 'it revokes no other one')
 })

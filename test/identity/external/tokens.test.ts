@@ -1,18 +1,209 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign, verify } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
-import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } from '#test/identity/guards/forge.ts'
+import { compactText, ecdsa, hmac, rsa, type Signer, workshop, type Workshop } from '#test/identity/guards/forge.ts'
 import { forgedTokens } from '#test/identity/guards/forged-tokens.ts'
-import { fakeProvider, json } from './fake-provider.ts'
-import { ec, jwk, rsa as rsaPair } from './key-sets.ts'
 import { bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
+import { fakeProvider, json } from './fake-provider.ts'
+import {
+  type Behaviour, ec, failing, FAILURES, json as jsonAnswer, jwk, keyProvider, otherEc, pem, rsa as rsaPair, set
+} from './key-sets.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
+
+t.test('keys are found by their id, with the algorithm of their kind, and verify signatures', async (t) => {
+  const { key, seen } = await keyProvider(t, {
+    keys: [
+      jwk(ec.publicKey, { kid: 'a', alg: 'ES256', use: 'sig', key_ops: ['verify'] }),
+      jwk(rsaPair.publicKey, { kid: 'b', alg: 'RS256' }),
+      jwk(otherEc.publicKey, { kid: 'c' })
+    ]
+  })
+  t.same(await key('a'), { kid: 'a', alg: 'ES256', pem: pem(ec.publicKey) })
+  t.same(await key('b'), { kid: 'b', alg: 'RS256', pem: pem(rsaPair.publicKey) })
+  t.same(await key('c'), { kid: 'c', alg: 'ES256', pem: pem(otherEc.publicKey) })
+  t.ok(
+    verify(
+      'sha256',
+      Buffer.from('testo'),
+      (await key('b'))!.pem,
+      sign('sha256', Buffer.from('testo'), rsaPair.privateKey)
+    )
+  )
+  t.equal(seen.fetches, 1)
+})
+
+t.test('only keys that verify signatures are used, and of a private key only the public part', async (t) => {
+  const good = { kid: 'buona' }
+  const refused: unknown[] = [
+    null,
+    7,
+    'chiave',
+    [],
+    {},
+    { kid: 'x' },
+    { kty: 'RSA', kid: 'x' },
+    { kty: 'RSA', kid: 'x', n: 5, e: {} },
+    { kty: 'EC', crv: 'P-256', kid: 'x' },
+    { kty: 'oct', kid: 'x', k: 'c2VncmV0bw' },
+    jwk(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey, { kid: 'x' }),
+    jwk(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey, { kid: 'x' }),
+    jwk(generateKeyPairSync('ed25519').publicKey, { kid: 'x' }),
+    jwk(ec.publicKey, { kid: 'x', use: 'enc' }),
+    jwk(ec.publicKey, { kid: 'x', use: null }),
+    jwk(ec.publicKey, { kid: 'x', alg: 'RS256' }),
+    jwk(rsaPair.publicKey, { kid: 'x', alg: 'ES256' }),
+    jwk(rsaPair.publicKey, { kid: 'x', alg: 'HS256' }),
+    jwk(rsaPair.publicKey, { kid: 'x', alg: 'PS256' }),
+    jwk(rsaPair.publicKey, { kid: 'x', alg: 'none' }),
+    jwk(ec.publicKey, { kid: 'x', y: jwk(otherEc.publicKey).y }),
+    jwk(ec.publicKey),
+    jwk(ec.publicKey, { kid: 7 }),
+    jwk(ec.publicKey, { kid: '' })
+  ]
+  const { key, seen, clock } = await keyProvider(t, {
+    keys: [...refused, jwk(ec.privateKey, { ...good, alg: 'ES256' })]
+  })
+  t.equal(createPublicKey((await key('buona'))!.pem).type, 'public')
+  t.notMatch((await key('buona'))!.pem, /PRIVATE/)
+  clock.ms += 30 * SECOND
+  for (const kid of ['x', '7', '']) t.equal(await key(kid), undefined, kid)
+  t.equal(seen.fetches, 2)
+})
+
+t.test('fifty unknown ids cost one fetch, together or in turn, and the known key stays accepted', async (t) => {
+  const { key, pem: pemOf, seen } = await keyProvider(t, set('a'))
+  t.same(await Promise.all(Array.from({ length: 50 }, (_, n) => key(`inventato ${n}`))), Array(50).fill(undefined))
+  t.equal(seen.fetches, 1)
+  for (let n = 50; n < 100; n++) t.equal(await key(`inventato ${n}`), undefined)
+  t.equal(seen.fetches, 1)
+  t.equal(await pemOf('a'), pem(ec.publicKey))
+  t.equal(seen.fetches, 1)
+})
+
+t.test('fifty unknown ids cost one fetch also when the provider fails, and all are answered 503', async (t) => {
+  const { key, seen, clock, warnings, answer } = await keyProvider(t, failing)
+  await Promise.all(Array.from({ length: 50 }, (_, n) => t.rejects(key(`k${n}`), UNREACHABLE)))
+  clock.ms += 29_999
+  await t.rejects(key('a'), UNREACHABLE)
+  t.equal(seen.fetches, 1)
+  answer(set('a'))
+  clock.ms++
+  t.equal((await key('a'))?.kid, 'a')
+  t.equal(seen.fetches, 2)
+  t.same(warnings, [{ motivo: 'status 500' }])
+})
+
+t.test('a new key is accepted within thirty seconds, even when a caller asked for it too early', async (t) => {
+  const { key, pem: pemOf, seen, clock, answer } = await keyProvider(t, set('vecchia'))
+  await key('vecchia')
+  answer(set('vecchia', 'nuova'))
+  clock.ms += 29_999
+  t.equal(await key('nuova'), undefined)
+  t.equal(seen.fetches, 1)
+  clock.ms++
+  t.equal(await pemOf('nuova'), pem(ec.publicKey))
+  t.equal(seen.fetches, 2)
+})
+
+t.test('after ten minutes the set is fetched in the background, and removed keys are then refused', async (t) => {
+  const { pem: pemOf, key, seen, clock, settled, answer } = await keyProvider(t, set('resta', 'cambia', 'via'))
+  await key('resta')
+  clock.ms += 10 * MINUTE - 1
+  t.equal(await pemOf('via'), pem(ec.publicKey))
+  t.equal(seen.fetches, 1)
+
+  const asked = Promise.withResolvers<ServerResponse>()
+  answer(asked.resolve)
+  clock.ms++
+  for (const kid of ['via', 'cambia', 'resta']) {
+    t.equal(await pemOf(kid), pem(ec.publicKey), 'answered before the provider has answered')
+  }
+  jsonAnswer({ keys: [...set('resta').keys, jwk(otherEc.publicKey, { kid: 'cambia' })] })(await asked.promise)
+  await settled()
+  t.equal(seen.fetches, 2)
+  t.equal(await pemOf('via'), undefined)
+  t.equal(await pemOf('cambia'), pem(otherEc.publicKey))
+  t.equal(await pemOf('resta'), pem(ec.publicKey))
+  t.equal(seen.fetches, 2)
+})
+
+t.test('known keys are used for a day while the provider fails, and then refused', async (t) => {
+  const { key, pem: pemOf, seen, clock, settled, answer } = await keyProvider(t, set('a'))
+  await key('a')
+  answer(failing)
+  clock.ms += 10 * MINUTE
+  for (let n = 0; n < 5; n++) t.equal(await pemOf('a'), pem(ec.publicKey))
+  await settled()
+  t.equal(seen.fetches, 2)
+  clock.ms += 30 * SECOND
+  t.equal(await pemOf('a'), pem(ec.publicKey))
+  t.equal(await key('ignota'), undefined, 'what is not known is refused, not an outage')
+  t.equal(seen.fetches, 3)
+
+  clock.ms = 1 + 24 * HOUR - 1
+  t.equal(await pemOf('a'), pem(ec.publicKey))
+  await settled()
+  t.equal(seen.fetches, 4)
+  clock.ms = 1 + 24 * HOUR
+  await t.rejects(key('a'), UNREACHABLE)
+  await t.rejects(key('ignota'), UNREACHABLE)
+  t.equal(seen.fetches, 4)
+
+  answer(set('a'))
+  clock.ms += 30 * SECOND
+  t.equal(await pemOf('a'), pem(ec.publicKey))
+  t.equal(seen.fetches, 5)
+})
+
+for (const [name, behaviour, motivo] of FAILURES) {
+  t.test(`an answer that is no key set leaves the last set in use: ${name}`, async (t) => {
+    const { key, seen, clock, warnings, settled, answer } = await keyProvider(t, behaviour)
+    await t.rejects(key('a'), UNREACHABLE)
+    t.same(warnings, [{ motivo }])
+    t.equal(seen.fetches, 1)
+    t.notOk(seen.paths.has('/altrove'))
+
+    answer(set('a'))
+    clock.ms += 30 * SECOND
+    t.equal((await key('a'))?.kid, 'a')
+    answer(behaviour)
+    clock.ms += 10 * MINUTE
+    await key('a')
+    await settled()
+    t.equal(seen.fetches, 3)
+    t.equal((await key('a'))?.kid, 'a')
+  })
+}
+
+t.test('a provider that hangs at any point is given up, and its connection is closed', async (t) => {
+  const hanging: Behaviour[] = [() => {}, (response) => response.writeHead(200).write('{"keys":[')]
+  for (const hang of hanging) {
+    const dropped = Promise.withResolvers<void>()
+    // The time is up when the request has arrived, on a machine of any speed.
+    const limit = new AbortController()
+    t.intercept(AbortSignal, 'timeout', { value: () => limit.signal })
+    const { key, warnings } = await keyProvider(t, (response) => {
+      response.on('close', dropped.resolve)
+      hang(response)
+      limit.abort(new DOMException('the time is up', 'TimeoutError'))
+    })
+    await t.rejects(key('a'), UNREACHABLE)
+    await dropped.promise
+    t.same(warnings, [{ motivo: 'TimeoutError' }])
+  }
+})
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
@@ -74,9 +265,7 @@ t.test('tokens of an external provider', async (t) => {
       Object.entries(forgedTokens(from, idp.master)).filter(([name]) => name !== 'a session that never was')
     const secret = Buffer.from(SECRET)
     const withOurs: Workshop = {
-      ...shop,
-      secret,
-      machine: (parts, signer = hmac(secret)) => shop.machine(parts, signer)
+      ...shop, secret, machine: (parts, signer = hmac(secret)) => shop.machine(parts, signer)
     }
     const lists = [[bare, forged(shop)], [withSecret, forged(shop)], [withSecret, forged(withOurs)]] as const
     // In turns: each kind of token comes in each of these ways.
@@ -101,12 +290,7 @@ t.test('tokens of an external provider', async (t) => {
     const jwk = createPublicKey(shop.publicPem).export({ format: 'jwk' })
     const der = createPublicKey(shop.publicPem).export({ type: 'spki', format: 'der' })
     for (const key of [
-      shop.publicPem,
-      shop.publicPem.trim(),
-      `${shop.publicPem}\n`,
-      JSON.stringify(jwk),
-      der,
-      String(jwk.x),
+      shop.publicPem, shop.publicPem.trim(), `${shop.publicPem}\n`, JSON.stringify(jwk), der, String(jwk.x),
       Buffer.from(String(jwk.x), 'base64url')
     ]) {
       for (const kid of [shop.kid, undefined]) {
@@ -152,44 +336,33 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await withSecret.status(shop.victim.access_token), 200, 'beside ES256')
   })
 
-  t.test(
-    'the service key, as it is or signed with the secret, is an administrator, and the anonymous key is refused',
-    async (t) => {
-      const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
-      t.equal(await status(idp.serviceKey, ADMINS), 200)
-      t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
-      t.equal(await status(idp.serviceKey.slice(0, -1), ADMINS), 401)
-      t.equal(await status(idp.anonKey), 401)
-      t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'no secret, no signature')
-      for (const role of ['service_role', 'supabase_admin']) {
-        t.equal(await withSecret.status(signed({ role }), ADMINS), 200, role)
-      }
-      t.equal(
-        await withSecret.status(signed({ iss: 'supabase', iat: undefined }), ADMINS),
-        200,
-        'as Supabase hands them out'
-      )
-      for (const claims of [
-        { role: 'anon' },
-        { role: 'authenticated' },
-        { role: ['service_role'] },
-        { sub: randomUUID() },
-        { exp: now() - 1 },
-        { exp: undefined },
-        { iss: 'altrove' }
-      ]) {
-        t.equal(await withSecret.status(signed(claims), ADMINS), 401, JSON.stringify(claims))
-      }
-      const opaque = await started({
-        IDP_SERVICE_KEY: 'sb_secret_0123456789',
-        IDP_ANON_KEY: 'sb_publishable_0123456789'
-      })
-      t.equal(await opaque.status('sb_secret_0123456789', ADMINS), 200)
-      t.equal(await opaque.status('sb_publishable_0123456789'), 401)
-      const without = await started({ IDP_SERVICE_KEY: undefined })
-      t.equal(await without.status(idp.serviceKey), 401, 'a key that this server does not know')
+  t.test('the service key, plain or signed, administers, and the anonymous key is refused', async (t) => {
+    const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
+    t.equal(await status(idp.serviceKey, ADMINS), 200)
+    t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
+    t.equal(await status(idp.serviceKey.slice(0, -1), ADMINS), 401)
+    t.equal(await status(idp.anonKey), 401)
+    t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'no secret, no signature')
+    for (const role of ['service_role', 'supabase_admin']) {
+      t.equal(await withSecret.status(signed({ role }), ADMINS), 200, role)
     }
-  )
+    t.equal(await withSecret.status(signed({ iss: 'supabase', iat: undefined }), ADMINS), 200,
+      'as Supabase hands them out')
+    for (const claims of [
+      { role: 'anon' }, { role: 'authenticated' }, { role: ['service_role'] }, { sub: randomUUID() },
+      { exp: now() - 1 }, { exp: undefined }, { iss: 'altrove' }
+    ]) {
+      t.equal(await withSecret.status(signed(claims), ADMINS), 401, JSON.stringify(claims))
+    }
+    const opaque = await started({
+      IDP_SERVICE_KEY: 'sb_secret_0123456789',
+      IDP_ANON_KEY: 'sb_publishable_0123456789'
+    })
+    t.equal(await opaque.status('sb_secret_0123456789', ADMINS), 200)
+    t.equal(await opaque.status('sb_publishable_0123456789'), 401)
+    const without = await started({ IDP_SERVICE_KEY: undefined })
+    t.equal(await without.status(idp.serviceKey), 401, 'a key that this server does not know')
+  })
 
   t.test('a key is good only for its own algorithm', async (t) => {
     for (const alg of ['RS256', 'ES384', 'PS256', 'EdDSA', 'none', 'es256', '']) {
@@ -268,7 +441,7 @@ t.test('tokens of a provider with several keys', async (t) => {
     t.equal(await status(withdrawn), 200)
     fake.answer(keys('erre'))
     t.equal(await later(10, withdrawn), 200, 'the set is fetched anew in the background')
-    // Whoever asks for what is unknown waits for that.
+    // A caller that asks for an unknown key waits for the fetch.
     t.equal(await later(10, token('ES256', 'ignoto', ecdsa(pem(ec.privateKey)))), 401)
     t.equal(await later(20, withdrawn), 401)
     t.equal(await later(20, other), 200)

@@ -39,7 +39,7 @@ export async function prove (
   if (error) throw error
 }
 
-/** Somebody with an app, and a client of theirs at `aal2`. */
+/** A person with an app, and a client of theirs at `aal2`. */
 export async function personWithApp (
   server: Provider,
   changes: object = {}

@@ -3,15 +3,119 @@ import { runInThisContext } from 'node:vm'
 import { createClient } from '@supabase/supabase-js'
 import t from 'tap'
 import type { AuthSession } from '#schemas/auth/session.ts'
+import { build } from '#test/helper.ts'
+import { held } from '#test/identity/attacks/held.ts'
+import { type Client, PASSWORD, provider, tokensOf } from '#test/identity/protocol/client.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
-import { isLetIn } from '#test/identity/requests.ts'
-import { PASSWORD, provider, requests, tokensOf, type Client } from '#test/identity/protocol/client.ts'
+import { startSmtp } from '#test/smtp.ts'
 import { codeOf, enrolApp, forgetCodes, personWithApp, prove } from './authenticator.ts'
+
+const smtp = await startSmtp(t)
+const server = await provider(t, { LOG_LEVEL: 'trace', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example' })
+const { app, signedIn, open, person } = server
+
+const letIn = async (client: Client) => await isLetIn(app, bearer((await tokensOf(client)).access))
+
+t.test('a session with the password alone signs out only sessions like itself', async (t) => {
+  const { client, person } = await personWithApp(server)
+  await smtp.next()
+  for (const scope of ['others', 'global', 'local'] as const) {
+    const [half, other] = [await signedIn(person), await signedIn(person)]
+    t.equal((await half.auth.signOut({ scope })).error, null)
+    t.equal(await letIn(client), 200, `${scope}: the owner goes on`)
+    const { error } = await other.auth.getUser()
+    t.equal(error?.name, scope === 'local' ? undefined : 'AuthSessionMissingError')
+  }
+  const [whole, half] = [client, await signedIn(person)]
+  t.equal((await whole.auth.signOut({ scope: 'others' })).error, null)
+  t.match((await half.auth.getUser()).error, { name: 'AuthSessionMissingError' }, 'the owner ends all others')
+})
+
+t.test('a person is told by mail of every factor that is added and removed, and of new codes', async (t) => {
+  const before = smtp.mails.length
+  const { client, person: { id: userId, email }, app: { id } } = await personWithApp(server)
+  await client.auth.mfa.recoveryCodes.generate()
+  await client.auth.mfa.recoveryCodes.regenerate()
+  await client.auth.mfa.recoveryCodes.unenroll()
+  await client.auth.mfa.unenroll({ factorId: id })
+  const again = await enrolApp(client)
+  const { auth: { admin } } = open({ key: await server.token({ service: true }) })
+  await admin.mfa.deleteFactor({ userId, id: again.id })
+  const subjects = []
+  for (let n = 0; n < 7; n++) {
+    const mail = await smtp.next()
+    t.same(mail.envelope.to, [email])
+    subjects.push(mail.subject)
+  }
+  t.same(subjects.sort(), [
+    'Nuovi codici di recupero', 'Nuovi codici di recupero', 'Nuovo secondo fattore', 'Nuovo secondo fattore',
+    'Secondo fattore rimosso', 'Secondo fattore rimosso', 'Secondo fattore rimosso'
+  ])
+  t.equal(smtp.mails.length - before, 7)
+})
+
+t.test('a passkey is made only within a day of a sign-in or a proof, as a new password is set', async (t) => {
+  const { app, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
+  const somebody = await token()
+  const begin = async () => {
+    const answer = await as(app, somebody, 'POST', '/auth/v1/passkeys/registration/options', {})
+    return answer.json<{ error_code?: string }>().error_code
+  }
+  t.equal(await begin(), undefined)
+  await app.sql`update sessions set created_at = created_at - interval '2 days', amr = '[]'`
+  t.equal(await begin(), 'reauthentication_needed')
+})
+
+t.test('an administrator gives a factor another name, which is not that of another one', async (t) => {
+  const { client, person: { id: userId }, app: phone } = await personWithApp(server)
+  const tablet = await enrolApp(client, 'Tablet')
+  const service = await server.token({ service: true })
+  const rename = async (id: string, friendly_name?: string) => {
+    const answer = await as(app, service, 'PUT', `/auth/v1/admin/users/${userId}/factors/${id}`, { friendly_name })
+    return [answer.statusCode, answer.json<Record<string, string>>()] as const
+  }
+  t.match(await rename(phone.id, ' Telefono '), [200, { id: phone.id, friendly_name: 'Telefono' }])
+  t.match(await rename(phone.id), [200, { friendly_name: 'Telefono' }])
+  t.match(await rename(phone.id, 'Tablet'), [422, { error_code: 'mfa_factor_name_conflict' }])
+  t.match(await rename(userId, 'Altro'), [404, { error_code: 'mfa_factor_not_found' }])
+  t.match((await client.auth.mfa.listFactors()).data?.totp,
+    [{ id: phone.id, friendly_name: 'Telefono' }, { id: tablet.id, friendly_name: 'Tablet' }])
+})
+
+t.test('a guarded request is refused when a second factor is enrolled while it runs', async (t) => {
+  const { app, person, signIn, sql, meanwhile } = await held(t, { PUBLIC_URL: 'https://locanda.example' })
+  const id = await person('anna@example.org')
+  const access = (await signIn('anna@example.org')).json<{ access_token: string }>().access_token
+  const passkey = '00000000-0000-4000-8000-000000000000'
+  const requests = [
+    ['PUT', '/auth/v1/user', { password: 'un-altra-frase-lunga' }],
+    ['PUT', '/auth/v1/user', { data: { name: 'Anna' } }],
+    ['GET', '/api/cli/auth/key', undefined],
+    ['POST', '/api/sessions/revoke-all', {}],
+    ['POST', '/auth/v1/passkeys/registration/options', {}],
+    ['DELETE', `/auth/v1/passkeys/${passkey}`, undefined],
+    ['DELETE', `/auth/v1/user/identities/${passkey}`, undefined]
+  ] as const
+  for (const [method, url, payload] of requests) {
+    await sql`delete from factors`
+    await app.identity.waitForListeners()
+    const answer = await meanwhile(
+      async (tx) => {
+        await tx`select id from users where id = ${id} for update`
+        await tx`insert into factors (user_id, factor_type, status) values (${id}, 'totp', 'verified')`
+      },
+      () => as(app, access, method, url, payload)
+    )
+    const { error_code: code, codice } = answer.json<{ error_code?: string, codice?: string }>()
+    t.match(code ?? codice, /^(insufficient_aal|SECONDO_FATTORE_RICHIESTO)$/, `${method} ${url}`)
+  }
+  t.equal((await sql`select id from sessions`).length, 1)
+  t.same(await sql`select id from api_keys`, [])
+})
 
 /* The official client's own calls. */
 
-const server = await provider(t, { LOG_LEVEL: 'trace' })
-const { app, open, person, signedIn } = server
 
 const levels = async ({ auth }: Client) => {
   const { data } = await auth.mfa.getAuthenticatorAssuranceLevel()
@@ -74,26 +178,15 @@ t.test('the level and the methods stay through refreshes, and the refresh token 
   const stolen = await tokensOf(again)
   await prove(server, again, phone)
   t.same(await levels(again), ['aal2', 'aal2'])
-  t.match((await open().auth.refreshSession({ refresh_token: stolen.refresh })).error, {
-    code: 'refresh_token_not_found'
-  })
+  t.match((await open().auth.refreshSession({ refresh_token: stolen.refresh })).error,
+    { code: 'refresh_token_not_found' })
   t.equal((await again.auth.refreshSession()).error, null, 'the session that was proven goes on')
-})
-
-t.test('who signs in on a second device, and proves the app there, ends nobody who has proven it before', async (t) => {
-  const { client, person: somebody, app: phone } = await personWithApp(server)
-  const half = await signedIn(somebody)
-  const second = await signedIn(somebody)
-  await prove(server, second, phone)
-  t.equal((await client.auth.getUser()).error, null)
-  t.match((await half.auth.getUser()).error, { name: 'AuthSessionMissingError' }, 'a sign-in half done is')
 })
 
 t.test('a code is good once, a challenge too, and wrong ones are refused and put on record', async (t) => {
   const { client: { auth }, app: { id, secret, code: used } } = await personWithApp(server)
-  t.match((await auth.mfa.challengeAndVerify({ factorId: id, code: used })).error, {
-    code: 'mfa_verification_failed', status: 422
-  })
+  t.match((await auth.mfa.challengeAndVerify({ factorId: id, code: used })).error,
+    { code: 'mfa_verification_failed', status: 422 })
   await forgetCodes(app)
   const { data } = await auth.mfa.challenge({ factorId: id })
   const challengeId = data!.id
@@ -103,9 +196,8 @@ t.test('a code is good once, a challenge too, and wrong ones are refused and put
   }
   t.equal((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error, null)
   await forgetCodes(app)
-  t.match((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error, {
-    code: 'mfa_factor_not_found'
-  })
+  t.match((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error,
+    { code: 'mfa_factor_not_found' })
   t.equal((await auditOf(`factor:${id}`)).filter((action) => action === 'accesso_fallito').length, 4)
 })
 
@@ -116,32 +208,31 @@ t.test('a challenge is good for five minutes, from where it was begun, and for i
   const challenge = async () => (await auth.mfa.challenge({ factorId: id })).data!.id
   const old = await challenge()
   await app.sql`update factor_challenges set created_at = now() - interval '6 minutes' where id = ${old}`
-  t.match((await auth.mfa.verify({ factorId: id, challengeId: old, code: codeOf(secret) })).error, {
-    code: 'mfa_challenge_expired'
-  })
+  t.match((await auth.mfa.verify({ factorId: id, challengeId: old, code: codeOf(secret) })).error,
+    { code: 'mfa_challenge_expired' })
   const moved = await challenge()
   await app.sql`update factor_challenges set network = '192.0.2.7' where id = ${moved}`
-  t.match((await auth.mfa.verify({ factorId: id, challengeId: moved, code: codeOf(secret) })).error, {
-    code: 'mfa_ip_address_mismatch'
-  })
+  t.match((await auth.mfa.verify({ factorId: id, challengeId: moved, code: codeOf(secret) })).error,
+    { code: 'mfa_ip_address_mismatch' })
   const other = await personWithApp(server)
   const foreign = (await other.client.auth.mfa.challenge({ factorId: other.app.id })).data!.id
   for (const challengeId of [foreign, 'no-uuid', '00000000-0000-4000-8000-000000000000']) {
-    t.match((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error, {
-      code: 'mfa_factor_not_found'
-    })
+    t.match((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error,
+      { code: 'mfa_factor_not_found' })
   }
 })
 
-t.test('the factor of another person is like none at all, to challenge, prove and remove', async (t) => {
+t.test('the factor of another person is like none at all, to challenge, prove, rename and remove', async (t) => {
   const [mine, theirs] = [await personWithApp(server), await personWithApp(server)]
   const { auth } = mine.client
   const factorId = theirs.app.id
   t.match((await auth.mfa.challenge({ factorId })).error, { code: 'mfa_factor_not_found', status: 404 })
-  t.match((await auth.mfa.verify({ factorId, challengeId: factorId, code: '123456' })).error, {
-    code: 'mfa_factor_not_found'
-  })
+  t.match((await auth.mfa.verify({ factorId, challengeId: factorId, code: '123456' })).error,
+    { code: 'mfa_factor_not_found' })
   t.match((await auth.mfa.unenroll({ factorId })).error, { code: 'mfa_factor_not_found' })
+  const { access } = await tokensOf(mine.client)
+  const renamed = await as(app, access, 'PATCH', `/auth/v1/factors/${factorId}`, { friendly_name: 'mio' })
+  t.match(renamed.json(), { error_code: 'mfa_factor_not_found' })
   t.match((await auth.mfa.unenroll({ factorId: 'x' })).error, { code: 'validation_failed', status: 404 })
 })
 
@@ -156,12 +247,10 @@ t.test('the same name twice, too many, and kinds that are not offered are refuse
   await app.sql`update factors set created_at = now() - interval '1 hour'`
   t.equal(await enroll('Telefono'), null, 'what was begun and not finished goes with the next one')
 
-  t.match((await auth.mfa.enroll({ factorType: 'phone', phone: '+390000000' })).error, {
-    code: 'mfa_phone_enroll_not_enabled'
-  })
-  t.match((await auth.mfa.enroll({ factorType: 'webauthn', friendlyName: 'Chiave' })).error, {
-    code: 'mfa_webauthn_enroll_not_enabled'
-  })
+  t.match((await auth.mfa.enroll({ factorType: 'phone', phone: '+390000000' })).error,
+    { code: 'mfa_phone_enroll_not_enabled' })
+  t.match((await auth.mfa.enroll({ factorType: 'webauthn', friendlyName: 'Chiave' })).error,
+    { code: 'mfa_webauthn_enroll_not_enabled' })
   // @ts-expect-error: no such kind
   t.match((await auth.mfa.enroll({ factorType: 'pigeon' })).error, { code: 'validation_failed' })
 })
@@ -210,9 +299,8 @@ t.test('ten recovery codes stand in for a lost app, each once, in whichever spel
   const lost = await signedIn(somebody)
   t.match((await lost.auth.mfa.recoveryCodes.getStatus()).data, { total: 10, remaining: 10 })
   t.match((await lost.auth.mfa.recoveryCodes.generate()).error, { code: 'insufficient_aal' })
-  t.match((await lost.auth.mfa.recoveryCodes.verify({ code: 'k4m9x7qp2ab8ht3z' })).error, {
-    code: 'mfa_verification_failed'
-  })
+  t.match((await lost.auth.mfa.recoveryCodes.verify({ code: 'k4m9x7qp2ab8ht3z' })).error,
+    { code: 'mfa_verification_failed' })
   const written = codes[0]!.toUpperCase().replace(/(.{4})(?=.)/g, '$1-')
   t.equal((await lost.auth.mfa.recoveryCodes.verify({ code: ` ${written} ` })).error, null)
   t.same(await levels(lost), ['aal2', 'aal2'])
@@ -233,20 +321,12 @@ t.test('ten recovery codes stand in for a lost app, each once, in whichever spel
   t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
 })
 
-t.test('codes without an app are not to be had', async (t) => {
-  const { client, app: { id } } = await personWithApp(server)
-  t.equal((await client.auth.mfa.unenroll({ factorId: id })).error, null)
-  await app.sql`update sessions set factor_id = null`
-  t.match((await client.auth.mfa.recoveryCodes.generate()).error, { code: 'insufficient_aal' })
-})
-
 t.test('an administrator sees and removes the factors of a person; recovery codes go with the last', async (t) => {
   const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
   const codes = (await client.auth.mfa.recoveryCodes.generate()).data!
   const { auth: { admin } } = open({ key: await server.token({ service: true }) })
-  t.match((await admin.mfa.listFactors({ userId })).data, {
-    factors: [{ id: phone.id, factor_type: 'totp', status: 'verified' }, { factor_type: 'recovery_code' }]
-  })
+  t.match((await admin.mfa.listFactors({ userId })).data,
+    { factors: [{ id: phone.id, factor_type: 'totp', status: 'verified' }, { factor_type: 'recovery_code' }] })
   t.match((await admin.listUsers()).data.users.find(({ id }) => id === userId)?.factors, [{ id: phone.id }, {}])
   t.equal((await admin.mfa.deleteFactor({ userId, id: phone.id })).error, null)
   t.match((await admin.mfa.listFactors({ userId })).data, { factors: [] })
@@ -260,7 +340,7 @@ t.test('an administrator sees and removes the factors of a person; recovery code
   t.match((await back.auth.admin.mfa.listFactors({ userId })).error, { code: 'not_admin' })
 })
 
-t.test('nothing of a secret, and no code, is readable in the database or in the log at its finest', async (t) => {
+t.test('no secret and no code is readable in the database or in the log at trace level', async (t) => {
   const { client, app: { secret }, person: { email } } = await personWithApp(server)
   const codes = (await client.auth.mfa.recoveryCodes.generate()).data!.codes
   await client.auth.mfa.recoveryCodes.verify({ code: codes[0]! })
@@ -270,12 +350,6 @@ t.test('nothing of a secret, and no code, is readable in the database or in the 
   t.notOk(rows.some((row) => row.secret.includes(Buffer.from(Secret.fromBase32(secret).bytes))))
   const written = JSON.stringify([server.logs, await app.sql`select * from audit_log`])
   for (const each of [secret, ...codes, email]) t.notMatch(written, each)
-})
-
-t.test('the calls are those of the protocol', async (t) => {
-  const client = await signedIn(await person())
-  await enrolApp(client)
-  t.match(requests(client), ['POST /factors', /^POST \/factors\/[^/]+\/challenge$/, /^POST \/factors\/[^/]+\/verify$/])
 })
 
 t.test('the five lines of the README sign in with a second factor', async (t) => {

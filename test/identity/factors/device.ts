@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 
-/** What a device answers, as browsers write it. */
+/** A device’s answer, as browsers write it. */
 export interface DeviceAnswer extends Record<string, unknown> { id: string, response: Record<string, unknown> }
 
 /** A device in software, at the page of an address: for answers that no browser gives. */
@@ -11,7 +11,7 @@ export interface Device {
 }
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest()
-/** Somebody was there, and is who the device knows. */
+/** The person was present and is verified. */
 const PRESENT = 0x05
 const WITH_CREDENTIAL = 0x40
 
@@ -30,7 +30,7 @@ export function device (
     return Buffer.concat([sha256(hostname), Buffer.of(flags), counter, rest])
   }
   const answer = (response: Record<string, unknown>): DeviceAnswer =>
-    // What stands beside the attestation says nothing of its length.
+    // The id beside the attestation need not have its whole length.
     ({ id: id.slice(0, 1000), rawId: id.slice(0, 1000), type: 'public-key', clientExtensionResults: {}, response })
 
   return {

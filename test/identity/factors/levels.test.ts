@@ -1,10 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { mintKey } from '#src/identity/keys/key-store.ts'
-import { recentUntil } from '#src/identity/standing.ts'
-import { provider, tokensOf, type Client, type Provider } from '#test/identity/protocol/client.ts'
-import { bearer } from '#test/identity/requests.ts'
-import { codeOf, enrolApp, personWithApp, prove } from './authenticator.ts'
+import { signIn, type TestApp } from '#test/helper.ts'
+import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
+import { age, type Outcome, outcomeOf, refresh, refreshed, standing, turns } from '#test/identity/refresh/holder.ts'
+import { as, bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
+import { startSmtp } from '#test/smtp.ts'
+import { type App, codeOf, enrolApp, forgetCodes, personWithApp, prove } from './authenticator.ts'
 
 const ADMIN = { app_metadata: { role: 'admin' } }
 const KEY = '/api/cli/auth/key'
@@ -27,7 +31,7 @@ const mint = async ({ app }: Provider, headers: Record<string, string>) =>
 const usual = await provider(t)
 const strict = await provider(t, { REQUIRE_RECENT_MFA: 'true', QUERY_PASSWORD: 'una-password-lunga' })
 
-t.test('whoever has a second factor can do nothing without it but sign in and out', async (t) => {
+t.test('without their second factor a person can only sign in and out', async (t) => {
   const server = usual
   const { app } = server
   const { person, app: phone } = await personWithApp(server, ADMIN)
@@ -36,9 +40,8 @@ t.test('whoever has a second factor can do nothing without it but sign in and ou
   for (const url of ['/api/v1/prenotazioni', '/api/v1/paesi', '/api/users', '/api/sessions', KEY]) {
     t.same(await asked(app, headers, url), [403, 'SECONDO_FATTORE_RICHIESTO'], url)
   }
-  t.same(await asked(app, headers, '/api/v1/prenotazioni', { method: 'POST', payload: {} }), [
-    403, 'SECONDO_FATTORE_RICHIESTO'
-  ])
+  t.same(await asked(app, headers, '/api/v1/prenotazioni', { method: 'POST', payload: {} }),
+    [403, 'SECONDO_FATTORE_RICHIESTO'])
   t.same(await asked(app, headers, '/auth/v1/admin/users'), [401, 'insufficient_aal'])
   t.same(await asked(app, headers, '/auth/v1/user'), [200, undefined])
   t.equal((await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers })).statusCode, 403)
@@ -54,14 +57,6 @@ t.test('whoever has a second factor can do nothing without it but sign in and ou
   t.same(await asked(app, headers, '/api/users'), [503, 'MANUTENZIONE'], 'the token from before is void')
   t.equal((await half.auth.signOut()).error, null)
   await maintain(false)
-})
-
-t.test('an API key needs no second factor, and stays when one is enrolled', async (t) => {
-  const server = usual
-  const client = await server.signedIn(await server.person())
-  const key = { 'x-api-key': await mint(server, await headersOf(client)) }
-  await enrolApp(client)
-  t.same(await asked(server.app, key, '/api/v1/prenotazioni'), [200, undefined])
 })
 
 t.test('a key that was made with the password alone administers until its person has a second factor', async (t) => {
@@ -108,12 +103,10 @@ t.test('a session left open makes no new second factor and no codes, where a rec
   const headers = await headersOf(client)
   const refused = [403, 'insufficient_aal']
   const codes = '/auth/v1/factors/recovery-codes'
-  t.match((await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'another' })).error, {
-    code: 'insufficient_aal'
-  })
-  t.match((await client.auth.mfa.challengeAndVerify({ factorId: begun.id, code: codeOf(begun.totp.secret) })).error, {
-    code: 'insufficient_aal'
-  })
+  t.match((await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'another' })).error,
+    { code: 'insufficient_aal' })
+  t.match((await client.auth.mfa.challengeAndVerify({ factorId: begun.id, code: codeOf(begun.totp.secret) })).error,
+    { code: 'insufficient_aal' })
   t.match((await client.auth.mfa.unenroll({ factorId: phone.id })).error, { code: 'insufficient_aal' })
   t.same(await asked(app, headers, codes, { method: 'POST', payload: {} }), refused)
   await prove(server, client, phone)
@@ -122,7 +115,7 @@ t.test('a session left open makes no new second factor and no codes, where a rec
   t.equal((await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'another' })).error, null)
 })
 
-t.test('who must have a second factor and has none can enrol one, and nothing else', async (t) => {
+t.test('a person who must have a second factor and has none can only enrol one', async (t) => {
   const server = await provider(t, { REQUIRE_MFA: 'admin' })
   const { app } = server
   const [operator, admin] = [await server.person(), await server.person(ADMIN)]
@@ -155,7 +148,7 @@ t.test('REQUIRE_MFA=all is for operators, too', async (t) => {
   t.same(await asked(server.app, await headersOf(client), '/api/v1/paesi'), [200, undefined])
 })
 
-t.test('what is guarded most wants a second factor of the last 15 minutes, where the server says so', async (t) => {
+t.test('with REQUIRE_RECENT_MFA the most sensitive routes want a second factor of the last 15 minutes', async (t) => {
   const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
@@ -202,19 +195,201 @@ t.test('what is guarded most wants a second factor of the last 15 minutes, where
   t.equal((await refused(await headersOf(withoutApp))).length, guarded.length)
 })
 
-t.test('a key that was made without a second factor does nothing that is guarded most', async (t) => {
+t.test('with REQUIRE_RECENT_MFA a key made without a second factor is refused on these routes', async (t) => {
   const { app, person } = strict
   const { apiKey } = await mintKey(app.db, app.identity.apiKeys, (await person(ADMIN)).id, {})
   const key = { 'x-api-key': apiKey }
-  t.same(await asked(app, key, '/api/settings/maintenance', { method: 'POST', payload: { enabled: false } }), [
-    403, 'SECONDO_FATTORE_RECENTE'
-  ])
+  t.same(await asked(app, key, '/api/settings/maintenance', { method: 'POST', payload: { enabled: false } }),
+    [403, 'SECONDO_FATTORE_RECENTE'])
   t.same(await asked(app, key, '/api/users'), [200, undefined])
 })
 
-t.test('a second factor is recent by its own time, whatever the password was proven with, and when', async (t) => {
-  t.equal(recentUntil([]), undefined)
-  t.equal(recentUntil([{ method: 'password', timestamp: 5000 }]), undefined)
-  t.equal(recentUntil([{ method: 'totp', timestamp: 1000 }, { method: 'password', timestamp: 5000 }]), 1_900_000)
-  t.equal(recentUntil([{ method: 'totp', timestamp: 1000 }, { method: 'mfa/webauthn', timestamp: 2000 }]), 2_900_000)
+t.test('after too many wrong codes not even a right one counts, and recovery codes are counted apart', async (t) => {
+  const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '3', RATE_LIMIT_WINDOW: '1' })
+  const { client, app: { id, secret } } = await personWithApp(server)
+  const { mfa } = client.auth
+  const codes = (await mfa.recoveryCodes.generate()).data!.codes
+  await forgetCodes(server.app)
+  const attempt = async (code: string) => (await mfa.challengeAndVerify({ factorId: id, code })).error
+  for (let n = 0; n < 3; n++) t.match(await attempt('abcdef'), { code: 'mfa_verification_failed' })
+  t.match(await attempt(codeOf(secret)), { code: 'over_request_rate_limit', status: 429 })
+  t.match(client.exchanges.at(-1), { status: 429 })
+
+  for (let n = 0; n < 3; n++) {
+    t.match((await mfa.recoveryCodes.verify({ code: 'nessuno' })).error, { code: 'mfa_verification_failed' })
+  }
+  t.match((await mfa.recoveryCodes.verify({ code: codes[0]! })).error,
+    { code: 'mfa_recovery_codes_locked', status: 429 })
+  await server.app.sql`delete from counters`
+  t.equal((await mfa.recoveryCodes.verify({ code: codes[0]! })).error, null, 'the code was not used up')
+  t.equal(await attempt(codeOf(secret)), null)
+})
+
+t.test('guesses from many addresses lock the owner out neither at home nor of the recovery codes', async (t) => {
+  const smtp = await startSmtp(t)
+  const server = await provider(t, {
+    RATE_LIMIT_LOGIN_MAX: '2', TRUST_PROXY: '127.0.0.1', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
+  })
+  const { app } = server
+  const { client, person, app: { id, secret } } = await personWithApp(server)
+  t.match(await smtp.next(), { subject: 'Nuovo secondo fattore', envelope: { to: [person.email] } })
+  const codes = (await client.auth.mfa.recoveryCodes.generate()).data!.codes
+  await smtp.next()
+  const { access: guesser } = await tokensOf(await server.signedIn(person))
+  const from = async (ip: string, path: string, payload: object, token = guesser) => {
+    const headers = { ...bearer(token), 'x-forwarded-for': ip }
+    return await app.inject({ method: 'POST', url: `/auth/v1/factors/${path}`, headers, payload })
+  }
+  const attempt = async (ip: string, code: string, token = guesser) => {
+    const challenge_id = (await from(ip, `${id}/challenge`, {}, token)).json<{ id: string }>().id
+    return (await from(ip, `${id}/verify`, { challenge_id, code }, token)).statusCode
+  }
+  await forgetCodes(app)
+  for (let n = 0; n < 10; n++) t.equal(await attempt(`192.0.2.${n}`, 'abcdef'), 422)
+  t.equal(await attempt('192.0.2.99', codeOf(secret)), 429, 'not even a right one, from anywhere, within a day')
+  const [{ seconds }] = await app.sql<[{ seconds: number }]>`
+    select extract(epoch from max(ends_at) - now())::int as seconds from counters where name = 'second-factor/account'`
+  t.ok(seconds > 80_000)
+  const told = await smtp.next()
+  t.match(told, { subject: 'Codici sbagliati per il tuo account', envelope: { to: [person.email] } })
+  t.notMatch(told.text, /192\.0\.2/)
+  t.equal(smtp.mails.length, 3, 'once')
+
+  t.equal(await attempt('127.0.0.1', codeOf(secret), (await tokensOf(client)).access), 200, 'the owner, at home')
+  await app.sql`delete from counters where name like 'sign-in/%'`
+  const again = (await tokensOf(await server.signedIn(person))).access
+  for (const status of [422, 422, 429]) {
+    t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: 'nessuno' }, again)).statusCode, status)
+  }
+  const { access } = await tokensOf(await server.signedIn(person))
+  t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: codes[0]! }, access)).statusCode, 200)
+})
+
+t.test('one code lets in exactly one of many simultaneous requests, and all guesses are counted', async (t) => {
+  const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '5', RATE_LIMIT_WINDOW: '1' })
+  const { app } = server
+  const { client, person, app: { id, secret } } = await personWithApp(server)
+  const codes = (await client.auth.mfa.recoveryCodes.generate()).data!.codes
+  await forgetCodes(app)
+  const { access } = await tokensOf(client)
+  const verify = async (code: string) => {
+    const challenge = await as(app, access, 'POST', `/auth/v1/factors/${id}/challenge`, {})
+    const payload = { challenge_id: challenge.json<{ id: string }>().id, code }
+    return (await as(app, access, 'POST', `/auth/v1/factors/${id}/verify`, payload)).statusCode
+  }
+  const times = <T> (n: number, work: () => Promise<T>) => Promise.all(Array.from({ length: n }, work))
+  const same = await times(6, () => verify(codeOf(secret)))
+  t.equal(same.filter((status) => status === 200).length, 1)
+  await app.sql`delete from counters`
+  const recovery = await times(6, async () => (
+    await as(app, access, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[0]! })
+  ).statusCode)
+  t.equal(recovery.filter((status) => status === 200).length, 1)
+  const half = (await tokensOf(await server.signedIn(person))).access
+  const fromPassword = await times(6, async () => (
+    await as(app, half, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[1]! })
+  ).statusCode)
+  t.equal(fromPassword.filter((status) => status === 200).length, 1)
+  // The others find the code used, the session ended, or their token void.
+  t.ok(fromPassword.every((status) => [200, 422, 403, 401].includes(status)), JSON.stringify(fromPassword))
+  await app.sql`delete from counters`
+  const guesses = await times(12, () => verify('000 00'))
+  t.equal(guesses.filter((status) => status === 422).length, 5)
+  t.equal(guesses.filter((status) => status === 429).length, 7)
+})
+
+const VOID = { status: 400, code: 'refresh_token_not_found' }
+
+/** A session at `aal2`, as clients hold one that loses answers. */
+async function setting (server: Provider) {
+  const { client, app: phone } = await personWithApp(server)
+  const { access, refresh: first } = await tokensOf(client)
+  return { phone, holder: { userId: claimsOf(access).sub, sessionId: claimsOf(access).session_id, access, first } }
+}
+
+/** Proves a factor anew, whatever becomes of the answer. */
+async function proveAnew (app: FastifyInstance, access: string, { id, secret }: App): Promise<Outcome> {
+  const url = `/auth/v1/factors/${id}`
+  const challenge = await as(app, access, 'POST', `${url}/challenge`, {})
+  await forgetCodes(app)
+  const payload = { challenge_id: challenge.json<{ id: string }>().id, code: codeOf(secret) }
+  return outcomeOf(await as(app, access, 'POST', `${url}/verify`, payload))
+}
+
+function tokenOf (outcome: Outcome): string {
+  if ('code' in outcome) throw new Error(`${outcome.status} ${outcome.code}`)
+  return outcome.refresh
+}
+
+const ended = ({ sql }: FastifyInstance, sessionId: string) => sql`
+  select details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
+
+t.test('a client that lost the answer to a further proof loses no session, and is taken for no thief', async (t) => {
+  const { app } = usual
+  const { phone, holder } = await setting(usual)
+  const before = await refreshed(app, holder.first)
+  await age(app, holder, 1200)
+  await proveAnew(app, before.access, phone)
+  for (let time = 0; time < 5; time++) t.same(await refresh(app, before.refresh), VOID)
+  await age(app, holder, 1200)
+  t.same(await refresh(app, before.refresh), VOID, 'later, too')
+  t.same(await ended(app, holder.sessionId), [])
+  t.same(await standing(app, before.access), [200, 200], 'the session goes on')
+  const token = tokenOf(await proveAnew(app, before.access, phone))
+  const next = await refreshed(app, token)
+  t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer is repeated as before')
+})
+
+t.test('a refresh token from before a further proof never gives the tokens of the proven session', async (t) => {
+  const { app } = usual
+  const { phone, holder } = await setting(usual)
+  const before = await refreshed(app, holder.first)
+  await age(app, holder, 4)
+  const token = tokenOf(await proveAnew(app, before.access, phone))
+  await age(app, holder, 4)
+  for (const each of [before.refresh, holder.first]) t.same(await refresh(app, each), VOID, 'before the next refresh')
+  await refreshed(app, token)
+  for (const each of [before.refresh, holder.first]) t.same(await refresh(app, each), VOID, 'and after it')
+})
+
+t.test('a refresh and a further proof at once leave the session to the proof', async (t) => {
+  const { app } = usual
+  const { phone, holder } = await setting(usual)
+  let { access, refresh: current } = await refreshed(app, holder.first)
+  for (let round = 0; round < 6; round++) {
+    await age(app, holder, 1200)
+    const [proof, ...others] = await Promise.all([
+      proveAnew(app, access, phone),
+      ...Array.from({ length: 3 }, () => refresh(app, current))
+    ])
+    for (const each of others) if ('code' in each) t.same(each, VOID)
+    const next = await refreshed(app, tokenOf(proof!));
+    ({ access, refresh: current } = next)
+  }
+  t.ok(await turns(app, holder))
+  t.same(await ended(app, holder.sessionId), [])
+})
+
+t.test('a change of second factors is known to the other servers when it is answered', async (t) => {
+  const [here, there] = await twoServers(t)
+  const token = (await signIn(here.app, 'anna', 'operator')).access_token
+  const other = (await signIn(there.app, 'anna', 'operator')).access_token
+  const standing = async ({ app }: TestApp, who: string) =>
+    (await app.inject({ url: '/api/v1/paesi', headers: bearer(who) })).statusCode
+  for (const server of [here, there]) for (const each of [token, other]) t.equal(await standing(server, each), 200)
+
+  const { id, totp } = (await as(here.app, token, 'POST', '/auth/v1/factors', { factor_type: 'totp' }))
+    .json<{ id: string, totp: { secret: string } }>()
+  const challenge = await as(there.app, token, 'POST', `/auth/v1/factors/${id}/challenge`, {})
+  const payload = { challenge_id: challenge.json<{ id: string }>().id, code: codeOf(totp.secret) }
+  const proven = (await as(here.app, token, 'POST', `/auth/v1/factors/${id}/verify`, payload))
+    .json<{ access_token: string }>().access_token
+  t.equal(await standing(there, other), 401, 'the other session has ended')
+  t.equal(await standing(there, token), 401, 'and the token from before the proof is void')
+  t.equal(await standing(there, proven), 200)
+  const later = (await signIn(there.app, 'anna', 'operator')).access_token
+  t.equal(await standing(there, later), 403)
+  t.equal(await standing(here, later), 403)
+  t.equal((await as(here.app, proven, 'DELETE', `/auth/v1/factors/${id}`)).statusCode, 200)
+  t.equal(await standing(there, later), 200, 'without a factor the password is enough again')
 })

@@ -8,7 +8,7 @@ import type { Access } from '#src/plugins/auth.ts'
 import type { Role } from '#src/identity/people/roles.ts'
 import { API_KEY, signIn, type TestApp } from '#test/helper.ts'
 
-/** What a guard protects. */
+/** The properties of a guarded route. */
 export interface Guarded {
   access: Access
   scope: Scope
@@ -16,7 +16,7 @@ export interface Guarded {
   bearerKey: boolean
 }
 
-/** Somebody who calls, and whether they are to be let in. */
+/** A caller, and the routes that let it in. */
 export interface Caller {
   name: string
   headers: Record<string, string>
@@ -50,24 +50,17 @@ export async function callers (test: TestApp): Promise<Caller[]> {
   const anna = await person('anna')
   const ada = await person('ada', 'admin')
   const [gone, banned, deleted, claiming] = [
-    await person('uscita'),
-    await person('bandito'),
-    await person('eliminato'),
-    await person('pretendente')
+    await person('uscita'), await person('bandito'), await person('eliminato'), await person('pretendente')
   ]
   await app.db.transaction(async (tx) => {
     await endSessions(tx, gone.id, 'global')
     await deleteUser(tx, deleted.id)
     await tx.update(users).set({ banned_until: new Date(Date.now() + 3_600_000) }).where(eq(users.id, banned.id))
-    await tx
-      .update(users)
-      .set({ user_metadata: { role: 'admin', is_admin: true, app_metadata: { role: 'admin' } } })
+    await tx.update(users).set({ user_metadata: { role: 'admin', is_admin: true, app_metadata: { role: 'admin' } } })
       .where(eq(users.id, claiming.id))
   })
   const [revoked, expired, ofBanned] = [
-    await key(anna.id, SCOPES),
-    await key(anna.id, SCOPES),
-    await key(banned.id, SCOPES)
+    await key(anna.id, SCOPES), await key(anna.id, SCOPES), await key(banned.id, SCOPES)
   ]
   await app.db.update(api_keys).set({ revoked_at: new Date() }).where(eq(api_keys.id, revoked.id))
   await app.db.update(api_keys).set({ expires_at: new Date(0) }).where(eq(api_keys.id, expired.id))

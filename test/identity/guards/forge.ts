@@ -16,17 +16,13 @@ export type Signer = (signed: string) => string
 
 export const hmac =
   (key: KeyLike, hash = 'sha256'): Signer =>
-    (signed) =>
-      createHmac(hash, key as Buffer)
-        .update(signed)
-        .digest('base64url')
+    (signed) => createHmac(hash, key as Buffer).update(signed).digest('base64url')
 export const ecdsa = (pem: string, hash = 'sha256', encoding: 'ieee-p1363' | 'der' = 'ieee-p1363'): Signer =>
   (signed) => sign(hash, Buffer.from(signed), { key: pem, dsaEncoding: encoding }).toString('base64url')
 export const rsa = (pem: string): Signer => (signed) => sign('sha256', Buffer.from(signed), pem).toString('base64url')
 
 /**
- * What a forger would like to have: the real keys, and a real person's session. With them, whatever one likes is
- * signed.
+ * A forger's wishes: the real keys, and a real person's session. Any claims can be signed with them.
  */
 export async function workshop (app: FastifyInstance, master: Buffer) {
   const { signingKeys, issuer } = app.identity.signer

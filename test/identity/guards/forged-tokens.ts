@@ -115,7 +115,7 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'of no issuer': person({ claims: { iss: undefined } }),
     'a machine of another issuer': machine({ claims: { iss: 'https://altrove.example/auth/v1' } }),
 
-    // Who.
+    // The subject and the role.
     'without role': person({ claims: { role: undefined } }),
     'the public role': person({ claims: { role: 'anon' } }),
     'a person with the service role': person({ claims: { role: 'service_role' } }),
@@ -152,10 +152,7 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
       JSON.stringify(own).replace(/}$/, ',"exp":1}'),
       ecdsa(privatePem)
     ),
-    'padded base64': victim.access_token
-      .split('.')
-      .map((part) => `${part}==`)
-      .join('.'),
+    'padded base64': victim.access_token.split('.').map((part) => `${part}==`).join('.'),
     'only claims of rights': bearerTokenOf({ role: 'authenticated', app_metadata: { role: 'admin' } }),
     garbage: 'ciao',
     'garbage in three parts': 'a.b.c',

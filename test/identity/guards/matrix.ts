@@ -8,9 +8,6 @@ import { callers, type Caller, type Guarded } from './callers.ts'
 import { rawClient } from './raw-client.ts'
 import { SPELLINGS, type Spelling } from './spellings.ts'
 
-/** The methods of routes that read. */
-export const READING = new Set(['GET', 'HEAD'])
-
 const LET_IN = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
@@ -24,11 +21,8 @@ const SHARE = 100
 
 interface Route extends Guarded { method: string, url: string }
 
-/**
- * Every route accepts exactly the callers that it is for, with any credentials and any spelling of its address: asked
- * of the routes of some methods, so that the parts run side by side.
- */
-export async function checkGuards (t: Test, isAsked: (method: string) => boolean): Promise<void> {
+/** Checks that every route accepts exactly its callers, with any credentials and any spelling of its address. */
+export async function checkGuards (t: Test): Promise<void> {
   const all: RouteOptions[] = []
   const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {
     app.addHook('onRoute', (route) => {
@@ -37,9 +31,7 @@ export async function checkGuards (t: Test, isAsked: (method: string) => boolean
     // Behind the guards, before anything is done: who gets here was let in, and is shown where.
     app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
       if (url === undefined) return
-      return await reply
-        .code(LET_IN)
-        .headers({
+      return await reply.code(LET_IN).headers({
           'x-reached': `${method} ${url}`,
           'x-access': config.access,
           'x-scope': config.scope,
@@ -67,7 +59,6 @@ export async function checkGuards (t: Test, isAsked: (method: string) => boolean
   const pairs = new Set<string>()
   let spelled = 0
   for (const route of routes) {
-    if (!isAsked(route.method)) continue
     const isHead = route.method === 'HEAD'
     const kind = [isHead, route.access, route.scope, route.bearerKey].join()
     const k = before.get(kind) ?? 0
@@ -85,9 +76,8 @@ export async function checkGuards (t: Test, isAsked: (method: string) => boolean
   t.equal(pairs.size, everybody.length * SPELLINGS.length)
   t.same(failures, [])
   t.ok(count.letIn > 1000, 'those who may are let in')
-  const asked = routes.filter(({ method }) => isAsked(method))
   t.comment(
-    `guard matrix: ${asked.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, ` +
+    `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, ` +
       `in turns: ${count.checks} requests, ${count.letIn} let in, ${failures.length} failures`
   )
 

@@ -13,9 +13,7 @@ export function rawClient (port: number) {
   return {
     async send (method: string, path: string, headers: Record<string, string> = {}): Promise<Heard> {
       const lines = Object.entries({
-        host: 'localhost',
-        ...(method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }),
-        ...headers
+        host: 'localhost', ...(method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }), ...headers
       })
       const fields = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
       const bytes = `${method} ${path} HTTP/1.1\r\n${fields}\r\n`

@@ -5,7 +5,7 @@ import { readConfig } from '#src/config/config.ts'
 import { anonKey } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { withPassword } from '#test/identity/password.ts'
+import { PASSWORD, withPassword } from '#test/identity/password.ts'
 import { startSmtp, type Received, type Smtp } from '#test/smtp.ts'
 
 export const HOME = 'https://app.example'
@@ -13,13 +13,15 @@ const PUBLIC_URL = 'https://locanda.example'
 const MASTER_KEY = Buffer.alloc(32, 9).toString('base64')
 export { PASSWORD } from '#test/identity/password.ts'
 
-/** What a mail holds. */
+/** The contents of a mail. */
 export interface Letter { to: string, code: string, link: string, token: string }
 
 export interface Site extends TestApp {
   smtp: Smtp
   /** The official client, of a browser that nobody has signed in with; with `key` another key than the public one. */
   client (options?: { flowType?: 'implicit' | 'pkce', key?: string, browser?: typeof fetch }): SupabaseClient
+  /** Signs in with a password. @returns the code of the refusal */
+  enter (email: string, password?: string): Promise<string | undefined>
   /** The official client with the service key. */
   administrator (): Promise<SupabaseClient>
   /** The next mail. */
@@ -64,6 +66,8 @@ export async function site (
     ...test,
     smtp,
     client,
+    enter: async (email, password = PASSWORD) =>
+      (await client().auth.signInWithPassword({ email, password })).error?.code,
     administrator,
     letter: async () => read(await smtp.next()),
     async follow (link, browser = fetch) {

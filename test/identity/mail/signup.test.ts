@@ -1,73 +1,52 @@
 import t from 'tap'
-import { createUser } from '#src/identity/people/users.ts'
+import { flow_states } from '#drizzle/tables/identity.ts'
+import { mintKey } from '#src/identity/keys/key-store.ts'
+import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { deleteUnconfirmed } from '#src/identity/people/unconfirmed.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { signIn } from '#test/helper.ts'
+import { bearer, isLetIn } from '#test/identity/requests.ts'
 import { HOME, newBrowser, PASSWORD, site } from './mailbox.ts'
 
 t.test('sign-up', async (t) => {
   const place = await site(t)
-  const { app, client, letter, follow, smtp } = place
+  const { app, client, enter, letter, follow, smtp } = place
 
-  t.test(
-    'the code of the mail confirms the address and signs in a pending account, which may not use the API',
-    async (t) => {
-      const auth = client({ browser: newBrowser() }).auth
-      const { data, error } = await auth.signUp({
-        email: ' Ada@Ospiti.example',
-        password: PASSWORD,
-        options: { data: { name: 'Ada' }, emailRedirectTo: `${HOME}/benvenuta` }
-      })
-      t.equal(error, null)
-      t.equal(data.session, null)
-      t.match(data.user, {
-        email: 'ada@ospiti.example',
-        user_metadata: { name: 'Ada' },
-        app_metadata: { provider: 'email', providers: ['email'], role: 'pending' },
-        email_confirmed_at: undefined
-      })
-      t.equal(
-        (await auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
-        'email_not_confirmed'
-      )
-
-      const { to, code, link } = await letter()
-      t.equal(to, 'ada@ospiti.example')
-      t.match(new URL(link), { pathname: '/auth/v1/verify' })
-      t.equal(new URL(link).searchParams.get('redirect_to'), `${HOME}/benvenuta`)
-      const verified = await auth.verifyOtp({ email: 'ada@ospiti.example', token: code, type: 'email' })
-      t.equal(verified.error, null)
-      t.equal(verified.data.user?.id, data.user?.id, 'the account is the one that was answered')
-      t.match((await auth.getUser()).data.user, {
-        email_confirmed_at: /^2/,
-        identities: [{ identity_id: data.user?.identities?.[0]?.identity_id, identity_data: { email_verified: true } }]
-      })
-
-      const headers = { authorization: `Bearer ${verified.data.session?.access_token}` }
-      const refused = await app.inject({ url: '/api/v1/prenotazioni', headers })
-      t.match(refused, { statusCode: 403 })
-      t.equal(refused.json().codice, 'ACCOUNT_IN_ATTESA')
-      t.equal(
-        (await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error,
-        null,
-        'the password is theirs'
-      )
-    }
-  )
-
-  t.test('the link of the mail does the same', async (t) => {
-    const browser = newBrowser()
-    await client({ browser }).auth.signUp({ email: 'bea@ospiti.example', password: PASSWORD })
-    const { status, target, fragment } = await follow((await letter()).link, browser)
-    t.equal(status, 303)
-    t.equal(target.origin, HOME)
-    const auth = client().auth
-    const { data } = await auth.setSession({
-      access_token: fragment.get('access_token')!,
-      refresh_token: fragment.get('refresh_token')!
+  t.test('the code of the mail confirms the address and signs in a pending account without API access', async (t) => {
+    const auth = client({ browser: newBrowser() }).auth
+    const { data, error } = await auth.signUp({
+      email: ' Ada@Ospiti.example',
+      password: PASSWORD,
+      options: { data: { name: 'Ada' }, emailRedirectTo: `${HOME}/benvenuta` }
     })
-    t.equal(data.user?.email, 'bea@ospiti.example')
-    t.match(Object.fromEntries(fragment), { token_type: 'bearer', expires_in: '3600', type: 'signup' })
-    t.equal((await client().auth.signInWithPassword({ email: 'bea@ospiti.example', password: PASSWORD })).error, null)
+    t.equal(error, null)
+    t.equal(data.session, null)
+    t.match(data.user, {
+      email: 'ada@ospiti.example',
+      user_metadata: { name: 'Ada' },
+      app_metadata: { provider: 'email', providers: ['email'], role: 'pending' },
+      email_confirmed_at: undefined
+    })
+    t.equal((await auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
+      'email_not_confirmed')
+
+    const { to, code, link } = await letter()
+    t.equal(to, 'ada@ospiti.example')
+    t.match(new URL(link), { pathname: '/auth/v1/verify' })
+    t.equal(new URL(link).searchParams.get('redirect_to'), `${HOME}/benvenuta`)
+    const verified = await auth.verifyOtp({ email: 'ada@ospiti.example', token: code, type: 'email' })
+    t.equal(verified.error, null)
+    t.equal(verified.data.user?.id, data.user?.id, 'the account is the one that was answered')
+    t.match((await auth.getUser()).data.user, {
+      email_confirmed_at: /^2/,
+      identities: [{ identity_id: data.user?.identities?.[0]?.identity_id, identity_data: { email_verified: true } }]
+    })
+
+    const headers = { authorization: `Bearer ${verified.data.session?.access_token}` }
+    const refused = await app.inject({ url: '/api/v1/prenotazioni', headers })
+    t.match(refused, { statusCode: 403 })
+    t.equal(refused.json().codice, 'ACCOUNT_IN_ATTESA')
+    t.equal(await enter('ada@ospiti.example'), undefined, 'the password is theirs')
   })
 
   t.test('a password is void when another browser than the one that signed up confirms the address', async (t) => {
@@ -96,12 +75,12 @@ t.test('sign-up', async (t) => {
       t.equal(await isGood(), 'invalid_credentials', way)
       if (way === 'code') {
         t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
-        t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
+        t.equal(await enter(email), undefined)
       }
     }
   })
 
-  t.test('what a stranger had of the account before its address was proven has ended then', async (t) => {
+  t.test('a stranger’s access to an account ends when its address is proven', async (t) => {
     const email = 'vera@example.org'
     for (const flowType of ['implicit', 'pkce'] as const) {
       await place.forgetCounts()
@@ -130,19 +109,6 @@ t.test('sign-up', async (t) => {
         [{ reason: 'address_proven' }]
       )
     }
-  })
-
-  t.test('with PKCE the link brings a code, which is good only for the client that started', async (t) => {
-    const auth = client({ flowType: 'pkce' }).auth
-    await auth.signUp({ email: 'carla@ospiti.example', password: PASSWORD })
-    const { target, fragment } = await follow((await letter()).link)
-    t.same([...fragment], [])
-    const code = target.searchParams.get('code')!
-    const { data, error } = await auth.exchangeCodeForSession(code)
-    t.equal(error, null)
-    t.equal(data.user?.email, 'carla@ospiti.example')
-    t.equal((await auth.exchangeCodeForSession(code)).error?.name, 'AuthPKCECodeVerifierMissingError')
-    t.equal((await client().auth.signInWithPassword({ email: 'carla@ospiti.example', password: PASSWORD })).error, null)
   })
 
   t.test('data that a person sends at the sign-up gives no rights, at any depth', async (t) => {
@@ -187,9 +153,7 @@ t.test('sign-up', async (t) => {
     const sent = smtp.mails.length
     const data = { name: 'Qualcuno' }
     const fresh = await app.inject({
-      method: 'POST',
-      url: '/auth/v1/signup',
-      payload: { email: 'fina@ospiti.example', password: PASSWORD, data }
+      method: 'POST', url: '/auth/v1/signup', payload: { email: 'fina@ospiti.example', password: PASSWORD, data }
     })
     await letter()
     const taken = await app.inject({
@@ -203,33 +167,26 @@ t.test('sign-up', async (t) => {
     t.equal(taken.json().email, 'elena@ospiti.example')
     t.equal(taken.json().identities.length, 1)
     t.equal(smtp.mails.length, sent + 1)
-    t.equal(
-      (await client().auth.signInWithPassword({ email: 'elena@ospiti.example', password: PASSWORD })).error,
-      null,
-      'nothing has changed'
-    )
+    t.equal(await enter('elena@ospiti.example'), undefined, 'nothing has changed')
     const headers = (answer: typeof fresh) => Object.keys(answer.headers).sort()
     t.same(headers(taken), headers(fresh))
   })
 
-  t.test(
-    'after two sign-ups with different passwords neither is good, and the person who opens the mail sets one',
-    async (t) => {
-      const email = 'gilda@ospiti.example'
-      await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
-      await letter()
-      await place.forgetCounts()
-      const { data } = await client().auth.signUp({ email, password: PASSWORD })
-      t.match(data.user?.identities, [{ provider: 'email' }])
-      const auth = client().auth
-      t.equal((await auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })).error, null)
-      for (const password of ['la-frase-di-un-estraneo', PASSWORD]) {
-        t.equal((await client().auth.signInWithPassword({ email, password })).error?.code, 'invalid_credentials')
-      }
-      t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
-      t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
+  t.test('after two sign-ups with different passwords neither is good, and the mail’s reader sets one', async (t) => {
+    const email = 'gilda@ospiti.example'
+    await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
+    await letter()
+    await place.forgetCounts()
+    const { data } = await client().auth.signUp({ email, password: PASSWORD })
+    t.match(data.user?.identities, [{ provider: 'email' }])
+    const auth = client().auth
+    t.equal((await auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })).error, null)
+    for (const password of ['la-frase-di-un-estraneo', PASSWORD]) {
+      t.equal(await enter(email, password), 'invalid_credentials')
     }
-  )
+    t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
+    t.equal(await enter(email), undefined)
+  })
 
   t.test('a second sign-up in the same browser keeps the password', async (t) => {
     const email = 'ilda@ospiti.example'
@@ -240,81 +197,53 @@ t.test('sign-up', async (t) => {
     await client({ browser }).auth.signUp({ email, password: PASSWORD })
     const second = await letter()
     const auth = client({ browser }).auth
-    t.equal(
-      (await auth.verifyOtp({ email, token: first.code, type: 'signup' })).error?.code,
-      'otp_expired',
-      'the first mail is void'
-    )
+    t.equal((await auth.verifyOtp({ email, token: first.code, type: 'signup' })).error?.code, 'otp_expired',
+      'the first mail is void')
     t.equal((await auth.verifyOtp({ email, token: second.code, type: 'signup' })).error, null)
-    t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
+    t.equal(await enter(email), undefined)
   })
 
-  t.test('a password that a stranger chose is removed when another mail proves the address', async (t) => {
-    const email = 'lina@ospiti.example'
-    await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
-    await letter()
-    await client().auth.signInWithOtp({ email })
-    const { data } = await client().auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })
-    t.ok(data.session)
-    t.equal(
-      (await client().auth.signInWithPassword({ email, password: 'la-frase-di-un-estraneo' })).error?.code,
-      'invalid_credentials'
-    )
-  })
-
-  t.test(
-    'a weak password, a malformed address, half a challenge and oversized data are refused before any look-up',
-    async (t) => {
-      const sent = smtp.mails.length
-      const refused: [object, string][] = [
-        [{ password: 'corta' }, 'weak_password'],
-        [{ password: '' }, 'validation_failed'],
-        [{ email: 'nessun indirizzo' }, 'validation_failed'],
-        [{ email: 'a@b' }, 'validation_failed'],
-        [{ phone: '+391234567' }, 'validation_failed'],
-        [{ code_challenge: 'x'.repeat(43) }, 'validation_failed'],
-        [{ data: { name: '\0' } }, 'validation_failed'],
-        [{ data: { '\ud800': 1 } }, 'validation_failed'],
-        [{ data: { name: 'x'.repeat(9000) } }, 'validation_failed']
-      ]
-      for (const email of ['mara@ospiti.example', 'elena@ospiti.example']) {
-        for (const [change, code] of refused) {
-          const answer = await app.inject({
-            method: 'POST',
-            url: '/auth/v1/signup',
-            payload: { email, password: PASSWORD, ...change }
-          })
-          t.equal(answer.headers['x-sb-error-code'], code, `${email} ${JSON.stringify(change).slice(0, 60)}`)
-        }
-      }
-      for (const [depth, code] of [
-        [200_000, 'validation_failed'],
-        [1000, 'validation_failed'],
-        [20, undefined]
-      ] as const) {
-        const nested = '['.repeat(depth) + ']'.repeat(depth)
-        const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${nested}}}`
+  t.test('a weak password, bad address, half a challenge or oversized data is refused before a look-up', async (t) => {
+    const sent = smtp.mails.length
+    const refused: [object, string][] = [
+      [{ password: 'corta' }, 'weak_password'],
+      [{ password: '' }, 'validation_failed'],
+      [{ email: 'nessun indirizzo' }, 'validation_failed'],
+      [{ email: 'a@b' }, 'validation_failed'],
+      [{ phone: '+391234567' }, 'validation_failed'],
+      [{ code_challenge: 'x'.repeat(43) }, 'validation_failed'],
+      [{ data: { name: '\0' } }, 'validation_failed'],
+      [{ data: { '\ud800': 1 } }, 'validation_failed'],
+      [{ data: { name: 'x'.repeat(9000) } }, 'validation_failed']
+    ]
+    for (const email of ['mara@ospiti.example', 'elena@ospiti.example']) {
+      for (const [change, code] of refused) {
         const answer = await app.inject({
-          method: 'POST',
-          url: '/auth/v1/signup',
-          headers: { 'content-type': 'application/json' },
-          payload
+          method: 'POST', url: '/auth/v1/signup', payload: { email, password: PASSWORD, ...change }
         })
-        t.equal(answer.headers['x-sb-error-code'], code, `nested ${depth} times`)
+        t.equal(answer.headers['x-sb-error-code'], code, `${email} ${JSON.stringify(change).slice(0, 60)}`)
       }
-      await letter()
-      t.equal((await client().auth.signInAnonymously()).error?.code, 'anonymous_provider_disabled')
-      t.equal(smtp.mails.length, sent + 1)
     }
-  )
+    for (const [depth, code] of [
+      [200_000, 'validation_failed'], [1000, 'validation_failed'], [20, undefined]
+    ] as const) {
+      const nested = '['.repeat(depth) + ']'.repeat(depth)
+      const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${nested}}}`
+      const answer = await app.inject({
+        method: 'POST', url: '/auth/v1/signup', headers: { 'content-type': 'application/json' }, payload
+      })
+      t.equal(answer.headers['x-sb-error-code'], code, `nested ${depth} times`)
+    }
+    await letter()
+    t.equal((await client().auth.signInAnonymously()).error?.code, 'anonymous_provider_disabled')
+    t.equal(smtp.mails.length, sent + 1)
+  })
 })
 
 t.test('with sign-up off there is none, and a magic link creates no account', async (t) => {
   const { client, app, smtp } = await site(t, { SIGNUP_ENABLED: 'false' })
-  t.equal(
-    (await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
-    'signup_disabled'
-  )
+  t.equal((await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
+    'signup_disabled')
   t.equal((await client().auth.signInWithOtp({ email: 'ada@ospiti.example' })).error, null)
   t.same(await app.sql`select id from users`, [])
   t.same(smtp.mails, [])
@@ -360,4 +289,225 @@ t.test('a sign-up that nobody has confirmed for seven days is deleted and put on
   await app.sql`insert into users (email, app_metadata, created_at) select 'u' || n || '@ospiti.example',
     '{"role": "pending"}', '2020-01-01' from generate_series(1, 1100) n`
   t.equal(await deleteUnconfirmed(app.db, app.audit), 1100)
+})
+
+t.test('invitations', async (t) => {
+  const place = await site(t)
+  const { app, client, enter, letter, follow, administrator, token } = place
+
+  t.test('the link of the mail signs the person in, who sets a password and may use the API', async (t) => {
+    const { data, error } = await (
+      await administrator()
+    ).auth.admin.inviteUserByEmail('ada@ospiti.example', { data: { name: 'Ada' }, redirectTo: `${HOME}/entra` })
+    t.equal(error, null)
+    t.match(data.user, {
+      email: 'ada@ospiti.example', user_metadata: { name: 'Ada' }, invited_at: /^2/, email_confirmed_at: undefined
+    })
+    t.same(data.user?.app_metadata, { provider: 'email', providers: ['email'] })
+    const { target, fragment } = await follow((await letter()).link)
+    t.equal(target.pathname, '/entra')
+    t.equal(fragment.get('type'), 'invite')
+    const auth = client().auth
+    await auth.setSession({
+      access_token: fragment.get('access_token')!,
+      refresh_token: fragment.get('refresh_token')!
+    })
+    t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'otp' }])
+    t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
+    const signedIn = await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
+    t.equal(signedIn.error, null)
+    const headers = { authorization: `Bearer ${signedIn.data.session?.access_token}` }
+    t.equal((await app.inject({ url: '/api/v1/prenotazioni', headers })).statusCode, 200)
+    t.equal((await app.inject({ url: '/auth/v1/admin/users', headers })).statusCode, 403, 'but is no administrator')
+  })
+
+  t.test('an earlier sign-up with the address loses its password, its mails and its data', async (t) => {
+    const email = 'carla@ospiti.example'
+    await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo', options: { data: { name: 'Estranea' } } })
+    const stranger = await letter()
+    const { data } = await (await administrator()).auth.admin.inviteUserByEmail(email, { data: { name: 'Carla' } })
+    t.match(data.user, { app_metadata: { role: undefined }, user_metadata: { name: 'Carla' } })
+    t.equal((await follow(stranger.link)).fragment.get('error_code'), 'otp_expired')
+    const { code } = await letter()
+    t.ok((await client().auth.verifyOtp({ email, token: code, type: 'invite' })).data.session)
+    t.equal(await enter(email, 'la-frase-di-un-estraneo'), 'invalid_credentials')
+  })
+
+  t.test('an invitation ends all that others have in the account, before it gives a role', async (t) => {
+    const email = 'carola@ospiti.example'
+    const { access_token: planted, refresh_token, user: { id } } = await signIn(app, 'estranea', 'pending')
+    await app.sql`
+      update users set email = ${email}, email_confirmed_at = null, new_email = 'x@y.example' where id = ${id}`
+    await app.sql`delete from identities where user_id = ${id}`
+    await addIdentity(app.db, id, { provider: 'google', provider_id: '666', identity_data: { email } })
+    const { apiKey } = await mintKey(app.db, app.identity.apiKeys, id, {})
+    const flow = { provider: 'google', redirect_to: HOME, authentication_method: 'oauth' }
+    await app.db.insert(flow_states).values([{ ...flow, user_id: id }, { ...flow, linking_user_id: id }])
+    t.equal(await isLetIn(app, bearer(planted)), 403, 'waits for a role')
+
+    const { data } = await (await administrator()).auth.admin.inviteUserByEmail(email)
+    t.match(data.user, { id, app_metadata: { role: undefined, provider: 'email', providers: ['email'] } })
+    t.same([await isLetIn(app, bearer(planted)), await isLetIn(app, { 'x-api-key': apiKey })], [401, 401])
+    t.equal((await client().auth.refreshSession({ refresh_token })).error?.code, 'refresh_token_not_found')
+    t.equal(await app.db.$count(flow_states), 0)
+    const [kept] = await app.sql`
+      select new_email, (select json_agg(provider) from identities where user_id = ${id}) as providers
+      from users where id = ${id}`
+    t.match(kept, { new_email: null, providers: ['email'] })
+    const revoked = await app.sql`
+      select details from audit_log where action = 'sessioni_revocate' and object = ${`user:${id}`}`
+    t.match(revoked, [{ details: { reason: 'handed_over' } }])
+    const { code } = await letter()
+    t.ok((await client().auth.verifyOtp({ email, token: code, type: 'invite' })).data.session)
+  })
+
+  t.test('a sign-up that an administrator confirms loses the password that came with it', async (t) => {
+    const administration = (await administrator()).auth.admin
+    const signedUp = async (email: string, changes: object) => {
+      const stranger = { email, password: 'la-frase-di-un-estraneo' }
+      const { data: { user } } = await client().auth.signUp(stranger)
+      const { link } = await letter()
+      t.equal((await administration.updateUserById(user!.id, { email_confirm: true, ...changes })).error, null)
+      t.equal((await client().auth.signInWithPassword(stranger)).error?.code, 'invalid_credentials')
+      t.equal((await follow(link)).fragment.get('error_code'), 'otp_expired')
+    }
+    await signedUp('confermata@ospiti.example', { app_metadata: { role: 'operator' } })
+    await signedUp('scelta@ospiti.example', { password: PASSWORD })
+    const own = { email: 'scelta@ospiti.example', password: PASSWORD }
+    t.equal((await client().auth.signInWithPassword(own)).error, null, 'the administrator’s password is good')
+  })
+
+  t.test('another sign-up after the invitation changes nothing', async (t) => {
+    const email = 'dora@ospiti.example'
+    const stranger = { email, password: 'la-frase-di-un-estraneo' }
+    await client().auth.signUp(stranger)
+    await (await administrator()).auth.admin.inviteUserByEmail(email)
+    await place.forgetCounts()
+    await client().auth.signUp(stranger)
+    const [, , again] = [await letter(), await letter(), await letter()]
+    t.ok((await follow(again.link)).fragment.get('access_token'))
+    t.equal((await client().auth.signInWithPassword(stranger)).error?.code, 'invalid_credentials')
+  })
+
+  t.test('only administrators invite and make links', async (t) => {
+    const callers = [
+      {},
+      { authorization: `Bearer ${await token()}` },
+      { authorization: `Bearer ${await token({ name: 'nuova', role: 'pending' })}` },
+      { 'x-api-key': 'chiave-di-prova-0123456789' }
+    ]
+    for (const [url, payload] of [
+      ['/auth/v1/invite', { email: 'x@ospiti.example' }],
+      ['/auth/v1/admin/generate_link', { type: 'recovery', email: 'elena@ospiti.example' }]
+    ] as const) {
+      for (const headers of callers) {
+        t.match(await app.inject({ method: 'POST', url, headers, payload }), { statusCode: /^40[13]$/ },
+          `${url} ${Object.keys(headers).join()}`)
+      }
+    }
+  })
+
+  t.test('the audit log has every invitation', async (t) => {
+    const rows = [...await app.sql`select count(*)::int as invitations from audit_log where action = 'invito'`]
+    t.same(rows, [{ invitations: 4 }])
+  })
+})
+
+t.test('links that an administrator makes', async (t) => {
+  // Without a mail server: they are handed over in other ways.
+  const { client, enter, follow, person, administrator, app } = await site(t, {
+    SMTP_URL: '', MAIL_FROM: '', SIGNUP_ENABLED: 'false'
+  })
+  const { auth: { admin } } = await administrator()
+
+  t.test('the link, the hash and the code sign the person in', async (t) => {
+    const makers = {
+      signup: () =>
+        admin.generateLink({
+          type: 'signup',
+          email: 'ada@ospiti.example',
+          password: PASSWORD,
+          options: { data: { name: 'Ada' }, redirectTo: `${HOME}/qui` }
+        }),
+      invite: () =>
+        admin.generateLink({ type: 'invite', email: 'bea@ospiti.example', options: { redirectTo: `${HOME}/qui` } }),
+      magiclink: () =>
+        admin.generateLink({
+          type: 'magiclink', email: 'carla@ospiti.example', options: { redirectTo: `${HOME}/qui` }
+        }),
+      recovery: () =>
+        admin.generateLink({ type: 'recovery', email: 'dora@ospiti.example', options: { redirectTo: `${HOME}/qui` } })
+    }
+    await person('dora@ospiti.example')
+    for (const [type, make] of Object.entries(makers)) {
+      const { data, error } = await make()
+      t.equal(error, null, type)
+      const {
+        action_link: link,
+        hashed_token: token,
+        email_otp: code,
+        redirect_to: target,
+        verification_type: kind
+      } = data.properties!
+      t.match(data.user, { id: /^[\da-f-]{36}$/, email: /@ospiti\.example$/, aud: 'authenticated' })
+      t.same({ target, kind }, { target: `${HOME}/qui`, kind: type })
+      t.equal(new URL(link).searchParams.get('token'), token)
+      t.match(code, /^\d{6}$/)
+      t.ok((await follow(link)).fragment.get('access_token'), `${type}: the link`)
+    }
+  })
+
+  t.test('no link is made for a missing account, or for an account that exists already', async (t) => {
+    t.equal((await admin.generateLink({ type: 'recovery', email: 'nessuno@ospiti.example' })).error?.code,
+      'user_not_found')
+    t.equal(
+      (
+        await admin.generateLink({
+          type: 'email_change_new', email: 'nessuno@ospiti.example', newEmail: 'x@ospiti.example'
+        })
+      ).error?.code,
+      'user_not_found'
+    )
+    t.equal((await admin.generateLink({ type: 'invite', email: 'elena@ospiti.example' })).error?.code, 'email_exists')
+    t.equal(
+      (await admin.generateLink({ type: 'signup', email: 'elena@ospiti.example', password: PASSWORD })).error?.code,
+      'email_exists'
+    )
+    t.equal(
+      (await admin.generateLink({ type: 'signup', email: 'fina@ospiti.example', password: 'corta' })).error?.code,
+      'weak_password'
+    )
+    t.same(
+      [...(await app.sql`select email from users where email in ('nessuno@ospiti.example', 'fina@ospiti.example')`)],
+      []
+    )
+  })
+
+  t.test('an administrator can complete an account that is not confirmed', async (t) => {
+    await person('gina@ospiti.example', { email_confirm: false, app_metadata: { role: 'pending' } })
+    const { data } = await admin.generateLink({
+      type: 'signup', email: 'gina@ospiti.example', password: 'una-frase-del-tutto-nuova'
+    })
+    t.equal(data.user?.app_metadata.role, 'pending', 'a link is not a role')
+    await follow(data.properties!.action_link)
+    t.equal(await enter('gina@ospiti.example', 'una-frase-del-tutto-nuova'), undefined)
+  })
+
+  t.test('without a mail server only the requests that send mail are refused', async (t) => {
+    const { auth } = client()
+    const email = 'elena@ospiti.example'
+    await auth.signInWithPassword({ email, password: PASSWORD })
+    const answers = [
+      await auth.resetPasswordForEmail(email),
+      await auth.signInWithOtp({ email }),
+      await auth.resend({ type: 'signup', email }),
+      await auth.reauthenticate(),
+      await auth.updateUser({ email: 'altra@ospiti.example' }),
+      await admin.inviteUserByEmail('nuova@ospiti.example'),
+      await auth.resetPasswordForEmail('nessuno@ospiti.example')
+    ]
+    t.same(answers.map(({ error }) => [error?.status, error?.code]),
+      answers.map(() => [422, 'email_provider_disabled']))
+    t.equal((await auth.updateUser({ data: { name: 'Elena' } })).error, null)
+  })
 })

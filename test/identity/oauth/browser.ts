@@ -7,7 +7,7 @@ export interface Browser {
   visited: string[]
 }
 
-/** Where a browser stands: at an address that is not fetched any more, or on a page. */
+/** The browser’s place: an address that is not fetched any more, or a page. */
 export interface Stop { url: URL, status?: number, body?: string }
 
 interface Cookie { value: string, path: string, isLax: boolean }
@@ -39,9 +39,7 @@ export function browser (frontEnd: string): Browser {
       .map(([name, { value }]) => `${name}=${value}`)
       .join('; ')
     const response = await fetch(url, {
-      ...init,
-      redirect: 'manual',
-      headers: { ...init.headers, ...(cookie && { cookie }) }
+      ...init, redirect: 'manual', headers: { ...init.headers, ...(cookie && { cookie }) }
     })
     remember(url.host, response)
     return response

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto'
+import type { RequestListener } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { eq } from 'drizzle-orm'
 import t, { type Test } from 'tap'
 import { flow_states, users } from '#drizzle/tables/identity.ts'
-import { startCrookedProvider, type CrookedProvider } from './crooked-provider.ts'
+import { cached } from '#src/identity/oauth/cached.ts'
+import { fetchFromProvider } from '#src/identity/oauth/fetch.ts'
+import { githubClient } from '#src/identity/oauth/github.ts'
+import { openidClient } from '#src/identity/oauth/openid.ts'
+import { type CrookedProvider, startCrookedProvider } from './crooked-provider.ts'
+import { listen } from './listen.ts'
 import { CLIENT } from './openid-provider.ts'
-import { anew, fragment, LANDING, setting, SIGNUP, type Setting } from './setting.ts'
+import { anew, fragment, LANDING, setting, type Setting, SIGNUP } from './setting.ts'
 
 interface Crooked extends Setting {
   crooked: CrookedProvider
@@ -43,7 +50,7 @@ async function crookedSetting (t: Test): Promise<Crooked> {
   }
 }
 
-/** What a landing address says that went wrong: the same in the query and in the fragment. */
+/** The error in a landing address: the same in the query and in the fragment. */
 function problemAt (t: Test, url: URL): Record<string, string> {
   const told = Object.fromEntries(['error', 'error_code', 'error_description'].flatMap((name) => {
     const value = url.searchParams.get(name)
@@ -55,9 +62,7 @@ function problemAt (t: Test, url: URL): Record<string, string> {
 }
 
 const UNUSABLE = {
-  error: 'server_error',
-  error_code: 'unexpected_failure',
-  error_description: 'Unable to exchange external code'
+  error: 'server_error', error_code: 'unexpected_failure', error_description: 'Unable to exchange external code'
 }
 const UNREACHABLE = {
   error: 'temporarily_unavailable',
@@ -65,12 +70,10 @@ const UNREACHABLE = {
   error_description: 'The external provider cannot be reached'
 }
 const NO_STATE = {
-  error: 'invalid_request',
-  error_code: 'bad_oauth_state',
-  error_description: 'OAuth callback with invalid state'
+  error: 'invalid_request', error_code: 'bad_oauth_state', error_description: 'OAuth callback with invalid state'
 }
 
-/** What the crooked provider is like where nothing is said. */
+/** The crooked provider’s defaults. */
 const good = () => (
   { claims: {}, header: {}, foreignKey: false, tokens: {}, userinfo: {}, replies: {}, metadata: {} })
 
@@ -88,11 +91,7 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
 
   t.test('the authorization request carries state, nonce and PKCE, and no secret', async (t) => {
     const foreign = {
-      state: 'mio',
-      redirect_uri: 'https://evil.example',
-      client_id: 'x',
-      nonce: 'n',
-      response_type: 'token'
+      state: 'mio', redirect_uri: 'https://evil.example', client_id: 'x', nonce: 'n', response_type: 'token'
     }
     const asked = await depart({ scopes: 'calendar openid', prompt: 'consent', ...foreign })
     t.match(Object.fromEntries(asked), {
@@ -151,7 +150,7 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'beside the others')
   })
 
-  t.test('of two callbacks at once with the same state one succeeds', async (t) => {
+  t.test('one of several simultaneous callbacks with the same state succeeds', async (t) => {
     const state = (await depart()).get('state')!
     const landed = await Promise.all([1, 2, 3, 4].map(async () => await comeBack({ state, code: 'abc' })))
     t.equal(landed.filter((url) => fragment(url).has('access_token')).length, 1)
@@ -159,18 +158,13 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
 
   t.test('a state is refused after five minutes', async (t) => {
     const state = (await depart()).get('state')!
-    await app.db
-      .update(flow_states)
-      .set({ created_at: new Date(Date.now() - 300_000) })
+    await app.db.update(flow_states).set({ created_at: new Date(Date.now() - 300_000) })
       .where(eq(flow_states.id, state))
     const asked = crooked.asked.length
     const url = await comeBack({ state, code: 'abc' })
     t.equal(url.origin + url.pathname, 'https://app.example/arrivo')
-    t.strictSame(problemAt(t, url), {
-      error: 'server_error',
-      error_code: 'flow_state_expired',
-      error_description: 'Flow state has expired'
-    })
+    t.strictSame(problemAt(t, url),
+      { error: 'server_error', error_code: 'flow_state_expired', error_description: 'Flow state has expired' })
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
     t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE)
   })
@@ -257,33 +251,24 @@ t.test('the provider’s own refusal is passed on', async (t) => {
   const { crooked, depart, comeBack, browser, provider, base } = shared
   await begin()
   const state = (await depart()).get('state')!
-  t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })), {
-    error: 'login_required',
-    error_description: 'Chi è?'
-  })
+  t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })),
+    { error: 'login_required', error_description: 'Chi è?' })
   t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'and ends the way')
   const empty = (await depart()).get('state')!
   t.match(problemAt(t, await comeBack({ state: empty })), { error_code: 'bad_oauth_callback' })
   const denied = (await depart()).get('state')!
   crooked.replies['/token'] = (_request, response) => {
-    response
-      .writeHead(400, { 'content-type': 'application/json' })
+    response.writeHead(400, { 'content-type': 'application/json' })
       .end(JSON.stringify({ error: 'invalid_grant', error_description: 'codice sbagliato' }))
   }
-  t.strictSame(
-    problemAt(t, await comeBack({ state: denied, code: 'inventato' })),
-    UNUSABLE,
-    'a code that is not the provider’s'
-  )
+  t.strictSame(problemAt(t, await comeBack({ state: denied, code: 'inventato' })), UNUSABLE,
+    'a code that is not the provider’s')
   provider.refuses = true
   const { url } = await browser().go(
     `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`
   )
-  t.strictSame(
-    problemAt(t, url),
-    { error: 'access_denied', error_description: 'La persona non vuole' },
-    'a real provider’s'
-  )
+  t.strictSame(problemAt(t, url), { error: 'access_denied', error_description: 'La persona non vuole' },
+    'a real provider’s')
 })
 
 t.test('a provider that cannot be reached leads to an error redirect, never to a 500', async (t) => {
@@ -293,8 +278,7 @@ t.test('a provider that cannot be reached leads to an error redirect, never to a
     'a 503': (_request, response) => { response.writeHead(503).end() },
     'a hang-up': (request) => { request.socket.destroy() },
     'half an answer': (request, response) => {
-      response
-        .writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
         .write('{"access_token":', () => request.socket.destroy())
     },
     'an endless answer': (_request, response) => {
@@ -342,12 +326,7 @@ t.test('a provider that cannot be reached leads to an error redirect, never to a
   t.test('metadata with unsafe endpoints are an error redirect', async (t) => {
     crooked.replies = {}
     const elsewhere = [
-      'http://evil.example/auth',
-      'javascript:alert(1)',
-      'ftp://127.0.0.1/',
-      'https://a:b@evil.example/',
-      '',
-      7,
+      'http://evil.example/auth', 'javascript:alert(1)', 'ftp://127.0.0.1/', 'https://a:b@evil.example/', '', 7,
       undefined
     ]
     const all = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].flatMap((name) =>
@@ -382,10 +361,7 @@ t.test('a callback that the provider posts as a form works like a GET', async (t
   await begin()
   const post = async (body: string, type = 'application/x-www-form-urlencoded') =>
     await fetch(`${base}/auth/v1/callback`, {
-      method: 'POST',
-      redirect: 'manual',
-      body,
-      headers: { 'content-type': type }
+      method: 'POST', redirect: 'manual', body, headers: { 'content-type': type }
     })
   const state = (await depart()).get('state')!
   t.equal((await post(`state=${state}&code=a&code=b`)).status, 400, 'twice the same field')
@@ -399,20 +375,102 @@ t.test('a callback that the provider posts as a form works like a GET', async (t
   t.strictSame(Object.fromEntries(searchParams), { state, code: 'abc' })
   const landed = fragment(await comeBack(Object.fromEntries(searchParams)))
   t.ok(landed.get('access_token'), 'nothing of this has used the state up')
-  t.equal(
-    (await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status,
-    303,
-    'an empty one leads home, too'
-  )
+  t.equal((await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status, 303,
+    'an empty one leads home, too')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  t.equal(
-    (await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode,
-    415,
-    'nowhere else'
+  t.equal((await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode, 415,
+    'nowhere else')
+  t.equal((await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode, 405,
+    'whoever only looks uses nothing up')
+})
+
+const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+const FLOW = { state: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', nonce: 'n', verifier: 'v'.repeat(43) }
+const MEBI = 1024 * 1024
+
+async function reason (work: Promise<unknown>): Promise<string> {
+  return await work.then(
+    () => 'nothing',
+    (err: unknown) => (err instanceof Error && 'reason' in err ? String(err.reason) : String(err))
   )
+}
+
+async function server (t: Test, handler: RequestListener): Promise<string> {
+  return (await listen(t, handler)).url
+}
+
+t.test('an answer is read whole, and its size is bounded after decompression', async (t) => {
+  const url = await server(t, (request, response) => {
+    if (request.url === '/small') {
+      return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
+    }
+    if (request.url === '/bomb') {
+      return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(8 * MEBI)))
+    }
+    if (request.url === '/empty') return response.writeHead(204).end()
+    if (request.url === '/away') return response.writeHead(302, { location: 'https://evil.example/' }).end()
+    response.writeHead(404).end('no')
+  })
+  const small = await fetchFromProvider(`${url}/small`, GET)
+  t.strictSame([await small.json(), small.headers.get('x-a'), small.headers.get('content-encoding')],
+    [{ a: 1 }, 'b', null])
+  t.equal(await reason(fetchFromProvider(`${url}/bomb`, GET)), 'too large')
+  t.equal((await fetchFromProvider(`${url}/empty`, GET)).status, 204)
+  t.equal((await fetchFromProvider(`${url}/away`, GET)).status, 302, 'a redirect is an answer, and not followed')
+  t.equal((await fetchFromProvider(`${url}/`, GET)).status, 404)
+})
+
+t.test('a provider that stops answering, at any point, is given up after the time limit', async (t) => {
+  const silent = await server(t, () => {})
+  const settings = { name: 'oidc', ...CLIENT, issuer: silent }
+  const redirectUri = 'http://127.0.0.1/auth/v1/callback'
+  t.match(await reason(openidClient(settings, redirectUri, 0.05).authorizationUrl(FLOW, { parameters: {} })),
+    'TimeoutError')
+  const endpoints = {
+    authorization_endpoint: `${silent}/a`, token_endpoint: `${silent}/t`, userinfo_endpoint: `${silent}/u`
+  }
+  const github = githubClient({ name: 'github', ...CLIENT, ...endpoints }, redirectUri, 0.05)
+  t.equal(await reason(github.exchangeCode(FLOW, { state: FLOW.state, code: 'abc' })), 'TimeoutError')
+  // Headers, and then a drop now and then.
+  const slow = await server(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const drip = setInterval(() => response.write(' '), 10)
+    response.on('close', () => clearInterval(drip))
+  })
   t.equal(
-    (await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode,
-    405,
-    'whoever only looks uses nothing up'
+    await reason(
+      openidClient({ ...settings, issuer: slow }, redirectUri, 0.05).authorizationUrl(FLOW, { parameters: {} })
+    ),
+    'TimeoutError'
   )
+})
+
+t.test('metadata are fetched once for all callers, cached, and used on when a later fetch fails', async (t) => {
+  let loads = 0
+  let fails = false
+  let clock = 0
+  const get = cached(async () => {
+    loads++
+    await Promise.resolve()
+    if (fails) throw new Error('no')
+    return loads
+  }, 1000, () => clock)
+
+  fails = true
+  await t.rejects(get(), { message: 'no' })
+  fails = false
+  t.strictSame(await Promise.all([get(), get(), get()]), [2, 2, 2], 'a failure is not kept')
+  clock = 999
+  t.equal(await get(), 2)
+  clock = 1000
+  t.equal(await get(), 3)
+  fails = true
+  clock = 5000
+  t.equal(await get(), 3, 'the last one serves on')
+  fails = false
+  clock += 59_999
+  t.equal(await get(), 3)
+  t.equal(loads, 4, 'for a minute nothing is tried')
+  clock += 1
+  t.equal(await get(), 5)
 })

@@ -29,7 +29,7 @@ export interface CrookedProvider {
   forms: URLSearchParams[]
   /** The paths that were asked for. */
   asked: string[]
-  /** What the authorization request has asked for: the nonce of the next ID token. */
+  /** The nonce of the next ID token, as the authorization request asked for it. */
   nonce: string
 }
 
@@ -90,11 +90,7 @@ export async function startCrookedProvider (t: Test): Promise<CrookedProvider> {
     '/token': async (request) => {
       state.forms.push(await readForm(request))
       return {
-        access_token: `at-${randomUUID()}`,
-        token_type: 'Bearer',
-        expires_in: 60,
-        id_token: idToken(),
-        ...state.tokens
+        access_token: `at-${randomUUID()}`, token_type: 'Bearer', expires_in: 60, id_token: idToken(), ...state.tokens
       }
     },
     '/userinfo': () => ({ sub: SUBJECT, ...state.userinfo })
@@ -106,8 +102,7 @@ export async function startCrookedProvider (t: Test): Promise<CrookedProvider> {
     const reply = state.replies[pathname]
     if (reply) return reply(request, response)
     Promise.resolve(usual[pathname]?.(request)).then((body) => {
-      response
-        .writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
         .end(JSON.stringify(body ?? {}))
     }, (err: unknown) => t.fail('the provider failed', { err }))
   })

@@ -3,11 +3,13 @@ import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
+import { findUser } from '#src/identity/people/find-users.ts'
 import { createUser } from '#src/identity/people/users.ts'
-import { extraRoutes, signIn } from '#test/helper.ts'
+import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { testDatabase } from '#test/database.ts'
-import { anew, fragment, LANDING, setting, SIGNUP } from './setting.ts'
+import { extraRoutes, signIn } from '#test/helper.ts'
+import { startGitHub } from './github.ts'
+import { anew, fragment, FRONT_END, LANDING, setting, SIGNUP } from './setting.ts'
 
 const WAY = `/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`
 const ANNA = { sub: 'anna-1', email: 'anna@example.org', email_verified: true, name: 'Anna Bianchi' }
@@ -20,8 +22,9 @@ const counting = extraRoutes(({ identity }) => {
     await waitForListeners()
   }
 })
-/** Where people may sign up, and where they may not. */
-const open = await setting(t, SIGNUP)
+/** `open` allows sign-up, `closed` does not. */
+const github = await startGitHub(t)
+const open = await setting(t, SIGNUP, { providers: [github.settings] })
 const closed = await setting(t, {}, { prepare: counting })
 
 t.test('a malformed authorization request is refused at once', async (t) => {
@@ -33,12 +36,7 @@ t.test('a malformed authorization request is refused at once', async (t) => {
     const ask = async (query: string) =>
       await fetch(`${base}/auth/v1${path}?${query}`, { redirect: 'manual', headers: { authorization } })
     for (const provider of [
-      '',
-      'provider=',
-      'provider=github',
-      'provider=Google',
-      'provider=__proto__',
-      'provider=constructor',
+      '', 'provider=', 'provider=github', 'provider=Google', 'provider=__proto__', 'provider=constructor',
       'provider=email'
     ]) {
       const response = await ask(provider)
@@ -48,25 +46,19 @@ t.test('a malformed authorization request is refused at once', async (t) => {
       t.match(msg, /^Unsupported provider: /)
     }
     for (const pkce of [
-      `code_challenge=${verifier}`,
-      'code_challenge_method=s256',
-      `code_challenge=${verifier}&code_challenge_method=md5`,
-      'code_challenge=corto&code_challenge_method=s256'
+      `code_challenge=${verifier}`, 'code_challenge_method=s256',
+      `code_challenge=${verifier}&code_challenge_method=md5`, 'code_challenge=corto&code_challenge_method=s256'
     ]) {
       t.equal((await ask(`provider=google&${pkce}`)).status, 400, pkce)
     }
     for (const twice of [
-      'provider=google&provider=github',
-      'provider=google&redirect_to=a&redirect_to=b',
+      'provider=google&provider=github', 'provider=google&redirect_to=a&redirect_to=b',
       `provider=google&redirect_to=${'x'.repeat(2001)}`
     ]) {
       t.equal((await ask(twice)).status, 400)
     }
-    t.equal(
-      (await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status,
-      302,
-      'what is not understood is left out'
-    )
+    t.equal((await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status, 302,
+      'what is not understood is left out')
   }
   t.equal((await app.inject({ method: 'HEAD', url: WAY })).statusCode, 405, 'a look begins nothing')
   t.equal(await app.db.$count(flow_states), 2)
@@ -155,10 +147,8 @@ t.test('linking fails after the end of the session that started it, and for anot
   provider.person = ANNA
   await browser().go(`${base}${WAY}`)
   const taken = fragment((await own.go(await address())).url)
-  t.match(Object.fromEntries(taken), {
-    error_code: 'identity_already_exists',
-    error_description: 'Identity is already linked to another user'
-  })
+  t.match(Object.fromEntries(taken),
+    { error_code: 'identity_already_exists', error_description: 'Identity is already linked to another user' })
 
   provider.person = { ...ANNA, sub: 'piero-1', email: 'piero@example.org' }
   const redirect = await begin('')
@@ -185,11 +175,8 @@ t.test('an account takes over no unverified address, and an invitation there lif
   const mine = (await ask('GET', '/auth/v1/user')).json<AuthUser>().identities
   t.strictSame(mine.map(({ provider }) => provider), ['email', 'google'])
   t.equal((await ask('DELETE', `/auth/v1/user/identities/${mine[0]!.identity_id}`)).statusCode, 200)
-  t.match((await ask('GET', '/auth/v1/user')).json(), {
-    email: 'mallory@example.org',
-    email_confirmed_at: /^2/,
-    app_metadata: { role: 'pending' }
-  })
+  t.match((await ask('GET', '/auth/v1/user')).json(),
+    { email: 'mallory@example.org', email_confirmed_at: /^2/, app_metadata: { role: 'pending' } })
 
   const service = { authorization: `Bearer ${await token({ service: true })}` }
   const payload = { type: 'invite', email: 'collega@example.org' }
@@ -231,43 +218,6 @@ t.test('a stranger who follows the way of a person who links an identity gives n
   t.strictSame(await identities(), ['email', 'google'])
 })
 
-t.test('a person who signs in with PKCE in another browser than they began in is refused', async (t) => {
-  const { app, browser, client, provider } = open
-  await anew(open)
-  provider.person = ANNA
-  const { data } = await client('pkce').auth.signInWithOAuth({
-    provider: 'google',
-    options: { redirectTo: LANDING, skipBrowserRedirect: true }
-  })
-  const { headers } = await fetch(data.url!, { redirect: 'manual' })
-  const { url } = await browser().go(headers.get('location')!)
-  t.equal(fragment(url).get('error_code'), 'bad_oauth_state')
-  t.equal(await app.db.$count(users), 0)
-})
-
-t.test('without PKCE, linking answers with a session as signing in does', async (t) => {
-  const { app, base, provider, browser } = closed
-  const done = await anew(closed)
-  const { access_token: token, user } = await signIn(app, 'piero', 'operator')
-  const own = browser()
-  const response = await own.ask(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, {
-    headers: { authorization: `Bearer ${token}` }
-  })
-  provider.person = ANNA
-  const tokens = fragment((await own.go((await response.json() as { url: string }).url)).url)
-  const mine = (
-    await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })
-  ).json()
-  t.equal(mine.id, user.id)
-  t.strictSame(
-    (await done()).map(({ action, details }) => [action, details]),
-    [
-      ['identita_collegata', { provider: 'google', automatic: false }],
-      ['accesso', { method: 'oauth', provider: 'google' }]
-    ]
-  )
-})
-
 t.test('a provider may use form_post, and client_secret_post', async (t) => {
   const redirect = { name: 'google', response_mode: 'form_post', token_endpoint_auth_method: 'client_secret_post' }
   const { base, provider, browser } = await setting(t, SIGNUP, {
@@ -293,8 +243,7 @@ t.test('the provider’s refresh token is handed on, and no token, code or addre
   provider.refuses = true
   await visitor.go(`${base}${WAY}`)
   await visitor.go(`${base}/auth/v1/callback?state=inventato-123456&code=codice-123456`)
-  const values = visitor.visited
-    .flatMap((address) => [...new URL(address).searchParams])
+  const values = visitor.visited.flatMap((address) => [...new URL(address).searchParams])
     .filter(([name]) => ['state', 'code', 'nonce', 'code_challenge'].includes(name))
   const secrets = [
     ...values.map(([, value]) => value),
@@ -338,9 +287,235 @@ t.test('unfinished flows are deleted, and flows of mails are kept as long as the
     { ...flow, provider: 'old mail', created_at: before(49 * 60) }
   ])
   await deleteOldFlows(db)
-  t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(), [
-    'begun',
-    'granted',
-    'mail'
-  ])
+  t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(),
+    ['begun', 'granted', 'mail'])
+})
+
+const WHOLE_ANNA = {
+  sub: 'anna-1',
+  email: 'Anna@Example.org',
+  email_verified: true,
+  name: 'Anna Bianchi',
+  preferred_username: 'annab',
+  picture: 'https://img.example/a.png'
+}
+
+const PASSWORD = 'una-frase-lunga-e-mia'
+
+t.test('the official client signs in through a provider with PKCE, twice as the same person', async (t) => {
+  const { client, browser, provider } = open
+  const done = await anew(open)
+  provider.person = WHOLE_ANNA
+  const ids: (string | undefined)[] = []
+  for (const time of [1, 2]) {
+    const supabase = client('pkce')
+    const { data, error } = await supabase.auth.signInWithOAuth({
+      provider: 'google',
+      options: { redirectTo: LANDING, skipBrowserRedirect: true }
+    })
+    t.equal(error, null)
+    const { url } = await browser().go(data.url!)
+    t.equal(url.origin + url.pathname, `${FRONT_END}/arrivo`)
+    t.equal(url.searchParams.get('pagina'), '1', 'the address is kept as it was')
+    t.equal(url.hash, '', 'no token in the address')
+    const exchanged = await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)
+    t.equal(exchanged.error, null, `time ${time}`)
+    t.type(exchanged.data.session?.provider_token, 'string')
+    t.equal(exchanged.data.user?.email, 'anna@example.org')
+    const user = await supabase.auth.getUser()
+    t.equal(user.error, null)
+    ids.push(user.data.user?.id)
+    t.strictSame(user.data.user?.user_metadata, {
+      iss: provider.issuer,
+      sub: 'anna-1',
+      provider_id: 'anna-1',
+      email: 'anna@example.org',
+      email_verified: true,
+      phone_verified: false,
+      name: 'Anna Bianchi',
+      full_name: 'Anna Bianchi',
+      user_name: 'annab',
+      preferred_username: 'annab',
+      avatar_url: 'https://img.example/a.png',
+      picture: 'https://img.example/a.png'
+    })
+    t.strictSame(user.data.user?.app_metadata, { role: 'pending', provider: 'google', providers: ['google'] })
+    t.ok(user.data.user?.email_confirmed_at)
+    const again = await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)
+    t.ok(again.error, 'a code is good once')
+  }
+  t.equal(ids[0], ids[1])
+  t.strictSame(
+    (await done()).map(({ action, details }) => ({ action, details })),
+    [
+      { action: 'utente_creato', details: { role: 'pending', provider: 'google' } },
+      { action: 'accesso', details: { method: 'oauth', provider: 'google' } },
+      { action: 'accesso', details: { method: 'oauth', provider: 'google' } }
+    ]
+  )
+})
+
+t.test('without PKCE the official client takes its session from the fragment', async (t) => {
+  const { client, browser, provider } = open
+  const done = await anew(open)
+  provider.person = WHOLE_ANNA
+  const supabase = client('implicit')
+  const { data } = await supabase.auth.signInWithOAuth({
+    provider: 'google',
+    options: { redirectTo: LANDING, skipBrowserRedirect: true }
+  })
+  const { url } = await browser().go(data.url!)
+  const tokens = fragment(url)
+  t.equal(url.searchParams.size, 1, 'nothing secret in the query')
+  t.strictSame([...tokens.keys()].sort(),
+    ['access_token', 'expires_at', 'expires_in', 'provider_token', 'refresh_token', 'sb', 'token_type'])
+  t.match(Object.fromEntries(tokens), { token_type: 'bearer', expires_in: '3600', sb: '' })
+
+  // A browser, as far as the client looks for one.
+  const page = { location: { href: url.href, hash: url.hash }, history: { replaceState () {} }, addEventListener () {} }
+  Object.assign(globalThis, { window: page, document: { visibilityState: 'visible', addEventListener () {} } })
+  t.teardown(() => { for (const name of ['window', 'document']) Reflect.deleteProperty(globalThis, name) })
+  const inBrowser = client('implicit', { detectSessionInUrl: true, persistSession: false, storageKey: 'pagina' })
+  t.equal((await inBrowser.auth.initialize()).error, null)
+  t.equal((await inBrowser.auth.getSession()).data.session?.user.email, 'anna@example.org')
+  t.equal((await inBrowser.auth.getUser()).error, null)
+  t.strictSame((await done()).map(({ action }) => action), ['utente_creato', 'accesso'])
+})
+
+t.test('the official client links a provider to an account, lists the identities, and unlinks one', async (t) => {
+  const { app, client, browser, provider } = closed
+  const done = await anew(closed)
+  const password_hash = await app.identity.passwords.hash(PASSWORD)
+  const account = {
+    email: 'piero@example.org',
+    password_hash,
+    confirmed: true,
+    app_metadata: { role: 'operator' },
+    user_metadata: { name: 'Piero', surname: 'Neri' }
+  }
+  await app.db.transaction(async (tx) => await createUser(tx, account))
+  provider.person = { ...WHOLE_ANNA, sub: 'piero-altrove', email: 'altro@example.org' }
+  const supabase = client('pkce')
+  t.equal((await supabase.auth.signInWithPassword({ email: 'piero@example.org', password: PASSWORD })).error, null)
+
+  const linking = await supabase.auth.linkIdentity({
+    provider: 'google',
+    options: { redirectTo: LANDING, skipBrowserRedirect: true }
+  })
+  t.equal(linking.error, null)
+  t.ok(linking.data.url?.startsWith(`${provider.issuer}/auth?`), 'straight to the provider')
+  const { url } = await browser().go(linking.data.url!)
+  t.equal((await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)).error, null)
+
+  const { data: { user } } = await supabase.auth.getUser()
+  t.equal(user?.email, 'piero@example.org', 'the account keeps its address')
+  t.strictSame(user?.app_metadata, { role: 'operator', provider: 'email', providers: ['email', 'google'] })
+  t.strictSame(user?.user_metadata, { name: 'Piero', surname: 'Neri' }, 'and its names')
+  const identities = (await supabase.auth.getUserIdentities()).data!.identities
+  t.strictSame(identities.map((each) => [each.provider, each.identity_data?.email]),
+    [['email', 'piero@example.org'], ['google', 'altro@example.org']])
+  t.equal(identities[1]!.id, 'piero-altrove')
+
+  const again = await supabase.auth.linkIdentity({
+    provider: 'google',
+    options: { redirectTo: LANDING, skipBrowserRedirect: true }
+  })
+  const { url: refused } = await browser().go(again.data.url!)
+  for (const found of [refused.searchParams, fragment(refused)]) {
+    t.match(Object.fromEntries(found), {
+      error: 'server_error', error_code: 'identity_already_exists', error_description: 'Identity is already linked'
+    })
+  }
+
+  t.equal((await supabase.auth.unlinkIdentity(identities[1]!)).error, null)
+  t.strictSame((await findUser(app.db, { email: 'piero@example.org' }))?.identities.map((each) => each.provider),
+    ['email'])
+  t.strictSame((await supabase.auth.getUserIdentities()).data!.identities.map((each) => each.provider), ['email'])
+  t.strictSame((await done()).map(({ action }) => action),
+    ['accesso', 'identita_collegata', 'accesso', 'identita_scollegata'])
+})
+
+t.test('linking without a session is refused', async (t) => {
+  const { base, client, token } = closed
+  t.ok((await client().auth.linkIdentity({ provider: 'google', options: { skipBrowserRedirect: true } })).error)
+  t.equal((await fetch(`${base}/auth/v1/user/identities/authorize?provider=google`)).status, 401)
+  const headers = { authorization: `Bearer ${await token({ service: true })}` }
+  const { status } = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google`, { headers })
+  t.equal(status, 403, 'a machine is no account')
+})
+
+const GITHUB_WAY = `/auth/v1/authorize?provider=github&redirect_to=${encodeURIComponent(LANDING)}`
+
+t.test('GitHub: the person and their primary, verified address are read from its API', async (t) => {
+  const { app, base, client, browser, visit } = open
+  await anew(open)
+  github.emails = [
+    { email: 'vecchia@example.org', primary: false, verified: true },
+    { email: 'Rosa@example.org', primary: true, verified: true },
+    { email: 'rosa@users.noreply.example', primary: false, verified: true }
+  ]
+  const supabase = client('pkce')
+  const { data } = await supabase.auth.signInWithOAuth({
+    provider: 'github',
+    options: { redirectTo: LANDING, scopes: 'repo', skipBrowserRedirect: true }
+  })
+  const visitor = browser()
+  const { url } = await visitor.go(data.url!)
+  const asked = new URL(visitor.visited[1]!).searchParams
+  t.equal(asked.get('scope'), 'read:user user:email repo')
+  t.equal(asked.get('redirect_uri'), `${base}/auth/v1/callback`)
+  const { data: { session, user }, error } = await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)
+  t.equal(error, null)
+  t.match(session?.provider_token, /^gho_/)
+  t.equal(user?.email, 'rosa@example.org')
+  t.strictSame(user?.app_metadata, { role: 'pending', provider: 'github', providers: ['github'] })
+  t.match(user?.user_metadata, {
+    user_name: 'rosa',
+    preferred_username: 'rosa',
+    full_name: 'Rosa Verdi',
+    avatar_url: 'https://avatars.example/u/583231',
+    sub: '583231',
+    provider_id: '583231',
+    email_verified: true
+  })
+  t.strictSame(github.asked, ['/user', '/user/emails'])
+
+  github.emails = undefined
+  const again = fragment((await visit(GITHUB_WAY)).url)
+  t.ok(again.get('access_token'), 'a person who is known needs no address')
+  t.match(again.get('provider_token'), /^gho_/)
+  t.strictSame(
+    (await findUser(app.db, { email: 'rosa@example.org' }))?.identities.map(({ provider_id }) => provider_id),
+    ['583231']
+  )
+})
+
+t.test('GitHub: without a verified primary address no account is created', async (t) => {
+  const { visit } = open
+  await anew(open)
+  const told = async () => Object.fromEntries(fragment((await visit(GITHUB_WAY)).url))
+  github.emails = [
+    { email: 'rosa@example.org', primary: true, verified: false },
+    { email: 'b@example.org', primary: false, verified: true }
+  ]
+  t.match(await told(), { error: 'access_denied', error_code: 'provider_email_needs_verification' })
+  for (const emails of [[], undefined, [{ email: 'b@example.org', primary: false, verified: true }], [{}]]) {
+    github.emails = emails
+    t.match(await told(),
+      { error: 'server_error', error_description: 'Error getting user email from external provider' })
+  }
+  github.emails = [{ email: 'rosa@example.org', primary: true, verified: true }]
+  for (const user of [{}, { id: '583231' }, { id: null, login: 'rosa' }]) {
+    github.user = user
+    t.match(await told(), { error: 'server_error', error_description: 'Unable to exchange external code' })
+  }
+})
+
+t.test('GitHub: a wrong code is an error although its status is 200', async (t) => {
+  const { base, browser } = open
+  const { ask } = browser()
+  const leave = async (path: string) => new URL((await ask(`${base}${path}`)).headers.get('location')!)
+  const state = (await leave(GITHUB_WAY)).searchParams.get('state')!
+  t.match(Object.fromEntries((await leave(`/auth/v1/callback?state=${state}&code=inventato`)).searchParams),
+    { error: 'server_error', error_code: 'unexpected_failure' })
 })

@@ -8,7 +8,7 @@ export interface Person { sub: string, [claim: string]: unknown }
 
 export interface OpenidProvider {
   issuer: string
-  /** Who is sitting in front of it: signs in and consents at once. */
+  /** The person who signs in and consents at once. */
   person: Person
   /** Refuses instead. */
   refuses: boolean
@@ -61,13 +61,7 @@ export async function startOpenidProvider (
     }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: {
-      Session: 60,
-      Interaction: 60,
-      Grant: 60,
-      AccessToken: 60,
-      AuthorizationCode: 60,
-      IdToken: 60,
-      RefreshToken: 60
+      Session: 60, Interaction: 60, Grant: 60, AccessToken: 60, AuthorizationCode: 60, IdToken: 60, RefreshToken: 60
     },
     ...options
   })
@@ -98,7 +92,7 @@ export async function startOpenidProvider (
   return Object.assign(state, { issuer })
 }
 
-/** What the provider keeps, for as long as it runs. */
+/** The provider’s storage, in memory. */
 function memory (): (name: string) => Adapter {
   const kept = new Map<string, AdapterPayload>()
   return (name) => {

@@ -25,9 +25,7 @@ export interface Setting extends TestApp {
 
 /** For `SIGNUP_ENABLED`, which wants to be able to write; nobody is written to. */
 export const SIGNUP = {
-  SIGNUP_ENABLED: 'true',
-  SMTP_URL: 'smtp://127.0.0.1:1',
-  MAIL_FROM: 'Locanda <noreply@example.org>'
+  SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>'
 }
 
 export interface SettingOptions {
@@ -55,12 +53,7 @@ export async function setting (
   const client: Setting['client'] = (flowType = 'pkce', more = {}) =>
     createClient(base, backendKey, {
       auth: {
-        flowType,
-        persistSession: true,
-        autoRefreshToken: false,
-        detectSessionInUrl: false,
-        storage: memory(),
-        ...more
+        flowType, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false, storage: memory(), ...more
       }
     })
   return {

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
 import { de } from '#src/identity/sign-in/mail-texts/de.ts'
+import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
+import { begin } from '#test/cli/by-browser.ts'
+import { freePort } from '#test/free-port.ts'
 import { build } from '#test/helper.ts'
-import { as } from '#test/identity/requests.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
+import { read } from '#test/identity/mail/mailbox.ts'
+import { listen } from '#test/identity/oauth/listen.ts'
+import { setting } from '#test/identity/oauth/setting.ts'
+import { as } from '#test/identity/requests.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { LOOK_MS, typist } from './keyboard.ts'
-import { freePort } from '#test/free-port.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
 const EMAIL = 'anna@example.org'
@@ -194,7 +198,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.match(await press(button('/auth/account/passkey')), /^\/auth\/accedi/)
   })
 
-  t.test('whoever keeps no cookies is told so, with a password and with a passkey', async (t) => {
+  t.test('a browser without cookies is told so, with a password and with a passkey', async (t) => {
     const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, NO_COOKIES)
     const isTold = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")
     await open(`${url}/auth/account`)
@@ -227,5 +231,206 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await faults(), [])
     await evaluate("document.documentElement.removeAttribute('lang'); 0")
     t.match((await faults())[0], 'html-has-lang', 'a fault would be found')
+  })
+})
+
+const LINKS = '/auth/account/collegamenti'
+
+t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
+  const smtp = await startSmtp(t)
+  const { app, base, provider, token } = await setting(t, {
+    SIGNUP_ENABLED: 'true',
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'posta@locanda.example',
+    RATE_LIMIT_LOGIN_MAX: '1000',
+    RATE_LIMIT_MAIL_MAX: '1000',
+    REQUIRE_MFA: 'admin'
+  })
+  const service = await token({ service: true })
+  const { open, press, hit, write, faults, evaluate } = await typist(t, `${base}/health/live`)
+  const button = (action: string) => `form[action="${action}"] button`
+  const focus = () => evaluate<string>('document.activeElement.id')
+
+  /** The next mail that has a link or a code: others tell of what was done. */
+  const letter = async () => {
+    for (;;) {
+      const mail = read(await smtp.next())
+      if (mail.token !== '') return mail
+    }
+  }
+  const post = async (url: string, payload: object, by = service, method: 'POST' | 'PUT' = 'POST') => {
+    const answer = await as(app, by, method, url, payload)
+    t.equal(answer.statusCode, 200, url)
+    return answer
+  }
+  const person = async (email: string, role = 'operator') => {
+    await post('/auth/v1/admin/users', { email, password: PASSWORD, email_confirm: true, app_metadata: { role } })
+  }
+  /** In place of who is signed in. */
+  const signIn = async (email: string, from = '/auth/accedi') => {
+    await open(`${base}/auth/account`)
+    await press(button('/auth/esci'))
+    await open(base + from)
+    await write('#email', email)
+    await write('#password', PASSWORD)
+    return await press(button('/auth/accedi'))
+  }
+  /** The page for a link of a mail, also of one that leads to the front end. */
+  const pageOf = ({ link }: { link: string }) => `${base}/auth/conferma${new URL(link).search}`
+  const take = async (mail: { link: string }) => {
+    await open(pageOf(mail))
+    t.same(await faults(), [])
+    const path = await press(button('/auth/conferma'))
+    t.same(await faults(), [])
+    return path
+  }
+
+  t.test('a person signs in through a provider, and waits for approval', async (t) => {
+    provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true, name: 'Anna Bianchi' }
+    await open(`${base}/auth/accedi`)
+    t.same(await faults(), [])
+    t.match(await press('a[href="/auth/accedi/con/google"]'), '/auth/accedi/ritorno?code=')
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/accedi/ritorno')), '/auth/account')
+    t.same(await faults(), [])
+    t.match(await evaluate('document.body.innerText'), /google.*anna@example\.org/s)
+  })
+
+  t.test('a person links a provider to the account, and unlinks it', async (t) => {
+    await person('bice@example.org')
+    await signIn('bice@example.org')
+    t.match(await press(`a[href="${LINKS}/con/google"]`), `${LINKS}/ritorno?error=`, 'it is somebody else’s already')
+    t.same(await faults(), [])
+    t.equal(await press('a[href="/auth/account"]'), '/auth/account')
+    provider.person = { sub: 'bice-1', email: 'bice@altrove.example', email_verified: true }
+    t.match(await press(`a[href="${LINKS}/con/google"]`), `${LINKS}/ritorno?code=`)
+    t.same(await faults(), [])
+    t.equal(await press(button(`${LINKS}/ritorno`)), '/auth/account?esito=fatto')
+    t.same(await faults(), [])
+    await hit(`details:has([action="${LINKS}/scollega"]) summary`)
+    t.same(await faults(), [])
+    t.equal(await press(button(`${LINKS}/scollega`)), '/auth/account?esito=fatto')
+    t.notMatch(await evaluate('document.body.innerText'), 'bice@altrove.example')
+  })
+
+  t.test('a person who has forgotten the password asks for a mail, and chooses another one', async (t) => {
+    await person('carla@example.org')
+    await open(`${base}/auth/account`)
+    await press(button('/auth/esci'))
+    t.equal(await press('a[href="/auth/recupera"]'), '/auth/recupera')
+    await write('#email', 'carla')
+    await evaluate('document.forms[0].noValidate = true; 0')
+    await press(button('/auth/recupera'))
+    t.same(await faults(), [])
+    t.equal(await focus(), 'email')
+    await write('#email', 'carla@example.org')
+    t.equal(await press(button('/auth/recupera')), '/auth/recupera?esito=inviata')
+    t.same(await faults(), [])
+    t.equal(await take(await letter()), '/auth/password')
+    await write('#password', `${PASSWORD}-2`)
+    t.equal(await press(button('/auth/password')), '/auth/account?esito=password')
+  })
+
+  t.test('the present password is asked for where the sign-in was long ago', async (t) => {
+    await app.sql`update sessions set created_at = now() - interval '2 days'`
+    t.equal(await press('a[href="/auth/password"]'), '/auth/password')
+    await write('#password', `${PASSWORD}-3`)
+    await press(button('/auth/password'))
+    t.same(await faults(), [])
+    t.equal(await focus(), 'current')
+    await write('#current', 'sbagliata')
+    await write('#password', `${PASSWORD}-3`)
+    await press(button('/auth/password'))
+    t.same(await faults(), [])
+    await write('#current', `${PASSWORD}-2`)
+    await write('#password', `${PASSWORD}-3`)
+    t.equal(await press(button('/auth/password')), '/auth/account?esito=password')
+  })
+
+  t.test('an address is confirmed by the link of a mail, and by its code', async (t) => {
+    await post('/auth/v1/signup', { email: 'dora@example.org', password: PASSWORD })
+    t.equal(await take(await letter()), '/auth/password')
+    await post('/auth/v1/signup', { email: 'elio@example.org', password: PASSWORD })
+    const { code } = await letter()
+    await open(`${base}/auth/conferma`)
+    for (const typed of ['000000', code]) {
+      await write('#email', 'elio@example.org')
+      await write('#code', typed)
+      await press(button('/auth/conferma/codice'))
+      t.same(await faults(), [])
+    }
+  })
+
+  t.test('the page of the first link of a change of address waits for the second', async (t) => {
+    await person('fede@example.org')
+    const { access_token: access } = (await post('/auth/v1/token?grant_type=password', {
+      email: 'fede@example.org', password: PASSWORD
+    })).json<{ access_token: string }>()
+    await post('/auth/v1/user', { email: 'federica@example.org' }, access, 'PUT')
+    const [first, second] = [await letter(), await letter()]
+    t.equal(await take(first), '/auth/conferma')
+    await open(pageOf(first))
+    t.same(await faults(), [])
+    t.equal(await take(second), '/auth/account?esito=indirizzo')
+  })
+
+  t.test('a person who must have a second factor enrols one, and renames it', async (t) => {
+    await person('gino@example.org', 'admin')
+    await signIn('gino@example.org')
+    t.same(await faults(), [])
+    await open(`${base}/auth/account?esito=fattore`)
+    t.same(await faults(), [])
+    await press(button('/auth/account/fattori/nuovo'))
+    const secret = (await evaluate<string>("document.querySelector('code').textContent")).replaceAll(' ', '')
+    await write('#code', codeOf(secret))
+    await press(button('/auth/account/fattori/conferma'))
+    await press('a[href="/auth/"]')
+    t.same(await faults(), [])
+    const opening = (action: string) => `details:has([action="/auth/account/${action}"]) summary`
+    for (const action of ['fattori/rinomina', 'fattori/rimuovi', 'codici']) await hit(opening(action))
+    t.same(await faults(), [], 'with the forms open')
+    await write('[action="/auth/account/fattori/rinomina"] [name=name]', 'Il telefono')
+    t.equal(await press(button('/auth/account/fattori/rinomina')), '/auth/account?esito=fatto')
+    t.match(await evaluate('document.body.innerText'), 'Il telefono')
+  })
+
+  t.test('a program of this computer gets a session, or none, by a button', async (t) => {
+    // The browser stays on the page that leads here.
+    const { url: program } = await listen(t, (_request, response) => { response.writeHead(204).end() })
+    const query = new URLSearchParams({
+      redirect_to: `${program}/abc`, code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
+    })
+    const asking = `/auth/accedi?${query.toString()}`
+    await person('ines@example.org')
+    t.equal(await signIn('ines@example.org', asking), '/auth/accedi', 'to sign in is not to agree')
+    t.same(await faults(), [])
+    await open(`${base}/auth/account`)
+    t.same(await faults(), [], 'the account asks, too')
+    t.equal(await press(button('/auth/accedi/rifiuta')), '/auth/account')
+    t.same(await faults(), [])
+    await open(base + asking)
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/accedi/continua')), '/auth/accedi/continua')
+    t.same(await faults(), [])
+
+    const { page, code } = await begin(t, base, ['login', '--browser'])
+    await open(page)
+    await hit(button('/auth/accedi/continua'))
+    const text = () => evaluate<string>('document.body.innerText').catch(() => '')
+    while (!(await text()).startsWith('Ricevuto')) await sleep(LOOK_MS)
+    t.equal(await code, 0)
+    t.same(await faults(), [], 'nor has the program’s own page')
+  })
+
+  t.test('no other page has a fault', async (t) => {
+    const pages = [
+      '/', '/auth/accedi?esito=uscita', '/auth/nessuna', '/auth/accedi/con/altro', '/auth/accedi/passkey/opzioni',
+      '/auth/accedi?redirect_to=https://evil.example/', `${LINKS}/ritorno`, '/auth/accedi/ritorno?code=x',
+      '/auth/conferma?token=x&type=recovery', '/auth/conferma?token=x&type=email_change', '/auth/account/chiavi/nuova'
+    ]
+    for (const path of pages) {
+      await open(base + path)
+      t.same(await faults(), [])
+    }
   })
 })

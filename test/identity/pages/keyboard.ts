@@ -30,7 +30,7 @@ export interface Typist extends Tab {
   press (selector: string): Promise<string>
   /** Presses Enter on what matches, which leads nowhere. */
   hit (selector: string): Promise<void>
-  /** What axe finds on the page, and what does not fit: at 390 px light and dark, and at 1280 px. */
+  /** The faults that axe finds on the page, or that do not fit: at 390 px light and dark, and at 1280 px. */
   faults (): Promise<string[]>
 }
 
@@ -41,9 +41,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
   const key = async (name: 'Tab' | 'Enter') => {
     const pressed = name === 'Tab'
       ? { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 }
-      : {
-          key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r'
-        }
+      : { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }
     await send('Input.dispatchKeyEvent', { type: name === 'Tab' ? 'rawKeyDown' : 'keyDown', ...pressed })
     await send('Input.dispatchKeyEvent', { type: 'keyUp', ...pressed })
   }

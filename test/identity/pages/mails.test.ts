@@ -1,11 +1,10 @@
-import t from 'tap'
-import type { FastifyInstance } from 'fastify'
-import { TEXTS } from '#src/identity/pages/texts.ts'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import t, { type Test } from 'tap'
 import { build } from '#test/helper.ts'
-import { read, type Letter } from '#test/identity/mail/mailbox.ts'
+import { codeOf } from '#test/identity/factors/authenticator.ts'
+import { type Letter, read } from '#test/identity/mail/mailbox.ts'
 import { bearer } from '#test/identity/requests.ts'
 import { startSmtp } from '#test/smtp.ts'
-import { codeOf } from '#test/identity/factors/authenticator.ts'
 import { errorOf, formsOf, visitorBrowser } from './visitor.ts'
 
 const NEW = 'una-frase-del-tutto-nuova'
@@ -94,175 +93,6 @@ t.test('the pages that mails lead to', async (t) => {
     t.equal(other.page().path, '/auth/password')
   })
 
-  t.test('the code of the mail does the same where the link cannot be opened', async (t) => {
-    await forget()
-    await post('/auth/v1/invite', { email: 'bice@example.org' })
-    const { code } = await letter()
-    const browser = await visitorBrowser(app).open('/auth/conferma')
-    await browser.submit('/auth/conferma/codice', { email: 'bice@example.org', code: 'zzz' })
-    t.equal(browser.page().statusCode, 400)
-    t.ok(errorOf(browser.page().body, 'code'))
-    await browser.submit('/auth/conferma/codice', { code })
-    t.equal(browser.page().path, '/auth/password')
-    await browser.submit('/auth/password', { password: NEW })
-    t.equal(browser.page().path, '/auth/account?esito=password')
-  })
-
-  t.test('the code of a forgotten password leads to another one, as its link does', async (t) => {
-    await forget()
-    await post('/auth/v1/recover', { email: 'bice@example.org' })
-    const { code } = await letter()
-    const browser = await visitorBrowser(app).open('/auth/conferma')
-    await browser.submit('/auth/conferma/codice', { email: 'bice@example.org', code: '123' })
-    t.equal((await browser.open('/auth/conferma/codice')).page().path, '/auth/conferma', 'loaded anew')
-    await browser.submit('/auth/conferma/codice', { email: 'bice@example.org', code })
-    t.equal(browser.page().path, '/auth/password')
-    await browser.submit('/auth/password', { password: `${NEW}-3` })
-    t.equal(browser.page().path, '/auth/account?esito=password')
-  })
-
-  t.test('a sign-up, a link to sign in and a change of address are confirmed by a button, too', async (t) => {
-    await forget()
-    const body = { email: 'ciro@example.org', password: NEW }
-    const signedUp = await app.inject({ method: 'POST', url: '/auth/v1/signup', payload: body })
-    t.equal(signedUp.statusCode, 200)
-    const mail = await letter()
-    const browser = await visitorBrowser(app).open(pathOf(mail))
-    t.match(browser.page().body, 'confermare che questo indirizzo è tuo')
-    await browser.submit('/auth/conferma')
-    t.equal(browser.page().path, '/auth/password', 'in another browser the password is chosen again')
-    await browser.submit('/auth/password', { password: NEW })
-    await post('/auth/v1/otp', { email: 'ciro@example.org', create_user: false })
-    const magic = await visitorBrowser(app).open(pathOf(await letter()))
-    await magic.submit('/auth/conferma')
-    t.equal(magic.page().path, '/auth/account?esito=indirizzo')
-    t.match(magic.page().body, 'Il tuo account attende che un amministratore lo approvi.')
-  })
-
-  t.test('both addresses of a change are confirmed, one after the other', async (t) => {
-    await forget()
-    const browser = await visitorBrowser(app).open('/auth/conferma')
-    await post('/auth/v1/recover', { email: 'bice@example.org' })
-    await browser.open(pathOf(await letter()))
-    await browser.submit('/auth/conferma')
-    await browser.submit('/auth/password', { password: NEW })
-    await forget()
-    const { access_token: access } = (await app.inject({
-      method: 'POST',
-      url: '/auth/v1/token?grant_type=password',
-      payload: { email: 'bice@example.org', password: NEW }
-    })).json<{ access_token: string }>()
-    const change = { method: 'PUT', url: '/auth/v1/user', headers: bearer(access) } as const
-    t.equal((await app.inject({ ...change, payload: { email: 'bea@example.org' } })).statusCode, 200)
-    const [first, second] = [await letter(), await letter()]
-    await browser.open(pathOf(first))
-    const stale = formsOf(browser.page().body)[0]!.fields
-    await browser.submit('/auth/conferma')
-    const waiting = (language: 'it' | 'en' | 'de' | 'fr') => new RegExp(
-      `<h1>${TEXTS[language].waitingTitle}</h1>\\s*<p>${TEXTS[language].waitingForNew}</p>`)
-    t.match(browser.page().body, waiting('it'))
-    for (const language of ['it', 'en', 'de', 'fr'] as const) {
-      const again = await visitorBrowser(app, language).open(pathOf(first))
-      t.equal(again.page().statusCode, 200)
-      t.match(again.page().body, waiting(language), 'opened twice it says what is in and what is missing')
-      t.same(formsOf(again.page().body), [])
-    }
-    const late = await app.inject({
-      method: 'POST',
-      url: '/auth/conferma',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: browser.cookie() },
-      payload: new URLSearchParams(Object.fromEntries(stale)).toString()
-    })
-    t.equal(late.statusCode, 200)
-    t.match(late.body, waiting('it'), 'a page that was opened before, too')
-    t.match(await app.sql`select email from users where email = 'bice@example.org'`, [{}], 'one address counts once')
-    await browser.open(pathOf(second))
-    await browser.submit('/auth/conferma')
-    t.match(browser.page().body, 'bea@example.org')
-    await browser.open(pathOf(first))
-    await browser.submit('/auth/conferma')
-    t.match(browser.page().body, 'non è valido, o è scaduto', 'nothing is waited for any more')
-
-    await forget()
-    const back = { ...change, payload: { email: 'bice@example.org' } }
-    const { access_token: now } = (await app.inject({
-      method: 'POST',
-      url: '/auth/v1/token?grant_type=password',
-      payload: { email: 'bea@example.org', password: NEW }
-    })).json<{ access_token: string }>()
-    t.equal((await app.inject({ ...back, headers: bearer(now) })).statusCode, 200)
-    const [, fresh] = [await letter(), await letter()]
-    await browser.open(pathOf(fresh))
-    await browser.submit('/auth/conferma')
-    t.match(browser.page().body, TEXTS.it.waitingForCurrent)
-  })
-
-  t.test('both addresses of a change are confirmed by the codes, too', async (t) => {
-    await forget()
-    const emails = ['dora@example.org', 'dora.nuova@example.org'] as const
-    const user = { email: emails[0], password: NEW, email_confirm: true, app_metadata: { role: 'operator' } }
-    await post('/auth/v1/admin/users', user)
-    const { access_token: access } = (await app.inject({
-      method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: emails[0], password: NEW }
-    })).json<{ access_token: string }>()
-    const change = { method: 'PUT', url: '/auth/v1/user', headers: bearer(access) } as const
-    t.equal((await app.inject({ ...change, payload: { email: emails[1] } })).statusCode, 200)
-    const letters = [await letter(), await letter()]
-    const browser = await visitorBrowser(app).open('/auth/conferma')
-    for (const [at, email] of emails.entries()) {
-      await browser.open('/auth/conferma')
-      const { code } = letters.find(({ to }) => to === email)!
-      await browser.submit('/auth/conferma/codice', { email, code })
-      if (at === 0) t.match(browser.page().body, TEXTS.it.waitingForNew)
-    }
-    t.equal(browser.page().path, '/auth/account?esito=indirizzo')
-    t.match(browser.page().body, emails[1])
-  })
-
-  t.test('a code may be typed with blanks and dashes, and when its tries are used up the link works', async (t) => {
-    await forget()
-    const invited = async (email: string) => {
-      await post('/auth/v1/invite', { email })
-      return await letter()
-    }
-    for (const [name, between] of [['gino', ' '], ['gaia', '-'], ['gemma', ' – ']] as const) {
-      const email = `${name}@example.org`
-      const { code } = await invited(email)
-      const browser = await visitorBrowser(app).open('/auth/conferma')
-      await browser.submit('/auth/conferma/codice', { email, code: ` ${code.slice(0, 3)}${between}${code.slice(3)} ` })
-      t.equal(browser.page().path, '/auth/password', JSON.stringify(between))
-    }
-
-    const email = 'greta@example.org'
-    const mail = await invited(email)
-    const stranger = await visitorBrowser(app).open('/auth/conferma')
-    const wrongCode = mail.code === '000000' ? '000001' : '000000'
-    for (let tries = 0; tries < 5; tries++) {
-      await stranger.submit('/auth/conferma/codice', { email, code: wrongCode })
-      t.equal(stranger.page().statusCode, 400)
-      t.equal(errorOf(stranger.page().body, 'code'), TEXTS.it.codeOver)
-    }
-    const limit = Number((await app.sql`select max(count) as n from counters where name = 'code/account'`)[0]!.n)
-    await app.sql`update counters set count = 1000 where name = 'code/account' and count = ${limit}`
-    for (const language of ['it', 'en', 'de', 'fr'] as const) {
-      const person = await visitorBrowser(app, language).open('/auth/conferma')
-      await person.submit('/auth/conferma/codice', { email, code: mail.code })
-      t.equal(person.page().statusCode, 429)
-      const [before, after] = TEXTS[language].tooManyCodes.split('{n}') as [string, string]
-      const told = errorOf(person.page().body, 'code')!
-      t.ok(told.startsWith(before) && told.endsWith(after), told)
-      const minutes = Number(told.slice(before.length, -after.length))
-      t.ok(minutes > 0 && minutes <= 60, told)
-    }
-    const person = await visitorBrowser(app).open(pathOf(mail))
-    await app.sql`update counters set count = 1000 where name = 'proof/address'`
-    await person.submit('/auth/conferma')
-    t.equal(person.page().statusCode, 429)
-    await app.sql`delete from counters where name = 'proof/address'`
-    await person.submit('/auth/conferma')
-    t.equal(person.page().path, '/auth/password', 'the link works: too many tries have not used it up')
-  })
-
   t.test('an address of the front end, or its code challenge, is led to as ever', async (t) => {
     const { app, post } = await site({ CORS_ORIGINS: HOME })
     const linkOf = async () => {
@@ -310,7 +140,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.match((await smtp.next()).subject, 'Invitation to Locanda')
   })
 
-  t.test('what stands in an address is text on the page, and leads nowhere', async (t) => {
+  t.test('text from the URL stays text on the page, and leads nowhere', async (t) => {
     const evil = '"><script>alert(1)</script>'
     const query = new URLSearchParams({ token: evil, type: evil, redirect_to: 'https://evil.example/' })
     const { body, statusCode } = await app.inject(`/auth/conferma?token=${encodeURIComponent(evil)}&type=x`)
@@ -324,4 +154,114 @@ t.test('the pages that mails lead to', async (t) => {
       t.notMatch(headers.location ?? '', 'evil')
     }
   })
+})
+
+const PATH = '/locanda'
+const PUBLIC_URL = `https://host.example${PATH}`
+const BOOKING = {
+  nome_cognome: 'Maria Rossi', lingua: 'IT', paese_id: 380, check_in: '2026-12-01', numero_notti: 2, numero_ospiti: 1
+}
+
+/** The addresses and cookies of an answer that lead out of the path of `PUBLIC_URL`. */
+function outside ({ body, headers, cookies }: LightMyRequestResponse): string[] {
+  const isInside = (address: string) => [PATH, PUBLIC_URL].some((each) => address.startsWith(`${each}/`))
+  const isPage = String(headers['content-type']).startsWith('text/html')
+  const inPage = isPage ? [...body.matchAll(/ (?:href|action|src|data-options)="([^"]*)"/g)].map(([, at]) => at!) : []
+  const inHeaders = [headers.location ?? [], /<(.*)>/.exec(String(headers.link))?.[1] ?? []].flat()
+  return [
+    // An app for codes is no page.
+    ...[...inPage, ...inHeaders].filter((each) => !isInside(each) && !each.startsWith('otpauth:')),
+    ...cookies.filter(({ path = '/' }) => !`${path}/`.startsWith(`${PATH}/`)).map(({ name }) => `cookie ${name}`)
+  ]
+}
+
+/** A proxy that takes the path off, and passes nothing on that comes without it. */
+function behindProxy (t: Test, app: FastifyInstance): { asks: Pick<FastifyInstance, 'inject'>, seen: Set<string> } {
+  const seen = new Set<string>()
+  const inject = async (options: InjectOptions | string) => {
+    const asked = typeof options === 'string' ? { url: options } : options
+    const url = String(asked.url)
+    if (!url.startsWith(`${PATH}/`)) throw new Error(`${url} leaves the path`)
+    const answer = await app.inject({ ...asked, url: url.slice(PATH.length) })
+    for (const each of outside(answer)) t.fail(`${url} leads to ${each}`)
+    seen.add(url.slice(PATH.length).split('?', 1)[0]!)
+    return answer
+  }
+  return { asks: { inject } as Pick<FastifyInstance, 'inject'>, seen }
+}
+
+t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', async (t) => {
+  const smtp = await startSmtp(t)
+  const providers = [{ name: 'google', issuer: 'http://127.0.0.1:9/', client_id: 'x', client_secret: 'y' }]
+  const { app, token, call } = await build(t, {
+    PUBLIC_URL, SMTP_URL: smtp.url, MAIL_FROM: 'posta@host.example', OAUTH_PROVIDERS: JSON.stringify(providers)
+  })
+  const service = bearer(await token({ service: true }))
+  const { asks, seen } = behindProxy(t, app)
+  const at = (path: string) => PATH + path
+
+  t.test('an invitation is accepted, and its person looks after the account', async (t) => {
+    const invitation = { method: 'POST', url: '/auth/v1/invite', headers: service } as const
+    t.equal((await app.inject({ ...invitation, payload: { email: 'anna@example.org' } })).statusCode, 200)
+    const { link } = read(await smtp.next())
+    t.ok(link.startsWith(`${PUBLIC_URL}/auth/conferma?`))
+    const browser = await visitorBrowser(asks).open(link.slice(new URL(link).origin.length))
+    await browser.submit(at('/auth/conferma'))
+    t.equal(browser.page().path, at('/auth/password'))
+    await browser.submit(at('/auth/password'), { password: 'una-frase-del-tutto-nuova' })
+    t.equal(browser.page().path, at('/auth/account?esito=password'))
+    t.match(browser.page().body, `src="${at('/auth/moduli.js')}"`)
+    await browser.submit(at('/auth/account/fattori/nuovo'))
+    const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
+    await browser.submit(at('/auth/account/fattori/conferma'), { code: codeOf(secret) })
+    t.match(browser.page().body, 'class="codes"')
+    await browser.open(at('/auth/account/chiavi/nuova'))
+    t.equal(browser.page().statusCode, 200)
+    await browser.open(at('/auth/account'))
+    await browser.submit(at('/auth/esci'))
+    t.equal(browser.page().path, at('/auth/accedi?esito=uscita'))
+    await browser.submit(at('/auth/accedi'), { email: 'anna@example.org', password: 'una-frase-del-tutto-nuova' })
+    t.equal(browser.page().path, at('/auth/verifica'))
+    await app.sql`update factors set last_step = null`
+    await browser.submit(at('/auth/verifica'), { code: codeOf(secret) })
+    t.equal(browser.page().path, at('/auth/account'))
+  })
+
+  t.test('strangers and the lost find the way', async (t) => {
+    const browser = visitorBrowser(asks)
+    for (const path of ['/', '/auth', '/auth/niente', '/auth/recupera', '/auth/conferma', '/auth/account/fattori/nuovo',
+      '/auth/verifica', '/auth/accedi/con/google', '/errori', '/docs']) {
+      await browser.open(at(path)).catch((err: Error) => t.equal(path, '/auth/accedi/con/google', err.message))
+    }
+    await browser.open(at('/auth'))
+    t.equal(browser.page().path, at('/auth/accedi'))
+    t.ok(seen.size > 15, [...seen].join(' '))
+  })
+
+  t.test('the pages for administrators and their cookies, too', async (t) => {
+    const granted = await asks.inject({
+      method: 'POST', url: at('/api/admin/grant-cookie'), headers: bearer(await token({ role: 'admin' }))
+    })
+    t.same(granted.cookies.map(({ path }) => path), ['/locanda/ad/', '/locanda/ad/'])
+    const cookie = granted.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+    const page = await asks.inject({ url: at('/ad/'), headers: { cookie } })
+    t.match(page.body, 'href="/locanda/docs"')
+  })
+
+  t.test('a program is told where a booking is and where the next page, also when it asks again', async (t) => {
+    const book = async () => await call('POST', '/api/v1/prenotazioni', BOOKING, { 'idempotency-key': 'una' })
+    const [first, second] = [await book(), await book()]
+    t.match(first.headers.location, /^\/locanda\/api\/v1\/prenotazioni\/\d+$/)
+    t.equal(second.headers.location, first.headers.location)
+    t.match(second.headers, { 'idempotency-replayed': 'true' })
+    await call('POST', '/api/v1/prenotazioni', BOOKING)
+    const list = await call('GET', '/api/v1/prenotazioni?limit=1')
+    t.match(list.headers.link, /^<\/locanda\/api\/v1\/prenotazioni\?limit=1&/)
+  })
+})
+
+t.test('cookies for a path are for a secure connection alone, and the whole host gets none', async (t) => {
+  const { app } = await build(t, { PUBLIC_URL })
+  const { headers } = await app.inject('/auth/accedi')
+  t.match(headers['set-cookie'], /^__Secure-locanda_form=1; Path=\/locanda; HttpOnly; Secure; SameSite=Strict$/)
 })

@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto'
+import fc from 'fast-check'
 import t from 'tap'
 import { TEXTS } from '#src/identity/pages/texts.ts'
+import { preferredLanguage } from '#src/lib/accept.ts'
 import { build } from '#test/helper.ts'
+import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { PASSWORD, withPassword } from '#test/identity/password.ts'
 import { as } from '#test/identity/requests.ts'
-import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { errorOf, formsOf, visitorBrowser } from './visitor.ts'
 
 t.test('the pages of a person who signs in', async (t) => {
@@ -37,9 +40,8 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(browser.page().path, '/auth/account')
     t.match(browser.page().body, 'Hai fatto l’accesso come anna@example.org.')
     t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'who is signed in needs no form')
-    t.match(await app.sql`select details from audit_log where actor = ${`user:${id}`} and action = 'accesso'`, [
-      { details: { method: 'password' } }
-    ])
+    t.match(await app.sql`select details from audit_log where actor = ${`user:${id}`} and action = 'accesso'`,
+      [{ details: { method: 'password' } }])
     const [session] = await app.sql<{ ip: string, user_agent: string }[]>`
       select ip, user_agent from sessions where user_id = ${id}`
     t.match(session, { ip: '127.0.0.1', user_agent: 'lightMyRequest' }, 'the session is the browser’s own')
@@ -152,20 +154,6 @@ t.test('the pages of a person who signs in', async (t) => {
     ])
   })
 
-  t.test('may write a code with blanks and dashes, as people group digits', async (t) => {
-    await person('edda@example.org')
-    const { secret, codes } = await addApp(await signedIn('edda@example.org'))
-    for (const between of [' ', '-', ' – ', '\u00a0']) {
-      const browser = await signedIn('edda@example.org')
-      await forgetCodes(app)
-      await browser.submit('/auth/verifica', { code: codeOf(secret).replace(/^.../, `$&${between}`) })
-      t.equal(browser.page().path, '/auth/account', JSON.stringify(between))
-    }
-    const browser = await signedIn('edda@example.org')
-    await browser.submit('/auth/verifica/recupero', { code: ` ${codes[0]!.toUpperCase().replaceAll('-', ' ‑ ')} ` })
-    t.equal(browser.page().path, '/auth/account')
-  })
-
   t.test('may try so many codes as a client, and no more', async (t) => {
     await person('elio@example.org')
     await addApp(await signedIn('elio@example.org'))
@@ -255,23 +243,6 @@ t.test('the pages of a person who signs in', async (t) => {
     t.notMatch(first.page().body, 'portatile')
   })
 
-  t.test('changes the password, and is told why one is refused', async (t) => {
-    await person('ivo@example.org')
-    const browser = await (await signedIn('ivo@example.org')).open('/auth/password')
-    await browser.submit('/auth/password', { password: 'corta' })
-    t.equal(browser.page().statusCode, 400)
-    t.equal(errorOf(browser.page().body, 'password'), 'La password deve avere da 8 a 128 caratteri.')
-    await browser.submit('/auth/password', { password: PASSWORD })
-    t.equal(errorOf(browser.page().body, 'password'), 'Scegli una password diversa da quella attuale.')
-    await app.sql`update sessions set created_at = now() - interval '2 days'`
-    await browser.submit('/auth/password', { password: 'un’altra frase lunga' })
-    t.equal(errorOf(browser.page().body, 'current'), 'Scrivi anche la password attuale.')
-    await browser.submit('/auth/password', { password: 'un’altra frase lunga', current: 'sbagliata' })
-    t.equal(errorOf(browser.page().body, 'current'), 'La password attuale non è giusta.')
-    await browser.submit('/auth/password', { password: 'un’altra frase lunga', current: PASSWORD })
-    t.equal(browser.page().path, '/auth/account?esito=password')
-  })
-
   t.test('is not let in by a cookie that was not given to a browser', async (t) => {
     const browser = await signedIn('anna@example.org')
     const value = /locanda_session=([^;]*)/.exec(browser.cookie())![1]!
@@ -317,9 +288,7 @@ t.test('the pages of a person who signs in', async (t) => {
       method: 'POST',
       url: '/auth/accedi',
       headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'sec-fetch-site': 'same-origin',
-        cookie: 'locanda_form=1'
+        'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', cookie: 'locanda_form=1'
       },
       payload: 'email=a&email=b'
     })
@@ -335,11 +304,7 @@ t.test('the pages of a person who signs in', async (t) => {
     const send = (language: string, headers: Record<string, string>) => app.inject({
       method: 'POST',
       url: '/auth/accedi',
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'accept-language': language,
-        ...headers
-      },
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'accept-language': language, ...headers },
       payload: new URLSearchParams({ email: 'ugo@example.org', password: PASSWORD }).toString()
     })
     for (const language of ['it', 'en', 'de', 'fr'] as const) {
@@ -355,4 +320,166 @@ t.test('the pages of a person who signs in', async (t) => {
     t.same(await app.sql`select 1 from counters`, [], 'nor has a try of the password counted')
     t.equal((await send('it', { cookie: 'locanda_form=1' })).statusCode, 303)
   })
+})
+
+const PAGES = ['/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
+  '/auth/conferma?token=x&type=invite']
+
+/** Addresses that take forms alone, and the page that a browser is led to which loads them anew. */
+const ABOVE = {
+  '/auth/account/fattori/nuovo': '/auth/account',
+  '/auth/account/fattori/conferma': '/auth/account',
+  '/auth/verifica/recupero': '/auth/verifica',
+  '/auth/conferma/codice': '/auth/conferma',
+  '/auth/esci': '/auth/'
+}
+
+t.test('the pages for people', async (t) => {
+  const { app, call } = await build(t)
+  const asks = (language = '', url = '/auth/accedi') =>
+    app.inject({ url, headers: { accept: 'text/html', ...(language && { 'accept-language': language }) } })
+
+  t.test('speak the language of the browser, Italian where it wants none of theirs', async (t) => {
+    const titles: [string, string, string][] = [
+      ['', 'it', 'Accedi'],
+      ['en-GB,en;q=0.9', 'en', 'Sign in'],
+      ['de-AT', 'de', 'Anmelden'],
+      ['es, fr;q=0.8, en;q=0.5', 'fr', 'Se connecter'],
+      ['ja', 'it', 'Accedi']
+    ]
+    for (const [language, lang, title] of titles) {
+      const { body, headers } = await asks(language)
+      t.match(body, `<html lang="${lang}">`, language)
+      t.match(body, `<h1>${title}</h1>`)
+      t.match(headers, { 'content-language': lang, vary: /accept-language/ })
+    }
+    const browser = await visitorBrowser(app, 'fr').open('/auth/accedi')
+    await browser.submit('/auth/accedi', { email: 'nessuno@example.org', password: 'sbagliata' })
+    t.match(browser.page().body, 'L’adresse ou le mot de passe n’est pas correct.', 'refusals, too')
+  })
+
+  t.test('have every text in every language, and a place for a value where the Italian text has one', async (t) => {
+    for (const [language, texts] of Object.entries(TEXTS)) {
+      for (const [key, text] of Object.entries(TEXTS.it)) {
+        const other = texts[key as keyof typeof texts]
+        t.ok(other.trim().length > 0 && other.includes('{n}') === text.includes('{n}'), `${language} ${key}`)
+      }
+    }
+    const same = Object.entries(TEXTS.it).filter(([key, text]) =>
+      Object.values(TEXTS).every((texts) => texts[key as keyof typeof texts] === text)).map(([key]) => key)
+    t.same(same, ['homeTitle'], 'nothing was left untranslated')
+  })
+
+  t.test('let nothing in but their own style sheet, and the one script of this server', async (t) => {
+    for (const url of PAGES) {
+      const { statusCode, headers, body } = await asks('it', url)
+      t.equal(statusCode, 200, url)
+      const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
+      t.match(headers, {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';` +
+          "base-uri 'none';form-action 'self';script-src 'self';connect-src 'self';frame-ancestors 'none'"
+      }, url)
+      const script = url === '/' ? [] : ['<script src="/auth/moduli.js" defer></script>']
+      t.same(body.match(/<script.*/g) ?? [], script)
+      t.notMatch(body, /<(img|iframe|object|embed|link|base)|\son\w+=|style="|javascript:/i)
+      for (const [, href = ''] of body.matchAll(/href="([^"]*)"/g)) {
+        t.ok((await asks('it', href)).statusCode < 400, `${url} leads to ${href}`)
+      }
+    }
+  })
+
+  t.test('stand at / for a person; a program finds nothing there, as before', async (t) => {
+    const page = await app.inject({ url: '/', headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
+    t.match(page, { statusCode: 200, headers: { 'content-type': /^text\/html/, vary: /accept/ } })
+    t.match(page.body, /href="\/auth\/".*href="\/docs".*href="\/health\/ready"/s)
+    for (const accept of [undefined, '*/*', 'application/json']) {
+      const answer = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } })
+      t.match(answer, { statusCode: 404 })
+      t.match(answer.json(), { codice: 'RISORSA_NON_TROVATA', status: 404 })
+    }
+  })
+
+  t.test('answer what they cannot do with a page, and unknown addresses as before', async (t) => {
+    const wrong = await asks('en', '/auth/accedi?esito=uscita&esito=altro')
+    t.match(wrong, { statusCode: 400, headers: { 'content-type': /^text\/html/ } })
+    t.match(wrong.body, 'That has failed. Try again.')
+    t.match((await call('GET', '/auth/nessuna')).json(), { codice: 'RISORSA_NON_TROVATA' })
+    t.match((await call('GET', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' })
+    for (const method of ['GET', 'POST'] as const) {
+      const { statusCode, body } = await app.inject({ method, url: '/auth', headers: { accept: 'application/json' } })
+      t.match({ statusCode, body }, { statusCode: 404, body: '"RISORSA_NON_TROVATA"' })
+    }
+    for (const [url, above] of Object.entries(ABOVE)) {
+      t.match(await asks('de', url), { statusCode: 303, headers: { location: above } }, url)
+    }
+    t.match((await call('PUT', '/auth/accedi')), { statusCode: 405, headers: { allow: 'GET, HEAD, POST' } })
+  })
+
+  t.test('lead a person from /auth to where all begins, and tell them of addresses that lead nowhere', async (t) => {
+    t.match(await asks('it', '/auth?x=1'), { statusCode: 303, headers: { location: '/auth/' } })
+    t.equal((await visitorBrowser(app).open('/auth')).page().path, '/auth/accedi')
+    const urls = ['/auth/nessuna', '/auth/accedi/', '/auth/accedi/con/nessuno', '/auth/account/passkey/opzioni/x']
+    for (const language of ['it', 'en', 'de', 'fr'] as const) {
+      for (const url of urls) {
+        const { statusCode, headers, body } = await asks(language, url)
+        t.equal(statusCode, 404, url)
+        t.match(headers, { 'content-type': /^text\/html/, 'content-language': language, 'cache-control': 'no-store' })
+        t.match(body, `<h1>${TEXTS[language].notFoundTitle}</h1>`)
+        t.match(body, TEXTS[language].notFound)
+        t.match(body, 'href="/auth/"')
+      }
+    }
+    t.match((await asks('it', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' }, 'the protocol has none')
+  })
+
+  t.test('are not described as parts of the API', async (t) => {
+    const { paths } = (await call('GET', '/openapi.json')).json<{ paths: object }>()
+    t.same(Object.keys(paths).filter((path) => path.startsWith('/auth/') && !path.startsWith('/auth/v1/')), [])
+    t.notOk('/' in paths)
+  })
+})
+
+t.test('there is one script, a file of this server, and no other', async (t) => {
+  const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
+  const { body, headers } = await app.inject('/auth/accedi')
+  t.same([...body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag), ['<script src="/auth/moduli.js" defer>'])
+  t.match(headers['content-security-policy'], ";script-src 'self';connect-src 'self';frame-ancestors 'none'")
+  t.match(headers['set-cookie'], /^__Host-locanda_form=1; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
+  t.match(body, /<form [^>]*data-options="\/auth\/accedi\/passkey\/opzioni"[^>]* hidden>/)
+  const script = await app.inject('/auth/moduli.js')
+  t.match(script, { statusCode: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' } })
+  const headersOfForm = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'sec-fetch-site': 'same-origin',
+    'accept-language': 'en',
+    cookie: '__Host-locanda_form=1'
+  }
+  const send = (url: string, payload: string) => app.inject({ method: 'POST', url, headers: headersOfForm, payload })
+  const question = await send('/auth/accedi/passkey/opzioni', 'challenge=&credential=')
+  t.match(question.json(), { fields: { challenge: String }, create: false, options: { rpId: 'locanda.example' } })
+  const answer = await send('/auth/accedi/passkey', 'challenge=x&credential=%7B')
+  t.equal(answer.statusCode, 400)
+  t.match(answer.body, 'role="alert">The device has not confirmed. Try again.<')
+})
+
+t.test('with another identity provider there are no pages to sign in, and / does not lead there', async (t) => {
+  const { app } = await build(t, { IDP_URL: 'http://127.0.0.1:9/auth/v1', IDP_ANON_KEY: 'chiave', API_KEY: undefined })
+  t.equal((await app.inject({ url: '/auth/accedi', headers: { accept: 'text/html' } })).statusCode, 404)
+  const { statusCode, body } = await app.inject({ url: '/', headers: { accept: 'text/html' } })
+  t.equal(statusCode, 200)
+  t.notMatch(body, '/auth/')
+})
+
+t.test('the language is one of those offered, for every Accept-Language header', async (t) => {
+  const all = ['it', 'en', 'de', 'fr'] as const
+  fc.assert(fc.property(fc.string(), (header) => all.includes(preferredLanguage(header, all))))
+  fc.assert(fc.property(fc.constantFrom(...all), fc.constantFrom(...all), (first, second) => {
+    t.equal(preferredLanguage(`xx, ${second};q=0.4, ${first}-CH;q=0.7`, all), first)
+    t.equal(preferredLanguage(`${first};q=0, ${second}`, all), second)
+  }), { numRuns: 30 })
 })

@@ -54,7 +54,7 @@ export function visitorBrowser (app: Pick<FastifyInstance, 'inject'>, language =
 
 interface Form {
   action: string
-  /** What it sends as it stands. */
+  /** The fields that it sends unchanged. */
   fields: Map<string, string>
   /** The names of boxes that are not ticked. */
   boxes: Set<string>

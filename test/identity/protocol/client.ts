@@ -24,7 +24,7 @@ export interface Client {
   auth: SupabaseClient['auth']
   exchanges: Exchange[]
   events: AuthChangeEvent[]
-  /** Where it keeps its session. */
+  /** The place of its session. */
   storage: Map<string, string>
 }
 
@@ -40,7 +40,7 @@ export interface Person { id: string, email: string }
 export interface Provider extends TestApp {
   url: string
   open (options?: ClientOptions): Client
-  /** Somebody who can sign in with `PASSWORD`, as an administrator's client makes them. */
+  /** A person who can sign in with `PASSWORD`, as an administrator's client makes them. */
   person (changes?: object): Promise<Person>
   /** A client of theirs. */
   signedIn (person: Person): Promise<Client>
@@ -92,9 +92,7 @@ export function openClient (
       }
     }
   })
-  const {
-    data: { subscription }
-  } = auth.onAuthStateChange((event) => {
+  const { data: { subscription } } = auth.onAuthStateChange((event) => {
     events.push(event)
   })
   t.teardown(() => subscription.unsubscribe())
@@ -142,7 +140,7 @@ export async function tokensOf ({ auth }: Client): Promise<{ access: string, ref
   return { access: session.access_token, refresh: session.refresh_token }
 }
 
-/** What a client says that it has asked for. */
+/** The requests that a client has recorded. */
 export function requests ({ exchanges }: Client): string[] {
   return exchanges.map(({ request }) => request)
 }

@@ -1,18 +1,14 @@
-import { once, EventEmitter } from 'node:events'
 import t from 'tap'
+import type { MintedKey } from '#schemas/api-key.ts'
+import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
+import { as, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
-import { PASSWORD, provider, requests, tokensOf, type Client } from './client.ts'
+import { type Client, PASSWORD, provider, requests, tokensOf } from './client.ts'
 
 const server = await provider(t)
-const { app, url, open, person, signedIn } = server
+const { app, url, open, person, signedIn, token } = server
 const anna = await person({ user_metadata: { name: 'Anna' } })
 const { backendKey } = app.identity.directory.clientConfig
-
-/** Leaves the client's session only these seconds to live. */
-function hasten ({ storage }: Client, seconds: number): void {
-  const kept = JSON.parse(storage.get('session')!) as { expires_at: number }
-  storage.set('session', JSON.stringify({ ...kept, expires_at: Math.floor(Date.now() / 1000) + seconds }))
-}
 
 t.test('a right password gives a session and the user, without internal fields', async (t) => {
   const { auth, exchanges } = open()
@@ -57,55 +53,38 @@ t.test('a right password gives a session and the user, without internal fields',
   t.notMatch(exchanges[0]!.answer, /password|hash|argon2/)
 })
 
-t.test(
-  'a wrong password, an unknown address and an account without a password get the same answer',
-  async (t) => {
-    const without = await person({ password: undefined })
-    const gone = await person()
-    const service = open({ key: await server.token({ service: true }) })
-    t.equal((await service.auth.admin.deleteUser(gone.id, true)).error, null)
-    const answers = new Set<string>()
-    for (const [email, password] of [
-      [anna.email, `${PASSWORD}x`],
-      ['nessuno@example.org', PASSWORD],
-      [without.email, ''],
-      [gone.email, PASSWORD],
-      [anna.email, '']
-    ] as const) {
-      const { auth, exchanges } = open()
-      const { data, error } = await auth.signInWithPassword({ email, password })
-      t.same(data, { user: null, session: null })
-      t.match(error, {
-        name: 'AuthApiError',
-        status: 400,
-        code: 'invalid_credentials',
-        message: 'Invalid login credentials'
-      })
-      answers.add(exchanges[0]!.answer)
-    }
-    t.equal(answers.size, 1)
+t.test('a wrong password, an unknown address and an account without a password get the same answer', async (t) => {
+  const without = await person({ password: undefined })
+  const gone = await person()
+  const service = open({ key: await server.token({ service: true }) })
+  t.equal((await service.auth.admin.deleteUser(gone.id, true)).error, null)
+  const answers = new Set<string>()
+  for (const [email, password] of [
+    [anna.email, `${PASSWORD}x`], ['nessuno@example.org', PASSWORD], [without.email, ''], [gone.email, PASSWORD],
+    [anna.email, '']
+  ] as const) {
+    const { auth, exchanges } = open()
+    const { data, error } = await auth.signInWithPassword({ email, password })
+    t.same(data, { user: null, session: null })
+    t.match(error,
+      { name: 'AuthApiError', status: 400, code: 'invalid_credentials', message: 'Invalid login credentials' })
+    answers.add(exchanges[0]!.answer)
   }
-)
+  t.equal(answers.size, 1)
+})
 
-t.test(
-  'an address is the same in any spelling, and after a right password an unconfirmed or banned account says so',
-  async (t) => {
-    for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) {
-      t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
-    }
-    const unconfirmed = await person({ email_confirm: false })
-    const banned = await person({ ban_duration: '24h' })
-    for (const [{ email }, code] of [
-      [unconfirmed, 'email_not_confirmed'],
-      [banned, 'user_banned']
-    ] as const) {
-      t.match((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, { status: 400, code })
-      t.match((await open().auth.signInWithPassword({ email, password: 'sbagliata' })).error, {
-        code: 'invalid_credentials'
-      })
-    }
+t.test('any spelling of the address signs in, and an unconfirmed or banned account says so', async (t) => {
+  for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) {
+    t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
   }
-)
+  const unconfirmed = await person({ email_confirm: false })
+  const banned = await person({ ban_duration: '24h' })
+  for (const [{ email }, code] of [[unconfirmed, 'email_not_confirmed'], [banned, 'user_banned']] as const) {
+    t.match((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, { status: 400, code })
+    t.match((await open().auth.signInWithPassword({ email, password: 'sbagliata' })).error,
+      { code: 'invalid_credentials' })
+  }
+})
 
 t.test('getUser returns the person who is signed in, by the client’s own token or by a given one', async (t) => {
   const client = await signedIn(anna)
@@ -127,26 +106,8 @@ t.test('setSession carries a session over to another client', async (t) => {
   t.equal(data.user?.id, anna.id)
   t.same(requests(other), ['GET /user'])
   t.equal((await other.auth.getUser()).data.user?.id, anna.id)
-  t.match((await open().auth.setSession({ access_token: `${access}x`, refresh_token: refresh })).error, {
-    status: 403,
-    code: 'bad_jwt'
-  })
-})
-
-t.test('setSession with an expired token refreshes it', async (t) => {
-  const { access, refresh } = await tokensOf(await signedIn(anna))
-  const [header, claims, signature] = access.split('.')
-  const past = Buffer.from(
-    JSON.stringify({ ...(JSON.parse(Buffer.from(claims!, 'base64url').toString()) as object), exp: 1 })
-  ).toString('base64url')
-  const client = open()
-  const { data, error } = await client.auth.setSession({
-    access_token: [header, past, signature].join('.'),
-    refresh_token: refresh
-  })
-  t.equal(error, null)
-  t.same(requests(client), ['POST /token?grant_type=refresh_token'])
-  t.not(data.session?.refresh_token, refresh)
+  t.match((await open().auth.setSession({ access_token: `${access}x`, refresh_token: refresh })).error,
+    { status: 403, code: 'bad_jwt' })
 })
 
 t.test('refreshSession goes on with the same session under new tokens', async (t) => {
@@ -162,35 +123,8 @@ t.test('refreshSession goes on with the same session under new tokens', async (t
   t.equal(asked?.headers.get('authorization'), `Bearer ${backendKey}`)
   t.same(JSON.parse(asked!.sent), { refresh_token: before.refresh })
   t.equal((await client.auth.getUser()).error, null)
-  t.equal(
-    (await open().auth.getUser(before.access)).error,
-    null,
-    'the access token before it is good until it runs out'
-  )
-})
-
-t.test('a session that is about to expire is refreshed by itself, once for all callers', async (t) => {
-  const client = await signedIn(anna)
-  const before = await tokensOf(client)
-  hasten(client, 60)
-  const sessions = await Promise.all([
-    client.auth.getSession(),
-    client.auth.getSession(),
-    client.auth.getUser().then(() => client.auth.getSession())
-  ])
-  t.same(requests(client), ['POST /token?grant_type=refresh_token', 'GET /user'])
-  t.equal(new Set(sessions.map(({ data }) => data.session?.refresh_token)).size, 1)
-  t.not(sessions[0]?.data.session?.refresh_token, before.refresh)
-
-  hasten(client, 60)
-  const bell = new EventEmitter()
-  const { data: { subscription } } = client.auth.onAuthStateChange((event) => { bell.emit(event) })
-  t.teardown(() => subscription.unsubscribe())
-  const refreshed = once(bell, 'TOKEN_REFRESHED')
-  await client.auth.startAutoRefresh()
-  await refreshed
-  await client.auth.stopAutoRefresh()
-  t.equal(requests(client).filter((request) => request.startsWith('POST /token')).length, 2)
+  t.equal((await open().auth.getUser(before.access)).error, null,
+    'the access token before it is good until it runs out')
 })
 
 t.test('getClaims verifies with the published keys alone, and fetches them once', async (t) => {
@@ -221,4 +155,164 @@ t.test('after the signing key was replaced getClaims fetches the keys once more'
   client.exchanges.length = 0
   t.match((await client.auth.getClaims()).data, { header: { kid }, claims: { sub: anna.id } })
   t.same(requests(client), ['GET /.well-known/jwks.json'])
+})
+
+const letIn = async (access: string) => await isLetIn(app, { authorization: `Bearer ${access}` })
+
+/** Whether a client is signed in, as the server sees it. */
+async function isIn ({ auth }: Client): Promise<boolean> {
+  const { data, error } = await auth.getUser()
+  if (error && error.name !== 'AuthSessionMissingError') throw error
+  return data.user !== null
+}
+
+/** Three devices of one person, and one of somebody else. */
+async function devices () {
+  const anna = await person()
+  return [await signedIn(anna), await signedIn(anna), await signedIn(anna), await signedIn(await person())] as const
+}
+
+t.test('signing out locally ends only this session, and its tokens at once', async (t) => {
+  const [here, there, , somebody] = await devices()
+  const { access, refresh } = await tokensOf(here)
+  t.equal(await letIn(access), 200)
+  t.same(await here.auth.signOut({ scope: 'local' }), { error: null })
+  t.match(here.exchanges, [{ request: 'POST /logout?scope=local', sent: '', status: 204, answer: '' }])
+  t.equal((await here.auth.getSession()).data.session, null)
+  t.equal(await letIn(access), 401)
+  t.match((await open().auth.getUser(access)).error, { name: 'AuthSessionMissingError' })
+  t.match((await open().auth.refreshSession({ refresh_token: refresh })).error,
+    { status: 400, code: 'refresh_token_not_found' })
+  t.same([await isIn(there), await isIn(somebody)], [true, true])
+})
+
+t.test('signing out the others keeps only this session', async (t) => {
+  const [here, there, elsewhere, somebody] = await devices()
+  const tokens = await Promise.all([there, elsewhere].map(tokensOf))
+  t.same(await here.auth.signOut({ scope: 'others' }), { error: null })
+  for (const { access } of tokens) t.equal(await letIn(access), 401)
+  t.same(await Promise.all([here, there, elsewhere, somebody].map(isIn)), [true, false, false, true])
+  t.equal((await here.auth.refreshSession()).error, null)
+})
+
+t.test('signing out without a scope ends all sessions', async (t) => {
+  const [here, there, elsewhere, somebody] = await devices()
+  const tokens = await Promise.all([here, there, elsewhere].map(tokensOf))
+  t.same(await here.auth.signOut(), { error: null })
+  t.same(requests(here), ['POST /logout?scope=global'])
+  for (const { access } of tokens) t.equal(await letIn(access), 401)
+  t.same(await Promise.all([here, there, elsewhere, somebody].map(isIn)), [false, false, false, true])
+})
+
+t.test('a client whose session was ended elsewhere learns it at its next request, and forgets it', async (t) => {
+  const [here, there] = await devices()
+  await here.auth.signOut({ scope: 'others' })
+  t.not((await there.auth.getSession()).data.session, null, 'it does not know yet')
+  t.match(await there.auth.getUser(), { data: { user: null }, error: { name: 'AuthSessionMissingError' } })
+  t.match(there.exchanges.at(-1), { request: 'GET /user', status: 403 })
+  t.equal((await there.auth.getSession()).data.session, null)
+  t.equal(there.events.at(-1), 'SIGNED_OUT')
+  t.equal(there.storage.size, 0)
+})
+
+t.test('signing out of a session that has ended is no error for the client', async (t) => {
+  const [here, there] = await devices()
+  await here.auth.signOut({ scope: 'others' })
+  t.same(await there.auth.signOut(), { error: null })
+  t.match(there.exchanges, [{ request: 'POST /logout?scope=global', status: 403 }])
+  t.equal((await there.auth.getSession()).data.session, null)
+  t.equal(await isIn(here), true)
+})
+
+const withKey = (apiKey: string) => ({ 'x-api-key': apiKey })
+
+t.test('data is merged into the metadata of a person, and null removes a key', async (t) => {
+  const client = await signedIn(await person({ user_metadata: { name: 'Anna', surname: 'Bianchi', city: 'Roma' } }))
+  const { data, error } = await client.auth.updateUser({ data: { city: null, name: 'Nina', tags: ['mare'] } })
+  t.equal(error, null)
+  t.same(data.user?.user_metadata, { name: 'Nina', surname: 'Bianchi', tags: ['mare'] })
+  t.same((await client.auth.getUser()).data.user?.user_metadata, data.user?.user_metadata)
+  t.match(client.exchanges[0], {
+    request: 'PUT /user',
+    sent: '{"data":{"city":null,"name":"Nina","tags":["mare"]},"code_challenge":null,"code_challenge_method":null}'
+  })
+  t.same((await client.auth.refreshSession()).data.user?.user_metadata, data.user?.user_metadata)
+  t.same((await client.auth.getClaims()).data?.claims.user_metadata, data.user?.user_metadata,
+    'and the next token says so')
+})
+
+t.test('a new password replaces the old one and ends every other session', async (t) => {
+  const anna = await person()
+  const [here, there, elsewhere] = [await signedIn(anna), await signedIn(anna), await signedIn(anna)]
+  const refresh = (await tokensOf(elsewhere)).refresh
+  t.equal((await here.auth.updateUser({ password: 'un’altra frase lunga' })).error, null)
+  t.equal((await here.auth.getUser()).error, null)
+  t.equal((await here.auth.refreshSession()).error, null)
+  t.match((await there.auth.getUser()).error, { name: 'AuthSessionMissingError' })
+  t.match((await open().auth.refreshSession({ refresh_token: refresh })).error,
+    { status: 400, code: 'refresh_token_not_found' })
+  t.match((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error,
+    { code: 'invalid_credentials' })
+  t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
+})
+
+t.test('a new password revokes the API keys when that is asked for, an administrator’s one in any case', async (t) => {
+  const anna = await person()
+  const { access } = await tokensOf(await signedIn(anna))
+  const mint = async () => withKey((await as(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)
+  const change = async (body: object) => (await as(app, access, 'PUT', '/auth/v1/user', body)).statusCode
+  const [first, second] = [await mint(), await mint()]
+  t.equal(await change({ password: 'una frase lunga e nuova' }), 200)
+  t.same([await isLetIn(app, first), await isLetIn(app, second)], [200, 200])
+  t.equal(await change({ password: 'una frase ancora più lunga', revoca_chiavi: true }), 200)
+  t.same([await isLetIn(app, first), await isLetIn(app, second)], [401, 401])
+  const third = await mint()
+  const password = 'una frase scelta da altri'
+  const service = await token({ service: true })
+  t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${anna.id}`, { password })).statusCode, 200)
+  t.equal(await isLetIn(app, third), 401)
+})
+
+t.test('the same password again is refused and changes nothing', async (t) => {
+  const anna = await person()
+  const [here, there] = [await signedIn(anna), await signedIn(anna)]
+  t.match((await here.auth.updateUser({ password: PASSWORD, data: { name: 'Nina' } })).error,
+    { status: 422, code: 'same_password' })
+  t.same((await here.auth.getUser()).data.user?.user_metadata, {})
+  t.equal((await there.auth.getUser()).error, null)
+})
+
+t.test('a person with several identities can unlink one, but not the last one', async (t) => {
+  const anna = await person()
+  await app.db.transaction(async (tx) => {
+    await addIdentity(tx, anna.id, {
+      provider: 'google', provider_id: '1234', identity_data: { sub: '1234', email: anna.email, email_verified: true }
+    })
+    await updateProviders(tx, anna.id)
+  })
+  const client = await signedIn(anna)
+  const { data } = await client.auth.getUserIdentities()
+  t.match(data?.identities,
+    [{ provider: 'email', id: anna.id, user_id: anna.id }, { provider: 'google', id: '1234', user_id: anna.id }])
+  const [email, google] = data!.identities
+  t.match((await client.auth.getUser()).data.user?.app_metadata, { provider: 'email', providers: ['email', 'google'] })
+  client.exchanges.length = 0
+  t.same(await client.auth.unlinkIdentity(google!), { data: {}, error: null })
+  t.match(client.exchanges,
+    [{ request: `DELETE /user/identities/${google!.identity_id}`, sent: '', status: 200, answer: '{}' }])
+  t.match((await client.auth.getUser()).data.user?.app_metadata,
+    { provider: 'email', providers: ['email'], role: 'operator' })
+  t.match((await client.auth.unlinkIdentity(email!)).error, { status: 422, code: 'single_identity_not_deletable' })
+  t.same((await client.auth.getUserIdentities()).data?.identities.map(({ provider }) => provider), ['email'])
+  t.equal((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, null)
+})
+
+t.test('a person cannot unlink another person’s identity', async (t) => {
+  const [anna, piero] = [await person(), await person()]
+  const theirs = (await (await signedIn(piero)).auth.getUserIdentities()).data!.identities[0]!
+  await addIdentity(app.db, anna.id, { provider: 'google', provider_id: '5678', identity_data: {} })
+  const client = await signedIn(anna)
+  t.match((await client.auth.unlinkIdentity(theirs)).error, { status: 422, code: 'identity_not_found' })
+  t.equal((await (await signedIn(piero)).auth.getUserIdentities()).data!.identities.length, 1)
+  t.same(requests(client).length, 1)
 })

@@ -3,7 +3,7 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 import { isLetIn } from '#test/identity/requests.ts'
 import { signIn } from '#test/helper.ts'
 
-/** What a refresh has come to: the tokens, or the error's status and code. */
+/** The outcome of a refresh: the tokens, or the error's status and code. */
 export type Outcome = { access: string, refresh: string } | { status: number, code: string }
 
 /** A login and the moments that its row keeps, which tests move. */
@@ -17,7 +17,7 @@ export interface Holder {
 
 let people = 0
 
-/** Somebody who has just signed in; of the same name, somebody's other session. */
+/** A person who has just signed in; the same name gives another session of that person. */
 export async function holder (app: FastifyInstance, name = `titolare${++people}`): Promise<Holder> {
   const { access_token: access, refresh_token: first, user } = await signIn(app, name, 'operator')
   const claims = JSON.parse(Buffer.from(access.split('.')[1]!, 'base64url').toString()) as { session_id: string }
@@ -28,9 +28,7 @@ export async function holder (app: FastifyInstance, name = `titolare${++people}`
 export async function refresh (app: FastifyInstance, token: string): Promise<Outcome> {
   return outcomeOf(
     await app.inject({
-      method: 'POST',
-      url: '/auth/v1/token?grant_type=refresh_token',
-      payload: { refresh_token: token }
+      method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token: token }
     })
   )
 }
@@ -57,13 +55,10 @@ export async function chain (app: FastifyInstance, first: string, n: number): Pr
 
 /** Lets time pass for a session: everything in its row lies so many seconds further back. */
 export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Holder, seconds: number): Promise<void> {
-  await sql`
-    update sessions set
-      created_at = created_at - ${seconds} * interval '1 second',
+  await sql` update sessions set created_at = created_at - ${seconds} * interval '1 second',
       updated_at = updated_at - ${seconds} * interval '1 second',
       refreshed_at = refreshed_at - ${seconds} * interval '1 second',
-      not_after = not_after - ${seconds} * interval '1 second'
-    where id = ${sessionId}`
+      not_after = not_after - ${seconds} * interval '1 second' where id = ${sessionId}`
   await identity.waitForListeners()
 }
 

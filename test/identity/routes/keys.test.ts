@@ -3,7 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import type { ApiKey, MintedKey } from '#schemas/api-key.ts'
 import { Closed } from '#schemas/common.ts'
+import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { API_KEY, build, extraRoutes, signIn } from '#test/helper.ts'
+import { enrolApp } from '#test/identity/factors/authenticator.ts'
+import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
 import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
@@ -12,12 +15,7 @@ const MINT = '/api/cli/auth/key'
 const KEYS = '/api/v1/keys'
 const DAY_MS = 86_400_000
 const BOOKING = {
-  nome_cognome: 'Anna Prova',
-  lingua: 'IT',
-  paese_id: 380,
-  check_in: '2026-11-21',
-  numero_notti: 2,
-  numero_ospiti: 1
+  nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1
 }
 
 const withKey = (apiKey: string) => ({ 'x-api-key': apiKey })
@@ -26,9 +24,49 @@ const mint = async (app: FastifyInstance, token: string, query = ''): Promise<Mi
 const list = async (app: FastifyInstance, headers: Record<string, string>, query = ''): Promise<ApiKey[]> =>
   (await app.inject({ url: KEYS + query, headers })).json().data
 
+const [{ app, token, logs }, { app: other }] = await twoServers(t)
+
+t.test('the list of keys', async (t) => {
+  const [anna, piero, admin] = await Promise.all([
+    token({ name: 'anna' }), token({ name: 'piero' }), token({ name: 'ada', role: 'admin' })
+  ])
+  const mine = [await mint(app, anna, '?name=prima'), await mint(app, anna, '?name=seconda&scopes=lettura')]
+  const his = await mint(app, piero, '?name=sua')
+
+  t.test('a person sees their own keys, the latest first, without the secret', async (t) => {
+    const keys = await list(app, bearer(anna))
+    t.same(keys.map(({ id }) => id), mine.map(({ id }) => id).reverse())
+    for (const key of keys) {
+      t.same(Object.keys(key).sort(),
+        ['created_at', 'expires_at', 'id', 'last_used_at', 'name', 'revoked_at', 'scopes', 'user_id'])
+    }
+    t.match(keys[0],
+      { name: 'seconda', scopes: ['lettura'], user_id: claimsOf(anna).sub, last_used_at: null, revoked_at: null })
+    t.match(keys[1], { scopes: ['lettura', 'scrittura', 'invio', 'amministrazione'] })
+  })
+
+  t.test('administrators see the keys of all persons when they ask for them', async (t) => {
+    t.same((await list(app, bearer(admin), '?tutte=true')).map(({ id }) => id), [his.id, mine[1]!.id, mine[0]!.id])
+    t.same(await list(app, bearer(admin)), [])
+    for (const headers of [bearer(anna), withKey(API_KEY), withKey(mine[0]!.apiKey)]) {
+      const answer = await app.inject({ url: `${KEYS}?tutte=true`, headers })
+      t.match([answer.statusCode, answer.json()], [403, { codice: 'NON_AUTORIZZATO' }])
+    }
+    t.equal((await app.inject({ url: KEYS })).statusCode, 401)
+    t.same(await list(app, withKey(API_KEY)), [], 'the server has none')
+  })
+
+  t.test('the list says when a key was last used', async (t) => {
+    t.equal(await isLetIn(app, withKey(his.apiKey)), 200)
+    for (let used: string | null = null; used === null;) {
+      used = (await list(app, bearer(piero)))[0]?.last_used_at ?? null
+    }
+    t.pass('it is noted, a little later')
+  })
+})
+
 t.test('making a key', async (t) => {
-  const { app, token, logs } = await build(t)
-  const anna = await token({ name: 'anna' })
+  const anna = await token({ name: 'amelia' })
 
   t.test('the answer shows the key once, with its id and its end', async (t) => {
     const answer = await as(app, anna, 'GET', MINT)
@@ -86,22 +124,11 @@ t.test('making a key', async (t) => {
       '?name=Portatile%20di%20Anna&days=365&scopes=invio,lettura'
     )
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 365 * DAY_MS)
-    t.match(
-      (await list(app, bearer(anna))).find((key) => key.id === id),
-      { name: 'Portatile di Anna', scopes: ['invio', 'lettura'], expires_at }
-    )
+    t.match((await list(app, bearer(anna))).find((key) => key.id === id),
+      { name: 'Portatile di Anna', scopes: ['invio', 'lettura'], expires_at })
     for (const query of [
-      'days=0',
-      'days=366',
-      'days=molti',
-      'scopes=',
-      'scopes=tutto',
-      'scopes=lettura,',
-      'scopes=lettura;invio',
-      'name=',
-      `name=${'x'.repeat(101)}`,
-      'name=a%00b',
-      'user_id=1'
+      'days=0', 'days=366', 'days=molti', 'scopes=', 'scopes=tutto', 'scopes=lettura,', 'scopes=lettura;invio',
+      'name=', `name=${'x'.repeat(101)}`, 'name=a%00b', 'user_id=1'
     ]) {
       t.equal((await as(app, anna, 'GET', `${MINT}?${query}`)).statusCode, 400, query)
     }
@@ -142,15 +169,9 @@ t.test('making a key', async (t) => {
     const turned = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1)
     const { apiKey: other } = await mint(app, anna)
     const wrong = [
-      [prefix, turned(id), secret, mac],
-      [prefix, id, turned(secret), mac],
-      [prefix, id, secret, turned(mac)],
-      [prefix, id, other.split('_')[2], mac],
-      [prefix, other.split('_')[1], secret, mac],
-      ['sk', id, secret, mac],
-      [prefix, id, secret],
-      [prefix, id, secret, mac, ''],
-      [prefix, id, secret.toUpperCase(), mac],
+      [prefix, turned(id), secret, mac], [prefix, id, turned(secret), mac], [prefix, id, secret, turned(mac)],
+      [prefix, id, other.split('_')[2], mac], [prefix, other.split('_')[1], secret, mac], ['sk', id, secret, mac],
+      [prefix, id, secret], [prefix, id, secret, mac, ''], [prefix, id, secret.toUpperCase(), mac],
       [prefix, id, '', mac]
     ]
     for (const parts of wrong) t.equal(await isLetIn(app, withKey(parts.join('_'))), 401)
@@ -160,68 +181,9 @@ t.test('making a key', async (t) => {
   })
 })
 
-t.test('the list of keys', async (t) => {
-  const { app, token } = await build(t)
-  const [anna, piero, admin] = await Promise.all([
-    token({ name: 'anna' }),
-    token({ name: 'piero' }),
-    token({ name: 'ada', role: 'admin' })
-  ])
-  const mine = [await mint(app, anna, '?name=prima'), await mint(app, anna, '?name=seconda&scopes=lettura')]
-  const his = await mint(app, piero, '?name=sua')
-
-  t.test('a person sees their own keys, the latest first, without the secret', async (t) => {
-    const keys = await list(app, bearer(anna))
-    t.same(keys.map(({ id }) => id), mine.map(({ id }) => id).reverse())
-    for (const key of keys) {
-      t.same(Object.keys(key).sort(), [
-        'created_at',
-        'expires_at',
-        'id',
-        'last_used_at',
-        'name',
-        'revoked_at',
-        'scopes',
-        'user_id'
-      ])
-    }
-    t.match(keys[0], {
-      name: 'seconda',
-      scopes: ['lettura'],
-      user_id: claimsOf(anna).sub,
-      last_used_at: null,
-      revoked_at: null
-    })
-    t.match(keys[1], { scopes: ['lettura', 'scrittura', 'invio', 'amministrazione'] })
-  })
-
-  t.test('administrators see the keys of all persons when they ask for them', async (t) => {
-    t.same((await list(app, bearer(admin), '?tutte=true')).map(({ id }) => id), [his.id, mine[1]!.id, mine[0]!.id])
-    t.same(await list(app, bearer(admin)), [])
-    for (const headers of [bearer(anna), withKey(API_KEY), withKey(mine[0]!.apiKey)]) {
-      const answer = await app.inject({ url: `${KEYS}?tutte=true`, headers })
-      t.match([answer.statusCode, answer.json()], [403, { codice: 'NON_AUTORIZZATO' }])
-    }
-    t.equal((await app.inject({ url: KEYS })).statusCode, 401)
-    t.same(await list(app, withKey(API_KEY)), [], 'the server has none')
-  })
-
-  t.test('the list says when a key was last used', async (t) => {
-    t.equal(await isLetIn(app, withKey(his.apiKey)), 200)
-    for (let used: string | null = null; used === null;) {
-      used = (await list(app, bearer(piero)))[0]?.last_used_at ?? null
-    }
-    t.pass('it is noted, a little later')
-  })
-})
-
-const [{ app, token }, { app: other }] = await twoServers(t)
-
 t.test('revoking a key', async (t) => {
   const [anna, piero, admin] = await Promise.all([
-    token({ name: 'anna' }),
-    token({ name: 'piero' }),
-    token({ name: 'ada', role: 'admin' })
+    token({ name: 'anna' }), token({ name: 'piero' }), token({ name: 'ada', role: 'admin' })
   ])
   const both = (apiKey: string) => Promise.all([app, other].map((each) => isLetIn(each, withKey(apiKey))))
   const revoke = async (headers: Record<string, string>, id: string, on = app) =>
@@ -249,10 +211,8 @@ t.test('revoking a key', async (t) => {
       await revoke(withKey(API_KEY), id)
     ]
     for (const answer of answers) {
-      t.match(
-        [answer.statusCode, { ...answer.json(), requestId: '' }],
-        [404, { error: 'Chiave API non trovata', status: 404, codice: 'CHIAVE_NON_TROVATA', requestId: '' }]
-      )
+      t.match([answer.statusCode, { ...answer.json(), requestId: '' }],
+        [404, { error: 'Chiave API non trovata', status: 404, codice: 'CHIAVE_NON_TROVATA', requestId: '' }])
     }
     t.same(await both(apiKey), [200, 200])
     t.equal((await revoke(bearer(admin), id)).statusCode, 200)
@@ -334,33 +294,19 @@ t.test('a key is good only for its scopes', async (t) => {
     }
   }
   const { apiKey } = await mint(app, admin, '?scopes=lettura')
-  t.equal(
-    (await app.inject({ url: `${KEYS}?tutte=true`, headers: withKey(apiKey) })).statusCode,
-    403,
-    "an administrator's key without that scope is no administrator's"
-  )
-  t.equal(
-    (await app.inject({ url: '/api/v1/paesi', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode,
-    200,
-    "beside its person's token"
-  )
-  t.equal(
-    (await app.inject({ url: '/api/users', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode,
-    200,
-    'the token counts'
-  )
-  t.equal(
-    await isLetIn(app, { ...withKey(apiKey), ...bearer(await token({ name: 'piero' })) }),
-    401,
-    "beside somebody else's"
-  )
+  t.equal((await app.inject({ url: `${KEYS}?tutte=true`, headers: withKey(apiKey) })).statusCode, 403,
+    "an administrator's key without that scope is no administrator's")
+  t.equal((await app.inject({ url: '/api/v1/paesi', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode,
+    200, "beside its person's token")
+  t.equal((await app.inject({ url: '/api/users', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode,
+    200, 'the token counts')
+  t.equal(await isLetIn(app, { ...withKey(apiKey), ...bearer(await token({ name: 'piero' })) }), 401,
+    "beside somebody else's")
 })
 
 t.test('a key has the rights that its person has at the moment', async (t) => {
-  const [{ app, token }, { app: other }] = await twoServers(t)
   const service = await token({ service: true })
-  await signIn(app, 'ada', 'admin')
-  const { user, access_token } = await signIn(app, 'anna', 'operator')
+  const { user, access_token } = await signIn(app, 'anita', 'operator')
   const { apiKey } = await mint(app, access_token)
   const change = async (body: object) =>
     t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)).statusCode, 200)
@@ -388,9 +334,97 @@ t.test('a key has the rights that its person has at the moment', async (t) => {
   )
   t.same(await countries(), [401, 401], 'deleted')
 
-  const { user: second, access_token: seconds } = await signIn(app, 'bruno', 'operator')
+  const { user: second, access_token: seconds } = await signIn(app, 'brunella', 'operator')
   const { apiKey: key } = await mint(app, seconds)
   t.equal(await isLetIn(other, withKey(key)), 200)
   t.equal((await as(app, service, 'DELETE', `/auth/v1/admin/users/${second.id}`)).statusCode, 200)
   t.same([await isLetIn(app, withKey(key)), await isLetIn(other, withKey(key))], [401, 401], 'deleted for good')
+})
+
+t.test('only the GET that shows a key makes one', async (t) => {
+  const { access_token, user } = await signIn(app, 'senza-chiavi', 'operator')
+  for (const method of ['HEAD', 'OPTIONS', 'POST', 'PUT'] as const) {
+    const { statusCode } = await app.inject({ method, url: MINT, headers: bearer(access_token) })
+    t.ok(statusCode === 405 || statusCode === 404, `${method}: ${statusCode}`)
+  }
+  t.same(await app.sql`select id from api_keys where user_id = ${user.id}`, [])
+})
+
+t.test('a revoked key administers nothing from then on, also on a server that has not heard of it', async (t) => {
+  const { access_token } = await signIn(app, 'amministratrice', 'admin')
+  const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<MintedKey>()
+  const administers = async () =>
+    (await other.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode
+  t.equal(await administers(), 200)
+  await app.sql.begin(async (tx) => {
+    await tx`alter table api_keys disable trigger api_keys_changed`
+    await tx`update api_keys set revoked_at = now() where id = ${id}`
+    await tx`alter table api_keys enable trigger api_keys_changed`
+  })
+  t.equal(await isLetIn(other, { 'x-api-key': apiKey }), 200, 'it is remembered')
+  t.equal(await administers(), 403)
+  t.equal((await other.inject({ url: '/api/v1/keys?tutte=true', headers: { 'x-api-key': apiKey } })).statusCode, 403)
+})
+
+const REFUSED = { status: 403, codice: 'SECONDO_FATTORE_RICHIESTO' }
+
+const mintOf = async ({ app }: Provider, client: Client) => await mint(app, (await tokensOf(client)).access)
+
+const server = await provider(t)
+
+/** A person with two identities, and keys from before the second factor and after it. */
+async function setting () {
+  const person = await server.person()
+  await server.app.db.transaction(async (tx) => {
+    const identity_data = { sub: person.id, email: 'altrove@example.org', email_verified: true }
+    await addIdentity(tx, person.id, { provider: 'google', provider_id: person.id, identity_data })
+    await updateProviders(tx, person.id)
+  })
+  const client = await server.signedIn(person)
+  const [before, another] = [await mintOf(server, client), await mintOf(server, client)]
+  await enrolApp(client)
+  return { client, person, before, another, after: await mintOf(server, client) }
+}
+
+t.test('a key made with the password alone unlinks nothing once its person has a second factor', async (t) => {
+  const { app } = server
+  const { person, client, before, after } = await setting()
+  const unlink = async (key: MintedKey, provider: string) =>
+    await app.inject({ method: 'POST', url: '/api/auth/unlink', headers: withKey(key.apiKey), payload: { provider } })
+  const account = async () => (await app.sql`
+    select email, password_hash is not null as has_password,
+           (select count(*)::int from identities where user_id = users.id) as identities
+    from users where id = ${person.id}`)[0]
+  for (const each of ['email', 'google']) t.match((await unlink(before, each)).json(), REFUSED, each)
+  t.same({ ...await account() }, { email: person.email, has_password: true, identities: 2 })
+  t.equal((await unlink(after, 'google')).statusCode, 200, 'one that was made with the factor does')
+  t.equal((await client.auth.getUserIdentities()).data?.identities.length, 1)
+})
+
+t.test('a key unlinks a provider while its person has no second factor', async (t) => {
+  const person = await server.person()
+  await addIdentity(server.app.db, person.id, { provider: 'google', provider_id: person.id, identity_data: {} })
+  const key = await mintOf(server, await server.signedIn(person))
+  const payload = { provider: 'google' }
+  const headers = withKey(key.apiKey)
+  const answer = await server.app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload })
+  t.equal(answer.statusCode, 200)
+})
+
+t.test('a key made with the password alone revokes itself and no other, once there is a second factor', async (t) => {
+  const { app } = server
+  const { client, before, another, after } = await setting()
+  const revoke = async (headers: Record<string, string>, { id }: MintedKey) =>
+    await app.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
+  const live = async () => {
+    const headers = bearer((await tokensOf(client)).access)
+    const { data } = (await app.inject({ url: KEYS, headers })).json<{ data: ApiKey[] }>()
+    return data.filter(({ revoked_at }) => revoked_at === null).map(({ id }) => id).sort()
+  }
+  for (const each of [after, another]) t.match((await revoke(withKey(before.apiKey), each)).json(), REFUSED)
+  t.same(await live(), [before.id, another.id, after.id].sort())
+  t.equal((await revoke(withKey(before.apiKey), before)).statusCode, 200)
+  t.equal((await revoke(withKey(after.apiKey), another)).statusCode, 200)
+  t.equal((await revoke(bearer((await tokensOf(client)).access), after)).statusCode, 200)
+  t.same(await live(), [])
 })

@@ -1,16 +1,10 @@
-import assert from 'node:assert/strict'
 import { cpuUsage } from 'node:process'
 import { setImmediate } from 'node:timers/promises'
 import * as bcrypt from '@node-rs/bcrypt'
-import fc from 'fast-check'
 import t from 'tap'
 import { COMMON_PASSWORDS } from '#src/identity/sign-in/common-passwords.ts'
 import {
-  createPasswords,
-  isKnownHash,
-  needsRehash,
-  passwordProblems,
-  takeTurns
+  createPasswords, isKnownHash, needsRehash, passwordProblems, takeTurns
 } from '#src/identity/sign-in/passwords.ts'
 
 const passwords = createPasswords()
@@ -29,26 +23,22 @@ const BCRYPT: readonly [string, string][] = [
   ['U*U*', '$2b$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK'],
   ['U*U*U', '$2y$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a']
 ]
-const CHEAP = '$argon2id$v=19$m=64,t=1,p=2$ysf574VASuO4TkI25aX6FA$yBXsze5CalL2wN1Pkn0XEVYhN3vA9Sefj3FChEFcNBDM'
 
 const hash = (parameters: string) =>
   `$argon2id$v=19$${parameters}$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFDZBtX2Tl58m+yJFrxJSWeeR7OlJPl2wf8IAr4`
 const bcryptOf = (head: string) => `${head}$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW`
 
-t.test(
-  'a password is hashed with argon2id at the OWASP minimum, with a new salt each time, and verified by that hash alone',
-  async (t) => {
-    const [one, two] = await Promise.all([passwords.hash('però, che notte'), passwords.hash('però, che notte')])
-    t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-    t.not(one, two)
-    t.equal(await passwords.verify(one, 'però, che notte'), true)
-    for (const wrong of ['però, che nott', 'però, che notte ', 'Però, che notte', '', one]) {
-      t.equal(await passwords.verify(one, wrong), false, wrong)
-    }
-    t.equal(isKnownHash(one), true)
-    t.equal(needsRehash(one), false)
+t.test('a password is hashed with argon2id at the OWASP minimum, with a new salt each time', async (t) => {
+  const [one, two] = await Promise.all([passwords.hash('però, che notte'), passwords.hash('però, che notte')])
+  t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  t.not(one, two)
+  t.equal(await passwords.verify(one, 'però, che notte'), true)
+  for (const wrong of ['però, che nott', 'però, che notte ', 'Però, che notte', '', one]) {
+    t.equal(await passwords.verify(one, wrong), false, wrong)
   }
-)
+  t.equal(isKnownHash(one), true)
+  t.equal(needsRehash(one), false)
+})
 
 t.test('the same characters match in every Unicode form, and similar characters do not match', async (t) => {
   const composed = await passwords.hash('caff\u00e8 ①')
@@ -105,51 +95,20 @@ t.test('verifying without a hash, or with an unreadable one, costs as much work 
   }
 })
 
-t.test('verifying never throws for any text, and no wrong password matches', async (t) => {
-  const samples = [CHEAP, BCRYPT[0]![1]]
-  const spoilt = fc
-    .tuple(fc.constantFrom(...samples), fc.nat(), fc.nat({ max: 2 }), fc.string({ maxLength: 3 }))
-    .map(([text, at, cut, put]) => {
-      const from = at % (text.length + 1)
-      return text.slice(0, from) + put + text.slice(from + cut)
-    })
-  await t.resolves(
-    fc.assert(
-      fc.asyncProperty(fc.oneof(spoilt, fc.string(), fc.constant('$argon2id$')), fc.string(), async (text, ending) => {
-        assert.equal(await passwords.verify(text, `x${ending}`), false)
-        assert.equal(typeof isKnownHash(text) === 'boolean' && typeof needsRehash(text) === 'boolean', true)
-      }),
-      { numRuns: 150 }
-    )
-  )
-})
-
 t.test('a hash from elsewhere is accepted only when verifying it is not too costly', async (t) => {
   const taken = [
     'm=65536,t=10,p=16', 'm=8,t=1,p=1', 'm=19456,t=2,p=1', 't=2,m=19456,p=1'
   ].map(hash).concat(['$2a$04', '$2b$10', '$2y$12'].map(bcryptOf))
   const refused = [
-    'm=65537,t=2,p=1',
-    'm=4294967295,t=2,p=1',
-    'm=19456,t=11,p=1',
-    'm=19456,t=4294967295,p=1',
-    'm=19456,t=2,p=17',
-    'm=19456,t=2',
-    'm=19456'
+    'm=65537,t=2,p=1', 'm=4294967295,t=2,p=1', 'm=19456,t=11,p=1', 'm=19456,t=4294967295,p=1', 'm=19456,t=2,p=17',
+    'm=19456,t=2', 'm=19456'
   ]
     .map(hash)
     .concat(['$2a$13', '$2b$31', '$2a$03', '$2a$1', '$2x$10', '$2a$+4'].map(bcryptOf), [
-      '',
-      'password',
-      '$argon2id$',
-      `${hash('m=64,t=1,p=1')} `,
-      ` ${hash('m=64,t=1,p=1')}`,
-      `${bcryptOf('$2a$10')}\n`,
-      `${bcryptOf('$2a$10')}x`,
-      '$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFBZ',
+      '', 'password', '$argon2id$', `${hash('m=64,t=1,p=1')} `, ` ${hash('m=64,t=1,p=1')}`, `${bcryptOf('$2a$10')}\n`,
+      `${bcryptOf('$2a$10')}x`, '$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFBZ',
       `$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$${'MjoS'.repeat(80)}`,
-      '$5$rounds=5000$salt$1YX8h3y5PjVv6wzJkV6iN8x',
-      '{SSHA}x',
+      '$5$rounds=5000$salt$1YX8h3y5PjVv6wzJkV6iN8x', '{SSHA}x',
       '$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E'
     ])
   for (const text of taken) t.equal(isKnownHash(text), true, text)
@@ -174,42 +133,39 @@ t.test('every hash weaker than ours is to be replaced, and stronger ones are not
   }
 })
 
-t.test(
-  'tasks run in order and at most so many at once; a task beyond the queue is refused, and later ones run again',
-  async (t) => {
-    const inTurn = takeTurns(2, { first: 3, later: 0 })
-    const started: number[] = []
-    const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
-    const run = (n: number) =>
-      inTurn('first', () => {
-        started.push(n)
-        return tasks[n]!.promise
-      })
-    const results = [0, 1, 2, 3, 4].map(run)
-    t.same(started, [0, 1])
-    await t.rejects(run(5), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
+t.test('tasks run in order up to the concurrency limit, and a task beyond the queue is refused', async (t) => {
+  const inTurn = takeTurns(2, { first: 3, later: 0 })
+  const started: number[] = []
+  const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
+  const run = (n: number) =>
+    inTurn('first', () => {
+      started.push(n)
+      return tasks[n]!.promise
+    })
+  const results = [0, 1, 2, 3, 4].map(run)
+  t.same(started, [0, 1])
+  await t.rejects(run(5), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
 
-    tasks[1]!.resolve(1)
-    t.equal(await results[1], 1)
-    await setImmediate()
-    t.same(started, [0, 1, 2])
-    results.push(run(5))
-    await setImmediate()
-    t.same(started, [0, 1, 2], 'nobody passes those who wait')
+  tasks[1]!.resolve(1)
+  t.equal(await results[1], 1)
+  await setImmediate()
+  t.same(started, [0, 1, 2])
+  results.push(run(5))
+  await setImmediate()
+  t.same(started, [0, 1, 2], 'nobody passes those who wait')
 
-    tasks[0]!.reject(new Error('guasto'))
-    await t.rejects(results[0]!, { message: 'guasto' })
-    await setImmediate()
-    t.same(started, [0, 1, 2, 3], 'a failure frees its place, too')
+  tasks[0]!.reject(new Error('guasto'))
+  await t.rejects(results[0]!, { message: 'guasto' })
+  await setImmediate()
+  t.same(started, [0, 1, 2, 3], 'a failure frees its place, too')
 
-    for (const { resolve } of tasks) resolve(0)
-    await Promise.allSettled(results)
-    t.same(started, [0, 1, 2, 3, 4, 5])
-    t.equal(await inTurn('first', async () => 'libero'), 'libero')
-  }
-)
+  for (const { resolve } of tasks) resolve(0)
+  await Promise.allSettled(results)
+  t.same(started, [0, 1, 2, 3, 4, 5])
+  t.equal(await inTurn('first', async () => 'libero'), 'libero')
+})
 
-t.test('what a stranger causes comes after all sign-ins, and takes no place of theirs', async (t) => {
+t.test('hashing for strangers comes after all sign-ins, and takes no place of theirs', async (t) => {
   const inTurn = takeTurns(1, { first: 2, later: 2 })
   const done: string[] = []
   const running = Promise.withResolvers<void>()
@@ -242,10 +198,7 @@ t.test('while there are imported hashes a wrong password waits for a whole secon
 t.test('hashing and verifying share the limit', async (t) => {
   const busy = createPasswords({ atOnce: 1, waiting: { first: 2, later: 2 } })
   const answers = await Promise.allSettled([
-    busy.hash('una password'),
-    busy.verify(null, 'x'),
-    busy.verify(BCRYPT[0]![1], 'U*U'),
-    busy.verify('x', 'x'),
+    busy.hash('una password'), busy.verify(null, 'x'), busy.verify(BCRYPT[0]![1], 'U*U'), busy.verify('x', 'x'),
     busy.hash('x')
   ])
   t.same(answers.map(({ status }) => status), ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
@@ -268,11 +221,7 @@ t.test('spaces and letters of every script are allowed, control characters and l
     t.same(passwordProblems(good), [], good)
   }
   for (const bad of [
-    'una\u0000password',
-    'una\npassword',
-    'una\tpassword',
-    'una\u0085password',
-    'una\ud83cpassword',
+    'una\u0000password', 'una\npassword', 'una\tpassword', 'una\u0085password', 'una\ud83cpassword',
     'una password\udfe8'
   ]) { t.same(passwordProblems(bad), ['characters'], JSON.stringify(bad)) }
 })

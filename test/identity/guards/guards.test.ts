@@ -4,10 +4,13 @@ import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { workshop } from './forge.ts'
 import { forgedTokens } from './forged-tokens.ts'
+import { checkGuards } from './matrix.ts'
 
 const master = randomBytes(32)
 const SOMEWHERE = '/api/v1/paesi'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+t.test('every route accepts exactly its callers, with any credentials and any spelling of the address', checkGuards)
 
 t.test('forged tokens', async (t) => {
   let reached = 0
@@ -31,11 +34,8 @@ t.test('forged tokens', async (t) => {
     t.equal(await status(shop.victim.access_token), 200)
     t.equal(await status(shop.machine()), 200)
     t.equal(await status(shop.machine({ claims: { role: 'supabase_admin' } }), '/prova/admin'), 200)
-    t.equal(
-      await status(shop.person({ claims: { aud: ['authenticated'] } })),
-      200,
-      'a list of audiences with this one in it (RFC 7519, 4.1.3)'
-    )
+    t.equal(await status(shop.person({ claims: { aud: ['authenticated'] } })), 200,
+      'a list of audiences with this one in it (RFC 7519, 4.1.3)')
     t.equal(reached, 1)
   })
 
@@ -76,10 +76,7 @@ t.test('forged tokens', async (t) => {
     ).json()
     for (const token of [shop.victim.refresh_token, apiKey, backendKey, API_KEY]) t.equal(await status(token), 401)
     t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': apiKey } })).statusCode, 200)
-    t.equal(
-      (await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': shop.victim.access_token } })).statusCode,
-      401,
-      'nor is a token a key'
-    )
+    t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': shop.victim.access_token } })).statusCode,
+      401, 'nor is a token a key')
   })
 })

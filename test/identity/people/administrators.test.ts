@@ -1,0 +1,340 @@
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+import { type Config, readConfig } from '#src/config/config.ts'
+import { firstAdministrator } from '#src/identity/people/first-admin.ts'
+import { addIdentity } from '#src/identity/people/identity-rows.ts'
+import { createUser } from '#src/identity/people/users.ts'
+import { signIn } from '#test/helper.ts'
+import { held } from '#test/identity/attacks/held.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
+
+const EMAIL = 'direzione@example.org'
+const PASSWORD = 'una-frase-lunga-e-mia'
+
+const [{ app, dataDir, token }, { app: other }] = await twoServers(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
+
+/** The application as it is before anybody is made. */
+async function installation () {
+  await app.sql.unsafe(`delete from users;
+    alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
+  const config = (environ: Record<string, string> = {}) => readConfig({ DATA_DIR: dataDir, ...environ })
+  return {
+    config,
+    chosen: (password = PASSWORD, email = EMAIL) => config({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password })
+  }
+}
+
+/** The status of signing in with a password, and who that is. */
+async function enter (app: FastifyInstance, email: string, password: string) {
+  const answer = await app.inject({
+    method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password }
+  })
+  const { access_token: token = '', user } = answer.json()
+  const admin =
+    answer.statusCode === 200
+      ? (await app.inject({ url: '/api/users', headers: bearer(token) })).statusCode === 200
+      : false
+  return { status: answer.statusCode, admin, user }
+}
+
+const people = async (app: FastifyInstance) =>
+  (await app.sql`select email, app_metadata ->> 'role' as role from users where deleted_at is null order by email`).map(
+    (row) => ({ ...row })
+  )
+const acts = async (app: FastifyInstance) =>
+  (await app.sql`select actor, action, object, details, ip from audit_log order by id`).map((row) => ({ ...row }))
+const idOf = async (app: FastifyInstance, email: string) =>
+  String((await app.sql`select id from users where email = ${email} and deleted_at is null`)[0]?.id)
+
+t.test('the administrator of the settings can sign in and administer', async (t) => {
+  const { chosen } = await installation()
+  t.equal(await firstAdministrator(app, chosen(PASSWORD, ' Direzione@Example.org'.trim())), undefined,
+    'there is nothing to tell')
+  const { status, admin, user } = await enter(app, EMAIL, PASSWORD)
+  t.same([status, admin], [200, true])
+  t.match(user, { email: EMAIL, email_confirmed_at: String, app_metadata: { role: 'admin', provider: 'email' } })
+  t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
+  t.match((await acts(app))[0],
+    { actor: 'sistema', action: 'utente_creato', object: `user:${user.id}`, details: { role: 'admin' }, ip: null })
+})
+
+t.test('without settings an administrator with a random password is made, and the password works', async (t) => {
+  const { config } = await installation()
+  const made = await firstAdministrator(app, config())
+  t.match(made, { email: 'admin@locanda.local', password: /^([a-km-np-z2-9]{4}-){5}[a-km-np-z2-9]{4}$/ })
+  t.same(await people(app), [{ email: 'admin@locanda.local', role: 'admin' }])
+  t.match(await enter(app, made!.email, made!.password), { status: 200, admin: true })
+  t.match((await acts(app))[0], { actor: 'sistema', action: 'utente_creato', details: { role: 'admin' } })
+
+  await installation()
+  t.not((await firstAdministrator(app, config()))?.password, made!.password, 'elsewhere it is another')
+})
+
+t.test('the administrator is made once, also when the settings change later', async (t) => {
+  const { config, chosen } = await installation()
+  await firstAdministrator(app, chosen())
+  const before = await acts(app)
+  for (const later of [
+    chosen(), chosen('un-altra-frase-lunga'), chosen(PASSWORD, 'altra@example.org'), chosen('password'), config()
+  ]) {
+    t.equal(await firstAdministrator(app, later), undefined)
+  }
+  t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
+  t.match(await enter(app, EMAIL, PASSWORD), { status: 200, admin: true })
+  t.equal((await enter(app, EMAIL, 'un-altra-frase-lunga')).status, 400)
+  t.same((await acts(app)).slice(0, before.length), before)
+  t.equal((await acts(app)).filter(({ actor }) => actor === 'sistema').length, 1)
+})
+
+t.test('none is made where there is an administrator already', async (t) => {
+  for (const app_metadata of [{ role: 'admin' }, { roles: ['operator', 'admin'] }]) {
+    const { config, chosen } = await installation()
+    await app.db.transaction(
+      async (tx) => await createUser(tx, { email: 'anna@example.org', confirmed: true, app_metadata })
+    )
+    t.equal(await firstAdministrator(app, config()), undefined)
+    t.equal(await firstAdministrator(app, chosen()), undefined)
+    t.same((await people(app)).map(({ email }) => email), ['anna@example.org'])
+    t.same(await acts(app), [])
+  }
+})
+
+t.test('a weak password or a bad address stops the start and names the variable', async (t) => {
+  const { chosen } = await installation()
+  const refused = async (config: Config, message: RegExp) => {
+    await t.rejects(firstAdministrator(app, config), { name: 'ConfigError', message })
+  }
+  await refused(chosen('password'), /^ADMIN_PASSWORD: è troppo facile da indovinare$/)
+  await refused(chosen(EMAIL), /^ADMIN_PASSWORD: /)
+  await refused(chosen('con\u0007campana'), /^ADMIN_PASSWORD: /)
+  await refused(chosen(PASSWORD, '(direzione)@example.org'), /^ADMIN_EMAIL: non è un indirizzo e-mail$/)
+  t.same(await people(app), [])
+  t.same(await acts(app), [])
+})
+
+t.test('a confirmed account with that address becomes the administrator and keeps its password', async (t) => {
+  const { chosen } = await installation()
+  const password_hash = await app.identity.passwords.hash('la-mia-di-sempre')
+  const account = {
+    email: EMAIL,
+    password_hash,
+    confirmed: true,
+    app_metadata: { role: 'operator', piano: 'terra' },
+    user_metadata: { name: 'Ada' }
+  }
+  const { id } = await app.db.transaction(async (tx) => await createUser(tx, account))
+  await app.sql`update users set banned_until = now() + interval '1 hour'`
+  // Weak, but nobody's.
+  t.equal(await firstAdministrator(app, chosen('password')), undefined)
+  const { status, admin, user } = await enter(app, EMAIL, 'la-mia-di-sempre')
+  t.same([status, admin, user.id], [200, true, id])
+  t.match(user, { app_metadata: { role: 'admin', piano: 'terra' }, user_metadata: { name: 'Ada' } })
+  t.equal((await enter(app, EMAIL, 'password')).status, 400)
+  t.match((await acts(app))[0],
+    { actor: 'sistema', action: 'utente_modificato', object: `user:${id}`, details: { role: 'admin' } })
+})
+
+t.test('an unconfirmed account with that address does not become the administrator', async (t) => {
+  const { chosen } = await installation()
+  const password_hash = await app.identity.passwords.hash('di-chi-si-spaccia')
+  const { id } = await app.db.transaction(
+    async (tx) =>
+      await createUser(tx, { email: EMAIL, password_hash, confirmed: false, app_metadata: { role: 'pending' } })
+  )
+  const { access_token: theirs } = await signIn(app, 'direzione', 'pending')
+  await firstAdministrator(app, chosen())
+  t.match(await enter(app, EMAIL, PASSWORD), { status: 200, admin: true })
+  t.equal((await enter(app, EMAIL, 'di-chi-si-spaccia')).status, 400)
+  t.equal(await isLetIn(app, bearer(theirs)), 401)
+  t.not(await idOf(app, EMAIL), id)
+  t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
+})
+
+t.test('with an external provider no administrator is made', async (t) => {
+  const { config } = await installation()
+  t.equal(await firstAdministrator(app, config({ IDP_URL: 'https://accesso.example', IDP_ANON_KEY: 'x' })), undefined)
+  t.same(await people(app), [])
+})
+
+t.test('only one of several servers that start together makes the administrator, and prints it', async (t) => {
+  const { config: read } = await installation()
+  const config = read()
+  const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))
+  const told = made.filter((account) => account !== undefined)
+  t.equal(told.length, 1)
+  t.same(await people(app), [{ email: 'admin@locanda.local', role: 'admin' }])
+  t.match(await enter(other, told[0]!.email, told[0]!.password), { status: 200, admin: true })
+  t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
+})
+
+/** In as many each way to remove somebody comes first once, and once second. */
+const ROUNDS = 5
+
+/** The changes that take an administrator's rights away. */
+const REMOVALS: Record<
+  string,
+  (app: FastifyInstance, token: string, id: string) => Promise<{ statusCode: number; json: () => unknown }>
+> = {
+  demoted: (app, token, id) =>
+    as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
+  'left without a role': (app, token, id) =>
+    as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: null } }),
+  banned: (app, token, id) => as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '24h' }),
+  deleted: (app, token, id) => as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`),
+  'softly deleted': (app, token, id) =>
+    as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
+}
+
+/** Those who can come in as administrators. */
+const admins = async (app: FastifyInstance) =>
+  (
+    await app.sql`
+      select id from users
+      where deleted_at is null and (banned_until is null or banned_until <= now())
+        and app_metadata ->> 'role' = 'admin'`
+  ).map(({ id }) => String(id))
+
+t.test('the last administrator', async (t) => {
+  await app.sql`delete from users`
+  const service = await token({ service: true })
+  const { user: { id }, access_token: own } = await signIn(app, 'anna', 'admin')
+  await signIn(app, 'piero', 'operator')
+
+  t.test('the last administrator cannot be demoted, banned or deleted, by any caller', async (t) => {
+    for (const [name, remove] of Object.entries(REMOVALS)) {
+      for (const [who, by] of Object.entries({ themselves: own, 'the service key': service })) {
+        const answer = await remove(app, by, id)
+        t.equal(answer.statusCode, 422, `${name} by ${who}`)
+        t.match(answer.json(), { error_code: 'last_admin', msg: 'The last administrator cannot be removed' })
+        t.same(await admins(app), [id])
+        t.equal((await as(other, own, 'GET', '/api/users')).statusCode, 200, 'and goes on')
+      }
+    }
+  })
+
+  t.test('banned, deleted or self-declared administrators do not count as others', async (t) => {
+    const { user: banned } = await signIn(app, 'bandita', 'admin')
+    const { user: deleted } = await signIn(app, 'eliminata', 'admin')
+    const { user: pretender } = await signIn(app, 'furbo', 'operator')
+    t.equal((await REMOVALS.banned!(app, service, banned.id)).statusCode, 200)
+    t.equal((await REMOVALS['softly deleted']!(app, service, deleted.id)).statusCode, 200)
+    await app.sql`update users set user_metadata = '{"role":"admin"}' where id = ${pretender.id}`
+    for (const [name, remove] of Object.entries(REMOVALS)) {
+      t.equal((await remove(app, service, id)).statusCode, 422, name)
+    }
+    await app.sql`update users set banned_until = now() where id = ${banned.id}`
+    t.equal((await REMOVALS.demoted!(app, service, id)).statusCode, 200, 'when the ban is over there is another')
+    t.same(await admins(app), [banned.id])
+  })
+
+  t.test('every other field of the last administrator can be changed', async (t) => {
+    const [last] = await admins(app)
+    const change = async (body: object) =>
+      (await as(app, service, 'PUT', `/auth/v1/admin/users/${last}`, body)).statusCode
+    t.equal(await change({ user_metadata: { name: 'Anna' } }), 200)
+    t.equal(await change({ app_metadata: { piano: 'primo' } }), 200)
+    t.equal(await change({ app_metadata: { role: 'admin' }, ban_duration: 'none' }), 200)
+    t.equal(await change({ app_metadata: { role: 'operator', roles: ['admin'] } }), 200,
+      'an administrator by a list of roles')
+    t.equal(await change({ app_metadata: { roles: [] } }), 422)
+    t.equal(await change({ app_metadata: { role: 'admin', roles: null } }), 200)
+  })
+
+  t.test('an operator can be demoted, banned and deleted', async (t) => {
+    for (const [name, remove] of Object.entries(REMOVALS)) {
+      const { user } = await signIn(app, `op-${name.replaceAll(' ', '-')}`, 'operator')
+      t.equal((await remove(app, service, user.id)).statusCode, 200, name)
+    }
+  })
+})
+
+t.test('one of two administrators who are removed at the same moment, on two servers, stays', async (t) => {
+  const service = await token({ service: true })
+  const ways = Object.entries(REMOVALS)
+  const removeBoth = async (round: number, first: string, second: string, by: [string, string]) => {
+    const [[nameOne, one], [nameTwo, two]] = [ways[round % ways.length]!, ways[(round * 2 + 1) % ways.length]!]
+    const answers = await Promise.all([one(app, by[0], first), two(other, by[1], second)])
+    return { how: `${nameOne}, ${nameTwo}`, statuses: answers.map(({ statusCode }) => statusCode).sort() }
+  }
+
+  t.test('one stays when the service key removes both', async (t) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      await app.sql`delete from users`
+      const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
+      const { how, statuses } = await removeBoth(round, a.user.id, b.user.id, [service, service])
+      t.same(statuses, [200, 422], how)
+      t.equal((await admins(app)).length, 1)
+    }
+  })
+
+  t.test('one stays when they remove each other', async (t) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      await app.sql`delete from users`
+      const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
+      const { how, statuses } = await removeBoth(round, b.user.id, a.user.id, [a.access_token, b.access_token])
+      // The one may be refused because he is the last, or because he is none any more.
+      t.equal(statuses[0], 200, how)
+      t.ok([401, 403, 422].includes(statuses[1]!), `${how}: ${statuses[1]}`)
+      t.equal((await admins(app)).length, 1)
+    }
+  })
+})
+
+t.test('a demotion is not undone by another change of the same account at the same moment', async (t) => {
+  const service = await token({ service: true })
+  await app.sql`delete from users`
+  await signIn(app, 'anna', 'admin')
+  for (let round = 0; round < ROUNDS; round++) {
+    const { user: { id } } = await signIn(app, `a${round}`, 'admin')
+    const change = (on: FastifyInstance, body: object) => as(on, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
+    const answers = await Promise.all([
+      change(app, { app_metadata: { role: 'operator' } }),
+      change(other, { app_metadata: { piano: 'primo' } }),
+      change(app, { user_metadata: { name: 'Anna' } })
+    ])
+    t.same(answers.map(({ statusCode }) => statusCode), [200, 200, 200])
+    const [user] = await app.sql`select app_metadata, user_metadata from users where id = ${id}`
+    t.match({ ...user }, { app_metadata: { role: 'operator', piano: 'primo' }, user_metadata: { name: 'Anna' } })
+  }
+})
+
+const put = (app: FastifyInstance, token: string, id: string, body: object) =>
+  as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
+
+t.test('the last administrator is the last one who can sign in', async (t) => {
+  const { app, token, sql, person } = await held(t)
+  const service = await token({ service: true })
+  const { user: { id, identities: [own] }, access_token } = await signIn(app, 'anna', 'admin')
+
+  t.test('an administrator with an unconfirmed address does not count as another one', async (t) => {
+    const waiting = await person('mai-confermata@example.org', {
+      email_confirm: false,
+      app_metadata: { role: 'admin' }
+    })
+    for (const body of [{ app_metadata: { role: 'operator' } }, { ban_duration: '24h' }]) {
+      t.match((await put(app, service, id, body)).json(), { error_code: 'last_admin' })
+    }
+    t.match((await as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`)).json(), { error_code: 'last_admin' })
+    t.equal((await put(app, service, waiting, { app_metadata: { role: 'operator' } })).statusCode, 200,
+      'who is not in can be removed')
+  })
+
+  t.test('the last administrator keeps the confirmed address, until another one is confirmed', async (t) => {
+    const other = await addIdentity(app.db, id, {
+      provider: 'google', provider_id: '1', identity_data: { email: 'altrove@example.org', email_verified: false }
+    })
+    const address = async () =>
+      [...await sql`select email from users where id = ${id} and email_confirmed_at is not null`]
+    const unlink = async () =>
+      (await as(app, access_token, 'DELETE', `/auth/v1/user/identities/${own!.identity_id}`)).statusCode
+    t.equal(await unlink(), 200)
+    t.match(await address(), [{ email: 'anna@example.org' }])
+    await sql`update identities set identity_data = identity_data || '{"email_verified":true}' where id = ${other.id}`
+    await sql`
+      insert into identities (id, user_id, provider, provider_id, identity_data)
+      values (${own!.identity_id}, ${id}, 'email', ${id}, '{"email":"anna@example.org","email_verified":true}')`
+    t.equal(await unlink(), 200)
+    t.match(await address(), [{ email: 'altrove@example.org' }], 'one that is confirmed takes its place')
+  })
+})

@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+import { deleteUser } from '#src/identity/people/users.ts'
+import { encodeRefreshToken, REUSE_INTERVAL_MS } from '#src/identity/tokens/refresh-token.ts'
+import { forgetKey } from '#test/database.ts'
+import { build } from '#test/helper.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
+import { age, chain, holder, type Holder, type Outcome, refresh, refreshed, standing, turns } from './holder.ts'
+
+const INTERVAL = REUSE_INTERVAL_MS / 1000
+const USED = { status: 400, code: 'refresh_token_already_used' }
+const NOT_FOUND = { status: 400, code: 'refresh_token_not_found' }
+
+const [one, two] = await twoServers(t)
+const { app, url, logs } = one
+
+async function reuses (sessionId: string) {
+  return await app.sql`
+    select actor, action, details from audit_log
+    where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
+}
+
+t.test('NormalUse: the session records the device and the time of its last refresh', async (t) => {
+  const anna = await holder(app)
+  const before = Date.now()
+  await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=refresh_token',
+    headers: { 'user-agent': 'un altro' },
+    remoteAddress: '192.0.2.7',
+    payload: { refresh_token: anna.first }
+  })
+  const [row] =
+    await app.sql`select ip, user_agent, refreshed_at, updated_at from sessions where id = ${anna.sessionId}`
+  t.match(row, { ip: '192.0.2.7', user_agent: 'un altro' })
+  for (const moment of [row?.refreshed_at, row?.updated_at].map(Date.parse)) {
+    t.ok(moment >= before && moment <= Date.now())
+  }
+})
+
+t.test('NormalUse: no token is in the database, in any form', async (t) => {
+  const anna = await holder(app)
+  const tokens = await chain(app, anna.first, 3)
+  const rows = await app.sql<{ row: string }[]>`
+    select s::text as row from sessions s
+    union all select u::text from users u
+    union all select a::text from audit_log a
+    union all select k::text from signing_keys k`
+  const all = rows.map(({ row }) => row).join('\n') + JSON.stringify(logs)
+  for (const token of tokens) {
+    const bytes = Buffer.from(token, 'base64url')
+    for (const form of [token, bytes.toString('hex'), bytes.subarray(-20, -4).toString('hex')]) {
+      t.notOk(all.includes(form))
+    }
+  }
+})
+
+t.test('FailToSaveReuse: a client that lost the answer gets the current token again, at any time', async (t) => {
+  const anna = await holder(app)
+  const { refresh: present } = await refreshed(app, anna.first)
+  for (const seconds of [0, 5, 6, 3600, 86_400 * 3]) {
+    await age(app, anna, seconds)
+    const again = await refreshed(app, anna.first)
+    t.equal(again.refresh, present, `${seconds} s later`)
+    t.same(await standing(app, again.access), [200, 200])
+  }
+  t.equal(await turns(app, anna), 1)
+  t.not((await refreshed(app, present)).refresh, present)
+  t.same(await reuses(anna.sessionId), [])
+})
+
+t.test('FailToSaveReuse: asking again does not keep a session alive', async (t) => {
+  const anna = await holder(app)
+  const { refresh: present } = await refreshed(app, anna.first)
+  await age(app, anna, 13 * 86_400)
+  await refreshed(app, anna.first)
+  await age(app, anna, 86_400)
+  for (const token of [anna.first, present]) t.same(await refresh(app, token), { status: 400, code: 'session_expired' })
+})
+
+t.test('MaliciousReuse: an older token after the interval ends the session for everybody', async (t) => {
+  const anna = await holder(app)
+  const other = await holder(app)
+  const tokens = await chain(app, anna.first, 3)
+  const { access } = await refreshed(app, tokens[2]!)
+  t.same(await standing(app, access), [200, 200])
+  await age(app, anna, INTERVAL)
+  t.same(await refresh(app, tokens[0]!), USED)
+  t.same(await standing(app, access), [401, 403], 'the access token is refused at once')
+  t.same(await standing(app, anna.access), [401, 403])
+  for (const token of [...tokens, tokens[0]!]) t.same(await refresh(app, token), NOT_FOUND)
+  t.equal(await turns(app, anna), undefined)
+  t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
+  t.same(await standing(app, other.access), [200, 200], 'nobody else is touched')
+})
+
+/** The rules in the fewest words: times in seconds, of a clock that only the test moves. */
+class Rules {
+  now = 0
+  counter = 0
+  refreshedAt = 0
+  /** On which day of the session the last repeat was that a thief can have made, and how many there were that day. */
+  doubtful = { day: 0, count: 0 }
+  isThere = true
+
+  refresh (
+    behind: number
+  ): 'rotate' | 'repeat' | 'refresh_token_already_used' | 'refresh_token_not_found' | 'session_expired' {
+    if (!this.isThere) return 'refresh_token_not_found'
+    if (this.hasExpired) return 'session_expired'
+    if (behind === 0) {
+      this.counter++
+      this.refreshedAt = this.now
+      return 'rotate'
+    }
+    const isLate = this.now - this.refreshedAt >= 10
+    if (behind === 1 && !isLate) return 'repeat'
+    const day = Math.floor(this.now / DAY)
+    this.doubtful = { day, count: this.doubtful.day === day ? this.doubtful.count + 1 : 1 }
+    if ((behind === 1 || !isLate) && this.doubtful.count <= 3) return 'repeat'
+    this.isThere = false
+    return 'refresh_token_already_used'
+  }
+
+  get hasExpired (): boolean {
+    return this.now >= 90 * DAY || this.now - this.refreshedAt >= 14 * DAY
+  }
+}
+
+const DAY = 86_400
+
+type Step = { do: 'refresh', behind: number } | { do: 'wait', seconds: number } | { do: 'logout' }
+
+// Far enough below the interval that the time of a request itself does not matter; above it, it only adds.
+const waits = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(1, 3, 5) },
+  { weight: 8, arbitrary: fc.constantFrom(10, 11, 60, 3599) },
+  { weight: 1, arbitrary: fc.constantFrom(13 * DAY, 14 * DAY) }
+)
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.constantFrom(0, 0, 0, 0, 1, 1, 2, 3).map((behind) => ({ do: 'refresh' as const, behind }))
+  },
+  { weight: 10, arbitrary: waits.map((seconds) => ({ do: 'wait' as const, seconds })) },
+  { weight: 1, arbitrary: fc.constant({ do: 'logout' as const }) }
+)
+
+/** Makes the row as old as the rules say, so that no step lasts longer than it should. */
+async function setClock (rules: Rules, { sessionId }: Holder): Promise<void> {
+  const ago = (seconds: number) => app.sql`now() - ${rules.now - seconds} * interval '1 second'`
+  await app.sql` update sessions set created_at = ${ago(0)}, not_after = ${ago(90 * DAY)},
+      refreshed_at = ${rules.counter === 0 ? null : ago(rules.refreshedAt)} where id = ${sessionId}`
+  await app.identity.waitForListeners()
+}
+
+async function behaves (list: Step[], tally: Map<string, number>): Promise<void> {
+  const rules = new Rules()
+  const anna = await holder(app)
+  const tokens = [anna.first]
+  let access = anna.access
+  for (const step of list) {
+    if (step.do === 'wait') {
+      rules.now += step.seconds
+      continue
+    }
+    await setClock(rules, anna)
+    if (step.do === 'logout') {
+      const out = await app.inject({
+        method: 'POST', url: '/auth/v1/logout?scope=local', headers: { authorization: `Bearer ${access}` }
+      })
+      assert.equal(out.statusCode, rules.isThere && rules.now < 90 * DAY ? 204 : 403)
+      if (out.statusCode === 204) rules.isThere = false
+    } else {
+      const token = tokens.at(-1 - step.behind) ?? tokens[0]!
+      const expected = rules.refresh(tokens.length - 1 - tokens.indexOf(token))
+      tally.set(expected, (tally.get(expected) ?? 0) + 1)
+      const outcome = await refresh(app, token)
+      if ('code' in outcome) {
+        assert.deepEqual(outcome, { status: 400, code: expected })
+      } else {
+        access = outcome.access
+        if (expected === 'rotate') tokens.push(outcome.refresh)
+        else assert.deepEqual([expected, outcome.refresh], ['repeat', tokens.at(-1)])
+      }
+    }
+    assert.equal(new Set(tokens).size, rules.counter + 1)
+    assert.equal(await turns(app, anna), rules.isThere ? rules.counter : undefined)
+    assert.deepEqual(await standing(app, access), rules.isThere && rules.now < 90 * DAY ? [200, 200] : [401, 403])
+  }
+}
+
+t.test('refreshes follow the rules in every sequence of events', async (t) => {
+  const tally = new Map<string, number>()
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 25, size: 'max' }), (list) => behaves(list, tally)),
+      { numRuns: 16 }
+    )
+  )
+  t.comment(JSON.stringify(Object.fromEntries(tally)))
+})
+
+t.test('refreshes follow the rules in the most important sequences', async (t) => {
+  const turn = (behind = 0): Step => ({ do: 'refresh', behind })
+  const wait = (seconds: number): Step => ({ do: 'wait', seconds })
+  for (const list of [
+    [turn(), turn(), turn(), wait(10), turn(2), turn()],
+    [turn(), turn(), wait(5), turn(2), turn(1), turn(), wait(10), turn(1), turn(3)],
+    [...Array.from({ length: 7 }, () => [wait(13 * DAY - 1), turn()]).flat(), turn(1)],
+    [turn(), wait(14 * DAY), turn(1), turn()],
+    [turn(), { do: 'logout' }, turn(), turn(1), { do: 'logout' }],
+    [turn(), wait(60), turn(1), wait(3599), turn(1), turn(1), turn(1), turn()],
+    [turn(), ...Array.from({ length: 4 }, () => [wait(3599), turn(), wait(60), turn(1)]).flat(), turn()],
+    [turn(), ...Array.from({ length: 9 }, () => [turn(), wait(DAY / 3), turn(1)]).flat(), turn()]
+  ] satisfies Step[][]) await t.resolves(behaves(list, new Map()))
+})
+
+/** The same refresh many times at once, in turn at each of the servers. */
+async function atOnce (apps: FastifyInstance[], token: string, times: number): Promise<Outcome[]> {
+  return await Promise.all(Array.from({ length: times }, (_, n) => refresh(apps[n % apps.length]!, token)))
+}
+
+function tokens (outcomes: Outcome[]): Set<string> {
+  return new Set(outcomes.map((outcome) => 'code' in outcome ? outcome.code : outcome.refresh))
+}
+
+t.test('ConcurrentReuse: two servers on one database make one next token, too', async (t) => {
+  const anna = await holder(one.app)
+  const outcomes = await atOnce([one.app, two.app], anna.first, 20)
+  const [child, ...others] = tokens(outcomes)
+  t.same(others, [])
+  t.equal(await turns(two.app, anna), 1)
+  for (const { app } of [one, two]) {
+    for (const outcome of outcomes.slice(0, 2)) {
+      t.same(await standing(app, 'access' in outcome ? outcome.access : ''), [200, 200])
+    }
+  }
+  t.not((await refreshed(two.app, child!)).refresh, child)
+})
+
+t.test('ConcurrentReuse: the current token and the one before it at once end no session', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const anna = await holder(app)
+    const [parent, present] = await chain(app, anna.first, 2)
+    await age(app, anna, 3600)
+    const outcomes = await Promise.all([parent!, present!, parent!, present!].map((token) => refresh(app, token)))
+    t.notOk(outcomes.some((outcome) => 'code' in outcome), JSON.stringify(outcomes.map((outcome) => 'code' in outcome)))
+    t.equal(await turns(app, anna), 2)
+  }
+})
+
+t.test('ConcurrentReuse: a refresh that had to wait for others sees their result', async (t) => {
+  const anna = await holder(app)
+  const waited = await app.sql.begin(async (sql) => {
+    await sql`update sessions set refresh_counter = 5, refreshed_at = now() where id = ${anna.sessionId}`
+    const outcome = refresh(app, anna.first)
+    const blocked = () =>
+      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    for (let rows = await blocked(); rows.length === 0;) rows = await blocked()
+    return { outcome }
+  })
+  const outcome = await waited.outcome
+  t.notOk('code' in outcome)
+  t.equal(await turns(app, anna), 5)
+  t.equal('refresh' in outcome && outcome.refresh, (await refreshed(app, anna.first)).refresh)
+})
+
+t.test('MaliciousReuse: a reuse at one server ends the session at every other', async (t) => {
+  const anna = await holder(one.app)
+  const older = await chain(one.app, anna.first, 3)
+  const { access, refresh: present } = await refreshed(one.app, older[2]!)
+  for (const { app } of [one, two]) t.same(await standing(app, access), [200, 200])
+  await age(one.app, anna, 10)
+  t.same(await refresh(one.app, older[0]!), { status: 400, code: 'refresh_token_already_used' })
+  await two.app.identity.waitForListeners()
+  t.same(await standing(two.app, access), [401, 403])
+  t.same(await refresh(two.app, present), { status: 400, code: 'refresh_token_not_found' })
+})
+
+t.test('a refresh and a logout at once leave no session behind', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const anna = await holder(app)
+    const headers = { authorization: `Bearer ${anna.access}` }
+    const [outcome, out] = await Promise.all([
+      refresh(app, anna.first),
+      app.inject({ method: 'POST', url: '/auth/v1/logout', headers })
+    ])
+    t.equal(out.statusCode, 204)
+    if ('access' in outcome) t.same(await standing(app, outcome.access), [401, 403])
+    t.equal(await turns(app, anna), undefined)
+  }
+})
+
+const EXPIRED = { status: 400, code: 'session_expired' }
+
+/** The ids of the sessions that somebody is shown as their own. */
+async function shown (access: string): Promise<string[]> {
+  const answer = await app.inject({ url: '/api/sessions', headers: { authorization: `Bearer ${access}` } })
+  return answer.json<{ id: string }[]>().map(({ id }) => id)
+}
+
+t.test('SessionTimebox: after ninety days a session has ended, however often it was refreshed', async (t) => {
+  const anna = await holder(app)
+  const [row] = await app.sql<
+    { days: number }[]
+  >`select extract(epoch from not_after - created_at)::float / 86400 as days from sessions where id = ${anna.sessionId}`
+  t.equal(Math.round(row!.days), 90)
+  let token = anna.first
+  for (let day = 0; day < 89; day += 10) {
+    await age(app, anna, 10 * DAY - (day === 80 ? DAY : 0))
+    token = (await refreshed(app, token)).refresh
+  }
+  await app.sql`update sessions set not_after = now() + interval '1 minute' where id = ${anna.sessionId}`
+  const { access, refresh: last } = await refreshed(app, token)
+  t.same(await standing(app, access), [200, 200])
+  await age(app, anna, 60)
+  t.same(await refresh(app, last), EXPIRED)
+  t.same(await standing(app, access), [401, 403], 'and so has its access token')
+})
+
+t.test('InactivityTimeout: after fourteen days without a refresh a session has ended, and is not listed', async (t) => {
+  const anna = await holder(app, 'anna')
+  await age(app, anna, 14 * DAY - 60)
+  const { refresh: token } = await refreshed(app, anna.first)
+  await age(app, anna, 14 * DAY - 60)
+  const { refresh: next } = await refreshed(app, token)
+  const { sessionId, access } = await holder(app, 'anna')
+  t.same(await shown(access), [sessionId, anna.sessionId])
+  await age(app, anna, 14 * DAY)
+  t.same(await refresh(app, next), EXPIRED)
+  t.same(await shown(access), [sessionId])
+})
+
+t.test('InactivityTimeout: a session that was never refreshed counts from its beginning', async (t) => {
+  const anna = await holder(app)
+  await age(app, anna, 14 * DAY)
+  t.same(await refresh(app, anna.first), EXPIRED)
+})
+
+t.test('a banned person cannot refresh, and their session goes on when the ban ends', async (t) => {
+  const anna = await holder(app)
+  const [older, present] = await chain(app, anna.first, 2)
+  await app.sql`update users set banned_until = now() + interval '1 hour' where id = ${anna.userId}`
+  for (const token of [older!, present!]) t.same(await refresh(app, token), { status: 400, code: 'user_banned' })
+  t.equal(await turns(app, anna), 1)
+  await app.sql`update users set banned_until = now() where id = ${anna.userId}`
+  t.not((await refreshed(app, present!)).refresh, present)
+})
+
+t.test('a deleted person cannot refresh', async (t) => {
+  for (const soft of [false, true]) {
+    const anna = await holder(app)
+    await app.db.transaction(async (tx) => { await deleteUser(tx, anna.userId, soft) })
+    t.same(await refresh(app, anna.first), NOT_FOUND)
+  }
+})
+
+t.test('after a sign-out none of the session’s tokens can be refreshed', async (t) => {
+  const anna = await holder(app)
+  const tokens = await chain(app, anna.first, 3)
+  const out = await app.inject({
+    method: 'POST', url: '/auth/v1/logout?scope=local', headers: { authorization: `Bearer ${anna.access}` }
+  })
+  t.equal(out.statusCode, 204)
+  for (const token of tokens) t.same(await refresh(app, token), NOT_FOUND)
+})
+
+t.test('a token of another installation is refused, even for a session of the same id', async (t) => {
+  const there = await build(t, { MASTER_KEY: randomBytes(32).toString('base64') })
+  const anna = await holder(there.app)
+  t.same(await refresh(app, anna.first), NOT_FOUND)
+  await forgetKey(app.sql)
+  const sameDatabase = await build(t, { MASTER_KEY: randomBytes(32).toString('base64'), DATABASE_URL: url })
+  const piero = await holder(app)
+  t.same(await refresh(sameDatabase.app, piero.first), NOT_FOUND)
+  t.equal(await turns(app, piero), 0)
+})
+
+t.test('a token of a missing session, or with a counter to come, is refused', async (t) => {
+  const { refreshSecret } = app.identity.signer
+  t.same(await refresh(app, encodeRefreshToken(refreshSecret, { sessionId: randomUUID(), counter: 0 })), NOT_FOUND)
+  const anna = await holder(app)
+  for (const counter of [1, 2, 2 ** 31 - 1]) {
+    t.same(await refresh(app, encodeRefreshToken(refreshSecret, { sessionId: anna.sessionId, counter })), NOT_FOUND)
+  }
+  t.not((await refreshed(app, anna.first)).refresh, anna.first, 'and the session is none the worse for it')
+})
+
+t.test('RateLimitTokenRefresh: refreshes count against the general limit, which ends no session', async (t) => {
+  const strict = await build(t, { RATE_LIMIT_MAX: '6', RATE_LIMIT_WINDOW: '3600' })
+  const anna = await holder(strict.app)
+  const tokens = await chain(strict.app, anna.first, 7)
+  const ask = async (remoteAddress?: string) =>
+    await strict.app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=refresh_token',
+      payload: { refresh_token: tokens.at(-1)! },
+      ...(remoteAddress ? { remoteAddress } : {})
+    })
+  const limited = await ask()
+  t.match(limited,
+    { statusCode: 429, headers: { 'retry-after': /^\d+$/, 'x-sb-error-code': 'over_request_rate_limit' } })
+  t.match(limited.json(), { code: 429, error_code: 'over_request_rate_limit' })
+  t.equal(await turns(strict.app, anna), 6)
+  t.equal((await ask('192.0.2.9')).statusCode, 200)
+})

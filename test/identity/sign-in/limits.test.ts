@@ -1,0 +1,272 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { build, type TestApp } from '#test/helper.ts'
+import { held, type Held, PASSWORD } from '#test/identity/attacks/held.ts'
+import { site } from '#test/identity/mail/mailbox.ts'
+import { as, bearer } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
+
+const HOUR = { RATE_LIMIT_WINDOW: '3600' }
+
+interface Attempt { email: string, password?: string, from?: string, headers?: Record<string, string> }
+
+async function signIn (
+  { app }: TestApp,
+  { email, password = 'quella sbagliata', from = '192.0.2.1', headers }: Attempt
+) {
+  return await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    headers,
+    remoteAddress: from,
+    payload: { email, password }
+  })
+}
+
+/** A person who can sign in with `PASSWORD`. */
+async function account ({ app, token }: TestApp, email: string): Promise<string> {
+  const payload = { email, password: PASSWORD, email_confirm: true }
+  const created = await app.inject({
+    method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload
+  })
+  if (created.statusCode !== 200) throw new Error(created.body)
+  return email
+}
+
+t.test('while a hash was imported no failure comes before a whole second, whatever was checked', async (t) => {
+  const server = await build(t)
+  const own = await account(server, 'anna@example.org')
+  const password_hash = '$2b$12$CFyt8bFRLa.a/vtb1ES0eepF6NCiuvWRMJdvU8TrSXXZ/f/ueR4hO'
+  const imported = await server.app.inject({
+    method: 'POST',
+    url: '/auth/v1/admin/users',
+    headers: bearer(await server.token({ service: true })),
+    payload: { email: 'bea@example.org', password_hash, email_confirm: true }
+  })
+  t.equal(imported.statusCode, 200)
+  for (const email of [own, 'bea@example.org', 'nessuno@example.org']) {
+    const began = performance.now()
+    t.equal((await signIn(server, { email })).statusCode, 400)
+    t.ok(performance.now() - began > 990, email)
+  }
+  t.equal((await signIn(server, { email: own, password: PASSWORD })).statusCode, 200)
+})
+
+t.test('the answer to a failed sign-in does not tell whether the account exists, to the byte', async (t) => {
+  const server = usual
+  const answers = []
+  // Each from an address of its own, so that what is left of the limits is the same, too.
+  for (const [n, email] of [
+    await account(server, 'lia@example.org'), 'nessuno@example.org', 'né un indirizzo'
+  ].entries()) {
+    for (const version of [undefined, '2024-01-01']) {
+      const { statusCode, headers, body } = await signIn(server, {
+        email, from: `192.0.2.${n}`, headers: version === undefined ? {} : { 'x-supabase-api-version': version }
+      })
+      const { date, 'x-request-id': id, 'ratelimit-reset': reset, ...rest } = headers
+      t.ok(id !== undefined && date !== undefined)
+      answers.push({ version, statusCode, body, headers: rest, reset: reset !== undefined })
+    }
+  }
+  t.match(answers[0], { statusCode: 400, headers: { 'x-sb-error-code': 'invalid_credentials' } })
+  for (const version of [undefined, '2024-01-01']) {
+    const [first, ...others] = answers.filter((answer) => answer.version === version)
+    for (const other of others) t.strictSame(other, first)
+  }
+})
+
+t.test('limits of attempts to sign in', async (t) => {
+  const one = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
+  const codes = async (server: TestApp, attempts: Attempt[]) => {
+    const seen: string[] = []
+    for (const attempt of attempts) {
+      const answer = await signIn(server, attempt)
+      seen.push(answer.statusCode === 200 ? 'in' : answer.json<{ error_code: string }>().error_code)
+    }
+    return seen
+  }
+  const times = (n: number, attempt: Attempt) => Array.from({ length: n }, () => attempt)
+  const wrong = (n: number) => Array.from({ length: n }, () => 'invalid_credentials')
+
+  t.test('the eleventh try in a minute for one account from one address is refused, if it exists or not', async (t) => {
+    const server = await build(t)
+    for (const email of [await account(server, 'anna@example.org'), 'nessuno@example.org']) {
+      t.same(await codes(server, times(11, { email })), [...wrong(10), 'over_request_rate_limit'], email)
+      const { statusCode, headers } = await signIn(server, { email })
+      t.equal(statusCode, 429)
+      t.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
+    }
+    t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not concerned')
+  })
+
+  t.test('while an address is limited the right password is refused there, and accepted from elsewhere', async (t) => {
+    const email = await account(strict, 'lina@example.org')
+    await codes(strict, times(3, { email }))
+    const right = { email, password: PASSWORD }
+    t.same(await codes(strict, [right, { ...right, from: '192.0.2.2' }]), ['over_request_rate_limit', 'in'])
+  })
+
+  t.test('tries from many addresses do not lock an account', async (t) => {
+    const email = await account(one, 'anna@example.org')
+    await codes(one, Array.from({ length: 4 }, (_, n) => ({ email, from: `198.51.100.${n}` })))
+    t.same(await codes(one, [{ email, password: PASSWORD, from: '192.0.2.2' }]), ['in'])
+  })
+
+  t.test('one address may try only a limited number of accounts', async (t) => {
+    t.same(await codes(one, Array.from({ length: 6 }, (_, n) => ({ email: `persona${n}@example.org` }))),
+      [...wrong(5), 'over_request_rate_limit'])
+  })
+
+  t.test('an address counts as one account in every spelling', async (t) => {
+    const email = await account(strict, 'Anna.Bea@example.org')
+    const spellings = [email, email.toLowerCase(), email.toUpperCase(), ` ${email}\t`, `\n${email.toUpperCase()} `]
+    t.equal(new Set(spellings).size, 5)
+    t.same(await codes(strict, [...spellings, ...spellings].map((email) => ({ email, from: '192.0.2.3' }))),
+      [...wrong(3), ...times(7, { email }).map(() => 'over_request_rate_limit')])
+  })
+
+  t.test('a forwarded address that a caller claims is ignored', async (t) => {
+    const claims = [
+      'x-forwarded-for', 'x-real-ip', 'forwarded', 'true-client-ip', 'cf-connecting-ip', 'sb-forwarded-for'
+    ]
+    const attempts = claims.map((name, n) => ({
+      email: 'nessuno@example.org',
+      from: '192.0.2.4',
+      headers: { [name]: name === 'forwarded' ? `for=203.0.113.${n}` : `203.0.113.${n}` }
+    }))
+    t.same(await codes(one, attempts), [...wrong(1), ...attempts.slice(1).map(() => 'over_request_rate_limit')])
+  })
+
+  t.test('behind a trusted proxy the address from the proxy counts', async (t) => {
+    const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1', TRUST_PROXY: '192.0.2.1' })
+    const from = (address: string) => ({ email: 'nessuno@example.org', headers: { 'x-forwarded-for': address } })
+    t.same(
+      await codes(server, [
+        from('203.0.113.1'), from('203.0.113.2'), from('203.0.113.1'), from('203.0.113.9, 203.0.113.2')
+      ]),
+      [...wrong(2), 'over_request_rate_limit', 'over_request_rate_limit']
+    )
+  })
+})
+
+async function attempt (server: Held, email: string, from: string): Promise<string> {
+  return (await signIn(server, { email, from })).json<{ error_code: string }>().error_code
+}
+
+/** Few tries in an hour: each test has accounts and addresses of its own. */
+const strict = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
+const usual = await held(t)
+
+t.test('all addresses of one IPv6 network share the limit of one address', async (t) => {
+  const from = (email: string, ...addresses: string[]) =>
+    Promise.all(addresses.map((address) => attempt(strict, email, address)))
+  const one = await from(
+    'anna@example.org',
+    '2001:db8:1:2::1',
+    '2001:db8:1:2::2',
+    '2001:db8:1:2:ffff::3',
+    '2001:db8:1:2:a:b:c:d',
+    '2001:db8:1:2::'
+  )
+  t.same(one.toSorted(), [
+    'invalid_credentials', 'invalid_credentials', 'invalid_credentials', 'over_request_rate_limit',
+    'over_request_rate_limit'
+  ])
+  t.same(await from('anna@example.org', '2001:db8:1:3::1', '::ffff:192.0.2.1', '::ffff:192.0.2.2'),
+    ['invalid_credentials', 'invalid_credentials', 'invalid_credentials'], 'others are others')
+  const many = []
+  for (let n = 0; n < 13; n++) many.push(await attempt(strict, `persona${n}@example.org`, `2001:db8:1:2::${n}`))
+  t.ok(many.includes('over_request_rate_limit'), 'nor may they try many accounts')
+})
+
+t.test('a signed-in person has a limit of guesses at their password, which others do not share', async (t) => {
+  const { app, person } = strict
+  await person('bea@example.org')
+  const { access_token } = (await strict.signIn('bea@example.org')).json<{ access_token: string }>()
+  const guess = async (current_password: string) => {
+    const { statusCode, headers, json } = await as(app, access_token, 'PUT', '/auth/v1/user', {
+      password: PASSWORD,
+      current_password
+    })
+    return [statusCode, json<{ error_code: string }>().error_code, headers['retry-after'] !== undefined]
+  }
+  for (let n = 0; n < 3; n++) t.same(await guess(`sbagliata-${n}`), [400, 'current_password_invalid', false])
+  t.same(await guess(PASSWORD), [429, 'over_request_rate_limit', true])
+  t.equal((await strict.signIn('bea@example.org')).statusCode, 200, 'signing in is not hindered')
+})
+
+t.test('sign-ins beyond the capacity are answered 503 with Retry-After, as an error of the protocol', async (t) => {
+  const { app, person, logs } = usual
+  await person('anna@example.org')
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () =>
+      app.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=password',
+        payload: { email: 'anna@example.org', password: 'quella sbagliata' }
+      })
+    )
+  )
+  const refused = answers.filter(({ statusCode }) => statusCode === 503)
+  t.ok(refused.length > 0 && refused.length < 60)
+  for (const { statusCode, json, headers } of answers) {
+    if (statusCode === 400) t.match(json(), { error_code: 'invalid_credentials' })
+    else {
+      t.match([statusCode, json(), headers],
+        [503, { code: 503, error_code: 'unexpected_failure' }, { 'retry-after': '5' }])
+    }
+  }
+  t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
+})
+
+t.test('sign-ups are counted before their passwords are hashed, and those who sign in come first', async (t) => {
+  const { app } = await site(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
+  const post = async (path: string, payload: object, remoteAddress: string) =>
+    (await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload, remoteAddress })).statusCode
+  const signUp = (n: number, from: string) => post('signup', { email: `p${n}@example.org`, password: PASSWORD }, from)
+  const times = (n: number) => Array.from({ length: n }, (_, i) => i)
+
+  const ofOne = await Promise.all(times(40).map((n) => signUp(n, '192.0.2.1')))
+  t.same(ofOne.toSorted(), [...times(5).map(() => 200), ...times(35).map(() => 429)])
+
+  const [signIns, signUps] = await Promise.all([
+    Promise.all(times(15).map((n) =>
+      post('token?grant_type=password', { email: `a${n}@example.org`, password: 'x' }, `198.51.100.${n}`))),
+    Promise.all(times(40).map((n) => signUp(100 + n, `203.0.113.${n}`)))
+  ])
+  t.same(signIns, times(15).map(() => 400), 'no sign-in is turned away')
+  t.ok(signUps.includes(503), 'sign-ups are')
+})
+
+t.test('guesses are counted for all processes together, where no other caller pushes them out', async (t) => {
+  const servers = await twoServers(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
+  const email = 'anna@example.org'
+  const guesses = {
+    password: { url: '/auth/v1/token?grant_type=password', payload: { email, password: 'quella sbagliata' } },
+    code: { url: '/auth/v1/verify', payload: { email, type: 'recovery', token: '000000' } }
+  }
+  for (const [secret, guess] of Object.entries(guesses)) {
+    const codes = []
+    for (let n = 0; n < 6; n++) {
+      const answer = await servers[n % 2]!.app.inject({ method: 'POST', remoteAddress: '192.0.2.1', ...guess })
+      codes.push(answer.headers['x-sb-error-code'])
+      if (n > 2) t.ok(Number(answer.headers['retry-after']) > 3500, 'the rest of the hour')
+    }
+    const wrong = secret === 'password' ? 'invalid_credentials' : 'otp_expired'
+    t.same(codes, [wrong, wrong, wrong, ...Array(3).fill('over_request_rate_limit')], secret)
+  }
+
+  const many = await Promise.all(servers.flatMap(({ app }) => Array.from({ length: 10 }, () =>
+    app.countTry({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']))))
+  t.equal(many.filter((seconds) => seconds === 0).length, 7, 'of many at once exactly as many as there may be')
+
+  const { app } = servers[0]
+  const kept = JSON.stringify(await app.sql`select name, encode(subject, 'escape') as subject from counters`)
+  t.match(kept, /code\/account/)
+  t.notMatch(kept, /anna|192\.0/, 'no address is kept')
+  await app.sql`update counters set ends_at = now() - interval '1 second' where name = 'prova'`
+  t.equal(await app.countTry({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']), 0, 'a new window')
+  await app.sql`update counters set ends_at = now() - interval '1 second'`
+  await app.jobs.start('old-counters', async () => {})
+  while ((await app.sql`select 1 from counters`).length > 0) await sleep(10)
+})
