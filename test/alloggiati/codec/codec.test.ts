@@ -1,11 +1,57 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { decode, encode } from '#src/alloggiati/codec/codec.ts'
+import { CodecError, decode, encode, type RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import { foldName } from '#src/alloggiati/codec/folding.ts'
 import { LAYOUT, LAYOUT_FILE_UNICO, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
 import { isDay } from '#src/lib/time.ts'
+import { anyCharacter } from '#test/any-character.ts'
 import { columnsOf, contentOf, fieldsOf, records, replaced, wrongContentOf } from './arbitraries.ts'
-import { golden } from './golden.ts'
+import { golden, goldenRecords } from './golden.ts'
+
+// The contract's table (field, first and last position), and the apartment of the manual's "File Unico".
+const POSITIONS = [
+  ['tipo_alloggiato', 1, 2],
+  ['data_arrivo', 3, 12],
+  ['permanenza', 13, 14],
+  ['cognome', 15, 64],
+  ['nome', 65, 94],
+  ['sesso', 95, 95],
+  ['data_nascita', 96, 105],
+  ['comune_nascita', 106, 114],
+  ['provincia', 115, 116],
+  ['stato_nascita', 117, 125],
+  ['cittadinanza', 126, 134],
+  ['tipo_doc', 135, 139],
+  ['num_doc', 140, 159],
+  ['luogo_rilascio', 160, 168],
+  ['id_appartamento', 169, 174]
+]
+
+t.test('the layout is the contract\'s, field by field', async (t) => {
+  t.strictSame(LAYOUT_FILE_UNICO.map(({ name, start, length }) => [name, start, start + length - 1]), POSITIONS)
+})
+
+t.test('the fields leave no gap and do not overlap, up to 168 characters and 174 with the apartment', async (t) => {
+  let next = 1
+  for (const { name, start, length } of LAYOUT_FILE_UNICO) {
+    t.equal(start, next, name)
+    next += length
+    if (name === LAYOUT.at(-1)?.name) t.equal(next - 1, LENGTH)
+  }
+  t.equal(next - 1, LENGTH_FILE_UNICO)
+  t.strictSame([LENGTH, LENGTH_FILE_UNICO], [168, 174])
+})
+
+for (const { title, line, record, encoded = line, typed } of goldenRecords) {
+  t.test(`golden record: ${title}`, async (t) => {
+    t.strictSame(decode(line), { record }, 'the line gives the record')
+    t.equal(encode(record), encoded, 'the record gives the line')
+    if (!typed) return
+    t.strictSame(foldName(typed.cognome), { text: record.cognome, changed: true, refused: '' })
+    t.strictSame(foldName(typed.nome), { text: record.nome, changed: true, refused: '' })
+  })
+}
 
 t.test('every record comes back from its line as it went in', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(records, (record) => {
@@ -87,4 +133,150 @@ t.test('a fault says in Italian what the field wants', async (t) => {
   t.strictSame(faultOf(line.replace('05/03/1984', '30/02/1984')), [
     { field: 'data_nascita', message: 'Il campo deve essere una data che esiste' }
   ])
+})
+
+const good = golden('single guest born in Italy').record
+const names = LAYOUT_FILE_UNICO.map(({ name }) => name)
+
+/** What becomes of any value given for a record: its line, or the field that is refused. */
+function attempt (record: unknown): { line: string } | { field: string, message: string } {
+  try {
+    return { line: encode(record as RecordSchedina) }
+  } catch (error) {
+    assert.ok(error instanceof CodecError, `another error: ${String(error)}`)
+    return { field: error.field, message: error.message }
+  }
+}
+
+const text = fc.oneof(
+  fc.string({ unit: anyCharacter, maxLength: 80 }),
+  fc.string({
+    unit: fc.constantFrom(
+      'A',
+      'E',
+      "'",
+      ' ',
+      '\u0301',
+      'É',
+      '\ud83d',
+      '\ude00',
+      '\r\n',
+      '\0',
+      '\u0141',
+      'ﬁ',
+      '1',
+      '/',
+      '-'
+    )
+  }),
+  fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code).repeat(9))
+)
+const anything = fc.oneof(
+  text,
+  fc.anything({ withBoxedValues: true, withSparseArray: true, withTypedArray: true, withBigInt: true, withDate: true })
+)
+
+t.test('whatever stands in one field, the line is whole and comes back, or the error names that field', async (t) => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(records, fc.constantFrom(...names.slice(0, -1)), anything, (record, name, value) => {
+        const outcome = attempt({ ...record, [name]: value })
+        if ('field' in outcome) return outcome.field === name
+        assert.equal(outcome.line.length, 'id_appartamento' in record ? LENGTH_FILE_UNICO : LENGTH)
+        assert.deepStrictEqual(decode(outcome.line), { record: { ...record, [name]: value } })
+      }),
+      { numRuns: 2000 }
+    )
+  )
+})
+
+t.test('decode answers to everything, and what it takes encodes again', async (t) => {
+  const line = fc.oneof(
+    anything,
+    fc
+      .array(fc.integer({ min: 0, max: 0xffff }), { minLength: LENGTH, maxLength: LENGTH })
+      .map((units) => String.fromCharCode(...units)),
+    fc
+      .tuple(records, fc.nat(LENGTH - 1), fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }))
+      .map(([record, at, char]) => {
+        const whole = encode(record)
+        return whole.slice(0, at) + char + whole.slice(at + char.length)
+      })
+  )
+  t.doesNotThrow(() => fc.assert(fc.property(line, (value) => {
+    const result = decode(value as string)
+    if ('record' in result) return encode(result.record).length === String(value).length
+    return result.faults.length > 0 && result.faults.every(({ field, message }) => (
+      (field === 'line' || names.includes(field)) && message.length > 10 && !message.includes('undefined')))
+  }), { numRuns: 1000 }))
+})
+
+t.test('what is nearly right is refused by the name of its field', async (t) => {
+  const cases: [keyof RecordSchedina, unknown, string][] = [
+    ['cognome', 'Bianchi', 'lower case'],
+    ['cognome', 'BIANCHÌ', 'a letter with an accent'],
+    ['cognome', 'BIANCHI\u0300', 'a combining accent'],
+    ['cognome', '\u0141UCA', 'a letter whose low byte is an A'],
+    ['cognome', 'BIANCHI ', 'a blank at the end'],
+    ['cognome', ' BIANCHI', 'a blank at the beginning'],
+    ['cognome', ' ', 'only a blank'],
+    ['cognome', 'BIANCHI\r\n', 'a line end'],
+    ['cognome', 'BIAN\0CHI', 'a NUL'],
+    ['cognome', 'BIAN\u00a0CHI', 'a no-break space'],
+    ['cognome', '\ud83d', 'half a character'],
+    ['cognome', 'A'.repeat(51), 'one too many'],
+    ['cognome', 'A'.repeat(1_000_000), 'a million'],
+    // eslint-disable-next-line no-new-wrappers
+    ['cognome', new String('BIANCHI'), 'a boxed string'],
+    ['cognome', ['BIANCHI'], 'an array'],
+    ['cognome', { toString: () => 'BIANCHI' }, 'an object that becomes a string'],
+    ['nome', '', 'a missing name'],
+    ['nome', null, 'null'],
+    ['tipo_alloggiato', '1', 'one digit'],
+    ['tipo_alloggiato', 16, 'a number for a code'],
+    ['permanenza', 0, 'no night'],
+    ['permanenza', 31, 'more than the most'],
+    ['permanenza', 10.5, 'half a night'],
+    ['permanenza', NaN, 'not a number'],
+    ['permanenza', Infinity, 'no end'],
+    ['permanenza', '05', 'a string for a number'],
+    ['permanenza', 5n, 'a bigint'],
+    ['sesso', 'X', 'another sex'],
+    ['sesso', '1', 'the sex as it stands on the line'],
+    ['sesso', 'constructor', 'a name that every object has'],
+    ['data_nascita', '1984-02-30', 'a day that does not exist'],
+    ['data_nascita', '05/03/1984', 'the day as it stands on the line'],
+    ['data_nascita', '1984-3-5', 'a day without zeros'],
+    ['data_nascita', '1984/03-05', 'another separator'],
+    ['data_nascita', '1984-03/05', 'another separator'],
+    ['data_nascita', new Date(0), 'a Date'],
+    ['comune_nascita', '058091', 'the six digits of the other code'],
+    ['comune_nascita', '٤١٢٠٥٨٠٩١', 'digits of another script'],
+    ['provincia', 'R', 'one letter'],
+    ['tipo_doc', 'idele', 'a code in lower case'],
+    ['num_doc', 'CA 00000AA', 'a number with a blank'],
+    ['id_appartamento', -1, 'a negative apartment'],
+    ['id_appartamento', 1_000_000, 'an apartment of seven digits'],
+    ['id_appartamento', 123_456.5, 'half an apartment'],
+    ['id_appartamento', null, 'a null apartment']
+  ]
+  for (const [name, value, what] of cases) {
+    const outcome = attempt({ ...good, [name]: value })
+    t.equal('field' in outcome && outcome.field, name, `${name}: ${what}`)
+  }
+})
+
+t.test('a text that is too long is refused with its length, never cut', async (t) => {
+  t.strictSame(attempt({ ...good, nome: 'A'.repeat(31) }), {
+    field: 'nome',
+    message: 'Il campo è troppo lungo: 31 caratteri, al massimo 30'
+  })
+})
+
+t.test('no error quotes the value it refuses', async (t) => {
+  const secret = 'Zanzibarian'
+  for (const name of names) {
+    const outcome = attempt({ ...good, [name]: secret })
+    t.notOk('message' in outcome ? outcome.message.includes(secret) : true, name)
+  }
 })

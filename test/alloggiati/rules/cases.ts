@@ -225,10 +225,7 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [abroad({})]
   },
   'stato-nascita-apolide': {
-    strikes: [
-      abroad({ stato_nascita: '100000999' }),
-      abroad({ stato_nascita: '', comune_nascita: '100000999' })
-    ],
+    strikes: [abroad({ stato_nascita: '100000999' }), abroad({ stato_nascita: '', comune_nascita: '100000999' })],
     silent: [abroad({ cittadinanza: '100000999' })]
   },
   'stato-nascita-ricavato': {

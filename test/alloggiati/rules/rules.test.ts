@@ -1,10 +1,15 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { SCHEDINA_FIELDS } from '#schemas/schedina.ts'
-import { STAY_FIELDS } from '#src/alloggiati/rules/fields.ts'
+import { decode, encode } from '#src/alloggiati/codec/codec.ts'
+import { LAYOUT_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
+import { apiName, STAY_FIELDS } from '#src/alloggiati/rules/fields.ts'
+import { groupsOf } from '#src/alloggiati/rules/groups.ts'
 import type { Rule } from '#src/alloggiati/rules/rule.ts'
 import { RULES } from '#src/alloggiati/rules/rules.ts'
+import { anyCharacter } from '#test/any-character.ts'
 import { CASES, type Example } from './cases.ts'
-import { judge } from './samples.ts'
+import { family, foreigner, judge, member, single, soggiorno, tables } from './samples.ts'
 
 t.test('every rule has an id of its own, a field of the API, a text and a source', async (t) => {
   t.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length)
@@ -50,3 +55,357 @@ function struck (rule: Rule, { ospiti, stay, fileUnico, maxRows }: Example): num
   }
   return found.map(({ ospite }) => ospite)
 }
+
+const types = fc.array(fc.constantFrom('16', '17', '18', '19', '20', '99', ''), { maxLength: 30 })
+
+t.test('a leader and the members that follow at once are one group', async (t) => {
+  t.same(groupsOf(['16', '17', '19', '19', '18', '20', '16']), [[0], [1, 2, 3], [4, 5], [6]])
+  t.same(groupsOf(['17', '17', '19']), [[0], [1, 2]])
+  t.same(groupsOf([]), [])
+})
+
+t.test('a member that does not follow its leader stands alone, and so do those after it', async (t) => {
+  t.same(groupsOf(['19', '19']), [[0], [1]])
+  t.same(groupsOf(['17', '20', '19']), [[0], [1], [2]])
+  t.same(groupsOf(['17', '19', '16', '19']), [[0, 1], [2], [3]])
+})
+
+t.test('groups hold every guest once, in order, whatever the types', async () => {
+  fc.assert(fc.property(types, (list) => {
+    const flat = groupsOf(list).flat()
+    return flat.length === list.length && flat.every((value, index) => value === index)
+  }))
+})
+
+t.test('a right list gives one record per guest, in order, and no remarks', async (t) => {
+  const { valid, errors, warnings, records } = judge([...family(), foreigner()])
+  t.same({ valid, errors, warnings }, { valid: true, errors: [], warnings: [] })
+  t.same(records, [
+    {
+      tipo_alloggiato: '17',
+      data_arrivo: '2026-11-21',
+      permanenza: 3,
+      cognome: 'PROVETTI',
+      nome: 'MARCO',
+      sesso: 'M',
+      data_nascita: '1980-05-15',
+      comune_nascita: '412058091',
+      provincia: 'RM',
+      stato_nascita: '100000100',
+      cittadinanza: '100000100',
+      tipo_doc: 'IDELE',
+      num_doc: 'CA00000AA',
+      luogo_rilascio: '412058091'
+    },
+    {
+      tipo_alloggiato: '19',
+      data_arrivo: '2026-11-21',
+      permanenza: 3,
+      cognome: 'PROVETTI',
+      nome: 'ANNA',
+      sesso: 'M',
+      data_nascita: '2012-03-04',
+      comune_nascita: '412058091',
+      provincia: 'RM',
+      stato_nascita: '100000100',
+      cittadinanza: '100000100',
+      tipo_doc: '',
+      num_doc: '',
+      luogo_rilascio: ''
+    },
+    {
+      tipo_alloggiato: '16',
+      data_arrivo: '2026-11-21',
+      permanenza: 3,
+      cognome: 'MUSTERMANN',
+      nome: 'ERIKA',
+      sesso: 'F',
+      data_nascita: '1980-05-15',
+      comune_nascita: '',
+      provincia: '',
+      stato_nascita: '100000216',
+      cittadinanza: '100000216',
+      tipo_doc: 'PASOR',
+      num_doc: 'C01X00T47',
+      luogo_rilascio: '100000216'
+    }
+  ])
+})
+
+t.test('an error names guest, field and reason, and withholds all records', async (t) => {
+  t.same(judge([single(), foreigner({ provincia_nascita: 'RM' })]), {
+    valid: false,
+    errors: [
+      {
+        ospite: 1,
+        campo: 'provincia_nascita',
+        messaggio:
+          'La provincia di nascita va indicata solo per chi è nato in Italia: ' +
+          'per chi è nato in GERMANIA deve essere vuota'
+      }
+    ],
+    warnings: [],
+    accepted: null,
+    records: null
+  })
+})
+
+t.test('a warning leaves the list valid', async (t) => {
+  const { valid, warnings, records } = judge([single({ cognome: 'Prövetti', numero_documento: 'XX' })])
+  t.ok(valid)
+  t.same(warnings.map(({ campo }) => campo), ['cognome', 'numero_documento'])
+  t.match(records, [{ cognome: 'PROVETTI', num_doc: 'XX' }])
+})
+
+t.test('nights that are not given are counted from the two dates', async (t) => {
+  t.match(judge([single()], { check_in: '2026-11-20', check_out: '2026-11-27' }).records, [{ permanenza: 7 }])
+})
+
+t.test('a stay of more than 30 nights is sent as 30, and the day of the next schedina is said', async (t) => {
+  const { valid, warnings, records } = judge([single()], { check_in: '2026-11-21', numero_notti: 45 })
+  t.ok(valid)
+  t.match(warnings, [{ ospite: 0, campo: 'numero_notti', messaggio: /30; dal 21\/12\/2026 serve una nuova schedina/ }])
+  t.match(records, [{ permanenza: 30 }])
+})
+
+t.test('remarks on the stay are given once, on the first guest', async (t) => {
+  const { errors } = judge([single(), foreigner()], { check_in: '2026-11-01', numero_notti: 0 })
+  t.same(errors.map(({ ospite, campo }) => [ospite, campo]), [[0, 'check_in'], [0, 'numero_notti']])
+})
+
+t.test(
+  'for a birth abroad the comune may repeat the state, fills an empty one, and is blank in the record',
+  async (t) => {
+    const abroad = { comune_nascita: '', provincia: '', stato_nascita: '100000216' }
+    t.match(judge([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
+    t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: '' })]).records, [abroad])
+    t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: null })]).records, [abroad])
+  }
+)
+
+t.test('an empty birth state and province are filled from a comune of the table, and the host is told', async (t) => {
+  for (const comune of ['412058091', '058091']) {
+    const { records, warnings } = judge([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
+    t.match(records, [{ comune_nascita: '412058091', provincia: 'RM', stato_nascita: '100000100' }])
+    t.match(warnings, [
+      { campo: 'stato_nascita', messaggio: /«ITALIA», dal comune di nascita ROMA$/ },
+      { campo: 'provincia_nascita', messaggio: /«RM», dal comune di nascita ROMA$/ }
+    ])
+  }
+})
+
+t.test('nights and departure that disagree: the nights are taken, and the host is told', async (t) => {
+  const { records, warnings } = judge([single()], { ...soggiorno, check_out: '2026-11-26' })
+  t.match(records, [{ permanenza: 3 }])
+  t.match(warnings, [{ campo: 'numero_notti', messaggio: /\(3\) e check_out \(26\/11\/2026: 5\)/ }])
+})
+
+t.test('a guest with one name alone is told where to read how to enter it; one without any is not', async (t) => {
+  for (const changes of [{ nome: '' }, { cognome: '' }]) {
+    t.match(judge([single(changes)]).errors, [{ messaggio: /un nome solo .* zona a lettura ottica \(MRZ\)/ }])
+  }
+  t.same(
+    judge([single({ nome: '', cognome: '' })]).errors.map(({ messaggio }) => messaggio),
+    ['Il cognome è obbligatorio', 'Il nome è obbligatorio']
+  )
+})
+
+t.test('a letter of another alphabet is named, with the Latin letter that it looks like', async (t) => {
+  const said = (changes: object) => judge([single(changes)]).errors[0]?.messaggio
+  t.match(said({ cognome: 'ΡROVETTI' }), /non ammessi: Ρ \(greco\) che sembra P\./)
+  t.match(said({ nome: 'MАRCO 2' }), /non ammessi: 2, А \(cirillico\) che sembra A\./)
+  t.match(said({ nome: 'Ｍarco' }), /non ammessi: Ｍ \(a larghezza intera\) che sembra M\./)
+  t.match(said({ numero_documento: 'СA00000АA' }), /: С \(cirillico\) che sembra C, А \(cirillico\) che sembra A$/)
+  t.match(said({ cognome: 'Жук_' }), /non ammessi: Ж к _, у \(cirillico\) che sembra y\./)
+})
+
+t.test('short codes become the codes of the table; of two, the birth date or the province chooses', async (t) => {
+  const codes = (changes: object) =>
+    judge([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
+  t.same(codes({ comune_nascita: '999001', provincia_nascita: 'TO', data_nascita: '1990-01-01' }), ['401999001'])
+  t.same(codes({ comune_nascita: '999001', provincia_nascita: 'AO', data_nascita: '1970-01-01' }), ['402999001'])
+  t.match(judge([single({ luogo_rilascio: '058091' })]).records, [{ luogo_rilascio: '412058091' }])
+  t.match(
+    judge([single({ comune_nascita: '999002', provincia_nascita: '' })]).errors.find(
+      ({ campo }) => campo === 'comune_nascita'
+    )?.messaggio,
+    /401999002 PROVA DI SOPRA \(TO\), 402999002 PROVA DI SOTTO \(AO\)/
+  )
+})
+
+t.test('the documents of members are left out, even when they could not be written', async (t) => {
+  const { valid, warnings, records } = judge([
+    single({ tipo_alloggiato: '18' }),
+    member('20', 'ANNA', { tipo_documento: 'NIENTE', numero_documento: '@', luogo_rilascio: 'X' })
+  ])
+  t.ok(valid)
+  t.same(warnings.map(({ ospite, campo }) => [ospite, campo]), [[1, 'tipo_documento']])
+  t.match(records?.[1], { tipo_doc: '', num_doc: '', luogo_rilascio: '' })
+})
+
+t.test('texts are taken without blanks around, codes in either case', async (t) => {
+  t.match(
+    judge([
+      single({
+        tipo_alloggiato: ' 16',
+        sesso: 'm',
+        provincia_nascita: 'rm',
+        tipo_documento: 'idele',
+        numero_documento: 'ca 00000 aa'
+      })
+    ]),
+    {
+      valid: true,
+      warnings: [],
+      records: [{ tipo_alloggiato: '16', sesso: 'M', provincia: 'RM', tipo_doc: 'IDELE', num_doc: 'CA00000AA' }]
+    }
+  )
+})
+
+t.test('records of the File Unico carry the apartment, others never do', async (t) => {
+  const stay = { ...soggiorno, id_appartamento: 4 }
+  const unico = judge([single()], stay, { fileUnico: true }).records
+  t.equal(unico?.[0]?.id_appartamento, 4)
+  t.equal(unico?.map(encode)[0]?.length, 174)
+  t.equal(judge([single()], stay).records?.map(encode)[0]?.length, 168)
+})
+
+t.test('an accepted list has its lines and leaders with the records, guest by guest', async (t) => {
+  const { accepted } = judge([...family(), foreigner(), ...family({ nome: 'LUCIO', tipo_alloggiato: '18' }).slice(0, 1),
+    member('20', 'BRUNA')])
+  t.same(accepted?.lines, accepted?.records.map(encode))
+  t.same(accepted?.leaders, [0, 0, 2, 3, 3])
+})
+
+t.test('an empty list is an error', async (t) => {
+  t.match(judge([]), { valid: false, errors: [{ ospite: 0, campo: 'ospiti' }], records: null })
+})
+
+t.test('every field of the record has its name in the API', async (t) => {
+  const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
+  t.same(LAYOUT_FILE_UNICO.map(({ name }) => apiName(name)).filter((campo) => !known.includes(campo)), [])
+  t.equal(apiName('num_doc'), 'numero_documento')
+  t.equal(apiName('line'), 'ospiti')
+})
+
+t.test('what only the layout refuses becomes a remark on the guest', async (t) => {
+  // The second guest's document code is in these tables, but no record can carry it.
+  const { valid, errors, records } = judge([single(), foreigner({ tipo_documento: 'PÈ-01' })])
+  t.notOk(valid)
+  t.same(records, null)
+  t.match(errors, [{ ospite: 1, campo: 'tipo_documento', messaggio: /cinque lettere A-Z o cifre/ }])
+})
+
+const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
+
+/** A value for a field: likely ones, unlikely ones, impossible ones. */
+const codes = [
+  '16', '17', '18', '19', '20', 'M', 'F', '1980-05-15', '2026-11-22', '1850-01-01', '100000100', '100000216',
+  '100000210', '412058091', '058091', '408040012', 'RM', 'FO', 'IDELE', 'PASOR', 'CA00000AA'
+]
+const value = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...codes) },
+  { weight: 1, arbitrary: fc.constantFrom('', null, undefined, ' ', '__proto__') },
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60 }) }
+)
+const changes = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS), value, { maxKeys: 3, noNullPrototype: true })
+/** Right lists, in which a guest here and there was changed. */
+const lists = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom([single()], [foreigner()], family()),
+      fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: changes }),
+      fc.string({ unit: fc.constantFrom('à', 'b', 'Z', '-'), maxLength: 4 })
+    ),
+    { minLength: 1, maxLength: 3 }
+  )
+  .map((parts) =>
+    parts.flatMap(([group, changed, name]) =>
+      group.map((guest, index) => ({ ...guest, nome: `${guest.nome} ${name}`, ...(index === 0 ? changed : {}) }))
+    )
+  )
+const stay = fc.record({
+  check_in: mostly(fc.constantFrom('2026-11-21', '2026-11-20'), ['2026-11-01', '', null]),
+  numero_notti: mostly(fc.integer({ min: 1, max: 40 }), [0, 1.5, undefined]),
+  id_appartamento: mostly(fc.integer({ min: 0, max: 999_999 }), [undefined, -1])
+})
+
+function mostly<T, U> (right: fc.Arbitrary<T>, wrong: U[]): fc.Arbitrary<T | U> {
+  return fc.oneof({ weight: 5, arbitrary: right }, { weight: 1, arbitrary: fc.constantFrom(...wrong) })
+}
+
+t.test('no list and no stay make it throw, whatever JSON holds', async () => {
+  const anyField = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS, '__proto__', 'altro'), fc.jsonValue(), {
+    noNullPrototype: true
+  })
+  const anyStay = fc.dictionary(
+    fc.constantFrom('check_in', 'check_out', 'numero_notti', 'id_appartamento'),
+    fc.jsonValue(),
+    { noNullPrototype: true }
+  )
+  const anyList = fc.array(fc.oneof(anyField, fc.jsonValue()), { maxLength: 4 })
+  fc.assert(fc.property(anyList, anyStay, fc.boolean(), (ospiti, soggiorno, fileUnico) => {
+    const { valid, errors, records } = judge(ospiti, soggiorno, { fileUnico })
+    return valid === (errors.length === 0) && valid === (records !== null)
+  }), { numRuns: 500 })
+})
+
+t.test('every remark is on a guest of the list and on a field of the API, in a whole sentence', async () => {
+  fc.assert(fc.property(lists, stay, fc.boolean(), (ospiti, soggiorno, fileUnico) => {
+    const { errors, warnings } = judge(ospiti, soggiorno, { fileUnico })
+    return [...errors, ...warnings].every(({ ospite, campo, messaggio }) => (
+      ospite in ospiti && known.includes(campo) && messaggio.length > 10 && !messaggio.includes('undefined')))
+  }), { numRuns: 500 })
+})
+
+t.test(
+  'a valid list gives records that encode to 168 characters, 174 in the File Unico, and decode to themselves',
+  async (t) => {
+    let seen = 0
+    fc.assert(
+      fc.property(lists, stay, fc.boolean(), (ospiti, soggiorno, fileUnico) => {
+        const { valid, records } = judge(ospiti, soggiorno, { fileUnico })
+        if (!valid || !records) return true
+        seen++
+        return (
+          records.length === ospiti.length &&
+          records.every((record) => {
+            const line = encode(record)
+            const decoded = decode(line)
+            return (
+              line.length === (fileUnico ? 174 : 168) &&
+              'record' in decoded &&
+              JSON.stringify(decoded.record) === JSON.stringify(record)
+            )
+          })
+        )
+      }),
+      { numRuns: 500 }
+    )
+    t.ok(seen > 50, `${seen} valid lists were tried`)
+  }
+)
+
+t.test(
+  'in a valid record comune and province are there exactly for a birth in Italy, and agree with the table',
+  async (t) => {
+    let seen = 0
+    fc.assert(
+      fc.property(lists, stay, (ospiti, soggiorno) => {
+        for (const record of judge(ospiti, soggiorno).records ?? []) {
+          seen++
+          const italian = record.stato_nascita === '100000100'
+          if (italian !== (record.comune_nascita !== '') || italian !== (record.provincia !== '')) return false
+          if (italian && tables.comune(record.comune_nascita)?.provincia !== record.provincia) return false
+          const document = ['16', '17', '18'].includes(record.tipo_alloggiato)
+          if ([record.tipo_doc, record.num_doc, record.luogo_rilascio].some((text) => (text !== '') !== document)) {
+            return false
+          }
+        }
+        return true
+      }),
+      { numRuns: 500 }
+    )
+    t.ok(seen > 50, `${seen} records were seen`)
+  }
+)

@@ -17,9 +17,7 @@ const twins: Comune[] = [
 const damaged = { codice: 'PÈ-01', descrizione: 'DOCUMENTO DI PROVA' }
 
 export const tables = createTables({
-  ...data,
-  comuni: [...data.comuni, ...twins],
-  documenti: [...data.documenti, damaged]
+  ...data, comuni: [...data.comuni, ...twins], documenti: [...data.documenti, damaged]
 })
 
 export const today = '2026-11-21'

@@ -1,7 +1,17 @@
+import { Ajv } from 'ajv'
 import t from 'tap'
+import { codici_tabelle as stored } from '#drizzle/tables/alloggiati.ts'
+import { Codice, Codici } from '#schemas/codici.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
+import { codici } from '#src/alloggiati/tables/codici.ts'
+import { parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella } from '#src/alloggiati/tables/csv.ts'
+import { formatTabelle } from '#src/alloggiati/tables/format.ts'
 import { PROVINCE } from '#src/alloggiati/tables/provinces.ts'
+import { searchKey } from '#src/alloggiati/tables/search.ts'
+import { commonNames } from '#src/alloggiati/tables/state-names.ts'
+import { loadTables, refreshTables, saveTables } from '#src/alloggiati/tables/store.ts'
 import { createTables } from '#src/alloggiati/tables/tables.ts'
+import { testDatabase } from '#test/database.ts'
 
 const data = bundledData()
 const tables = createTables(data)
@@ -60,14 +70,6 @@ t.test('every province sign of the table has an Italian name, and those of the p
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
 })
 
-t.test('a sign that is newer than this program is served under its own letters', async (t) => {
-  const newer = createTables({
-    ...data,
-    comuni: [{ codice: '420999001', descrizione: 'PROVA', provincia: 'QQ', cessato_il: null }]
-  })
-  t.same(newer.provincia('QQ'), { codice: 'QQ', descrizione: 'QQ', cessata: false })
-})
-
 t.test('the version follows the content, not the order of calls or the source', async (t) => {
   t.match(tables.version, /^[0-9a-f]{64}$/)
   t.equal(createTables({ ...bundledData(), fonte: 'servizio' }).version, tables.version)
@@ -99,6 +101,189 @@ t.test('a search does not care for case, accents, apostrophes or brackets', asyn
   t.same(tables.search('comuni', 'zzzz'), [])
 })
 
-t.test('a search for nothing but signs gives the whole list', async (t) => {
-  t.equal(tables.search('paesi', ' - ').length, 236)
+const ajv = new Ajv({ schemas: [Codice] })
+
+t.test('without a query every list is given whole, in the shape of its schema', async (t) => {
+  const answer = codici(tables)
+  t.ok(ajv.validate(Codici, answer), ajv.errorsText())
+  t.equal(answer.comuni.length, 11_294)
+  t.equal(answer.paesi.length, 236)
+  t.equal(answer.tipi_documento.length, 95)
+  t.equal(answer.province.length, 111)
+  t.equal(answer.tipi_alloggiato.length, 5)
+})
+
+t.test('a comune is described with its province, a ceased place with its last day', async (t) => {
+  const described = (list: Codice[], code: string) => list.find(({ codice }) => codice === code)?.descrizione
+  const { comuni, paesi, province } = codici(tables)
+  t.equal(described(comuni, '412058091'), 'ROMA (RM)')
+  t.equal(described(comuni, '408040012'), "FORLI' (FO) (cessato il 15/04/1992)")
+  t.equal(described(paesi, '100000210'), 'CECOSLOVACCHIA (cessato il 01/01/1993)')
+  t.equal(described(paesi, '100000100'), 'ITALIA')
+  t.equal(described(province, 'RM'), 'Roma')
+  t.equal(described(province, 'FO'), 'Forlì (cessata)')
+})
+
+t.test('a query searches every list, a limit holds for each', async (t) => {
+  const answer = codici(tables, { q: 'capo', limit: 2 })
+  t.ok(ajv.validate(Codici, answer))
+  t.same(answer.tipi_alloggiato.map(({ codice }) => codice), ['17', '18'])
+  t.same(answer.paesi, [{ codice: '100000413', descrizione: 'CAPO VERDE' }])
+  t.equal(answer.comuni.length, 2)
+  t.same(codici(tables, { limit: 1 }).comuni.length, 1)
+})
+
+t.test('a state is found first by each of its ISO codes, and by the names that people use', async (t) => {
+  const first = (q: string) => codici(tables, { q }).paesi[0]?.descrizione
+  for (const query of ['DE', 'deu', '276']) t.equal(first(query), 'GERMANIA', query)
+  for (const [query, name] of [
+    ['RUSSIA', 'FEDERAZIONE RUSSA'],
+    ['Olanda', 'PAESI BASSI'],
+    ['USA', "STATI UNITI D'AMERICA"],
+    ['840', "STATI UNITI D'AMERICA"],
+    ['inghilterra', 'REGNO UNITO'],
+    ['Corea del Sud', 'COREA DEL SUD'],
+    ['Côte d’Ivoire', "COSTA D'AVORIO"],
+    ['Macedonia', 'MACEDONIA DEL NORD'],
+    ['España', 'SPAGNA'],
+    ['ital', 'ITALIA'],
+    ['olan', 'PAESI BASSI']
+  ] as const) t.equal(first(query), name, query)
+})
+
+t.test('every common name is that of one state in force, and adds to what the table finds', async (t) => {
+  const { stati } = bundledData()
+  const byTable = createTables({ ...bundledData(), stati: stati.map((row) => ({ ...row, iso2: null, iso3: null })) })
+  for (const state of stati) {
+    for (const name of commonNames(state)) {
+      t.same(tables.search('paesi', name, 1), [state], name)
+      t.equal(state.cessato_il, null, name)
+      t.equal(searchKey(name), name, 'written as searches compare it')
+      t.not(byTable.search('paesi', name, 1)[0]?.codice, state.codice, name)
+    }
+  }
+})
+
+const withErrors = { ...bundledData(), errori: [{ codice: '12', descrizione: 'SCHEDINA_CAMPO_NON_CORRETTO' }] }
+const csvs = formatTabelle(withErrors)
+
+t.test('the five CSVs of the service give back the tables they were written from', async (t) => {
+  t.equal(createTables(parseTabelle(csvs)).version, createTables(withErrors).version)
+  t.equal(parseTabelle(csvs).fonte, 'servizio')
+  t.ok(csvs.Luoghi.includes("\n408040012;FORLI';FO;15/04/1992 00:00:00\n"))
+})
+
+t.test('CRLF, a byte order mark and blanks around are read alike', async (t) => {
+  const other = `\uFEFF${csvs.Luoghi.replaceAll('\n', '\r\n')}\r\n`
+  t.same(parseTabella('Luoghi', other), parseTabella('Luoghi', csvs.Luoghi))
+  t.same(parseTabella('Tipi_Documento', `${csvs.Tipi_Documento}  \n\n`), withErrors.documenti)
+})
+
+t.test('a state takes its ISO codes from the snapshot, a state unknown there has none', async (t) => {
+  const { stati } = parseTabella('Luoghi', `${csvs.Luoghi}\n100009999;STATO DI PROVA;ES;`)
+  t.match(stati.find(({ codice }) => codice === '100000216'), { iso2: 'DE', iso3: 'DEU' })
+  t.match(stati.find(({ codice }) => codice === '100009999'), { descrizione: 'STATO DI PROVA', iso2: null, iso3: null })
+})
+
+t.test('the list of apartments is read as the manual shows it; an account without any gives nothing', async (t) => {
+  const csv =
+    'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\n0;CASA PROVA INT. 1;UDINE;UD;VIA PROVA N. 5;MARIO PROVA'
+  t.same(parseTabella('ListaAppartamenti', csv), [
+    {
+      id: 0,
+      descrizione: 'CASA PROVA INT. 1',
+      comune: 'UDINE',
+      provincia: 'UD',
+      indirizzo: 'VIA PROVA N. 5',
+      proprietario: 'MARIO PROVA'
+    }
+  ])
+  t.same(parseTabella('ListaAppartamenti', ''), [])
+  t.same(parseTabella('ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'), [])
+  t.equal(
+    parseTabella('ListaAppartamenti', `${csv}; CON ALTRO TESTO`)[0]?.id,
+    0,
+    'a semicolon of the host spoils no refresh'
+  )
+})
+
+t.test('what is not the table it should be is refused and the reason is said', async (t) => {
+  const { Luoghi, Tipi_Documento: documenti, Tipi_Alloggiato: tipi } = csvs
+  const withoutStates = Luoghi.split('\n').filter((line) => !line.includes(';ES;')).join('\n')
+  const bad: [TipoTabella, string, RegExp][] = [
+    ['Luoghi', '', /intestazione/],
+    ['Luoghi', '<html><body>Servizio non disponibile</body></html>', /intestazione/],
+    ['Luoghi', documenti, /intestazione/],
+    ['Luoghi', Luoghi.slice(Luoghi.indexOf('\n') + 1), /intestazione/],
+    ['Luoghi', Luoghi.slice(0, 100_000), /solo \d+ righe/],
+    ['Luoghi', withoutStates, /solo 0 stati/],
+    ['Luoghi', Luoghi.replace('\n100000100;', '\n100009100;'), /manca l'Italia/],
+    ['Luoghi', Luoghi.replace('412058091;ROMA;RM;', '412058091;ROMA;RM'), /3 campi/],
+    ['Luoghi', Luoghi.replace('412058091;', '41205809;'), /codice «41205809»/],
+    ['Luoghi', Luoghi.replace('412058091;ROMA;', '412058091;;'), /descrizione vuota/],
+    ['Luoghi', Luoghi.replace('412058091;', '403015146;'), /403015146 ripetuto/],
+    ['Luoghi', Luoghi.replace('ROMA;RM;', 'ROMA;ES;'), /provincia «ES»/],
+    ['Luoghi', Luoghi.replace('ROMA;RM;', 'ROMA;Roma;'), /provincia «Roma»/],
+    ['Luoghi', Luoghi.replace('ITALIA;ES;', 'ITALIA;RM;'), /provincia «RM»/],
+    ['Luoghi', Luoghi.replace('15/04/1992', '31/04/1992'), /data di fine/],
+    ['Luoghi', Luoghi.replace('15/04/1992', '1992-04-15'), /data di fine/],
+    ['Tipi_Documento', documenti.slice(0, 500), /solo \d+ righe/],
+    ['Tipi_Documento', documenti.replace('IDELE;', 'IDEL;'), /codice «IDEL»/],
+    ['Tipi_Alloggiato', tipi.replace(/\n20;.*/, ''), /solo 4 righe/],
+    ['TipoErrore', 'Codice', /intestazione/],
+    ['ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\nX;A;B;C;D;E', /codice «X»/]
+  ]
+  for (const [tipo, csv, reason] of bad) {
+    t.throws(
+      () => parseTabella(tipo, csv),
+      { name: 'TabellaError', tipo, message: reason },
+      `${tipo}: ${reason.source}`
+    )
+  }
+  t.ok(new TabellaError('Luoghi', 'prova').message.includes('Tabella Luoghi non accettata: prova'))
+})
+
+const newer = { ...csvs, Tipi_Documento: `${csvs.Tipi_Documento}\nPROVA;DOCUMENTO DI PROVA` }
+
+t.test('the bundled snapshot serves until a refresh stores the five tables of the service', async (t) => {
+  const { db } = await testDatabase(t)
+  const bundled = await loadTables(db)
+  t.equal(bundled.fonte, 'inclusa')
+  t.equal(bundled.version, createTables(bundledData()).version)
+  const asked: TipoTabella[] = []
+  const refreshed = await refreshTables({ db, download: async (tipo) => { asked.push(tipo); return newer[tipo] } })
+  t.same(asked, [...TIPI_TABELLA])
+  const loaded = await loadTables(db)
+  t.equal(loaded.fonte, 'servizio')
+  t.equal(loaded.version, refreshed.version)
+  t.equal(loaded.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA')
+  t.equal(loaded.errore('12')?.descrizione, 'SCHEDINA_CAMPO_NON_CORRETTO')
+
+  await saveTables(db, csvs)
+  t.equal((await db.select().from(stored)).length, TIPI_TABELLA.length)
+  t.equal((await loadTables(db)).documento('PROVA'), undefined, 'a later refresh replaces all five')
+})
+
+t.test('one bad table of the five leaves the last good ones as they were', async (t) => {
+  const { db } = await testDatabase(t)
+  await saveTables(db, newer)
+  await t.rejects(saveTables(db, { ...csvs, TipoErrore: '<html>' }), { name: 'TabellaError' })
+  await t.rejects(refreshTables({
+    db,
+    download: async (tipo) => {
+      if (tipo === 'ListaAppartamenti') throw new Error('servizio non raggiungibile')
+      return csvs[tipo]
+    }
+  }), { message: 'servizio non raggiungibile' })
+  t.equal((await loadTables(db)).documento('PROVA')?.codice, 'PROVA')
+})
+
+t.test('stored tables that are damaged or incomplete count as none', async (t) => {
+  const { db } = await testDatabase(t)
+  await db.insert(stored).values({ nome: 'Luoghi', csv: csvs.Luoghi, sha256: '' })
+  t.equal((await loadTables(db)).fonte, 'inclusa')
+  await db
+    .insert(stored)
+    .values(TIPI_TABELLA.filter((nome) => nome !== 'Luoghi').map((nome) => ({ nome, csv: 'rotta', sha256: '' })))
+  t.equal((await loadTables(db)).fonte, 'inclusa')
 })

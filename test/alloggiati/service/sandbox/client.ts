@@ -20,10 +20,7 @@ export function clockAt (instant: string): Clock & { set (instant: string): void
 /** A sandbox on `db`, stopped when the test ends unless it was before. */
 export async function sandbox (t: Test, db: Database, clock: Clock) {
   const { endpoint, close } = await startSandbox({
-    db,
-    clock,
-    log: Fastify({ logger: { level: 'silent' } }).log,
-    credentials: ACCOUNT
+    db, clock, log: Fastify({ logger: { level: 'silent' } }).log, credentials: ACCOUNT
   })
   t.teardown(close)
   return { endpoint, close, ...client(endpoint) }

@@ -1,4 +1,5 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { getDocument } from 'unpdf/pdfjs'
 import { acquired } from '#src/alloggiati/service/sandbox/store.ts'
 import { testDatabase } from '#test/database.ts'
 import { ACCOUNT, client, clockAt, every, first, list, login, outcomes, sandbox, session } from './client.ts'
@@ -40,10 +41,6 @@ t.test('GenerateToken', async (t) => {
     })
   }
 
-  t.test('nothing at all gives no token either', async (t) => {
-    t.equal(first((await call('GenerateToken', '')).text, 'esito'), 'false')
-  })
-
   t.test('a token ends after its hour, and is nobody else\'s', async (t) => {
     const token = first((await call('GenerateToken', login())).text, 'token')
     clock.set('2026-11-21T09:59:59Z')
@@ -55,15 +52,6 @@ t.test('GenerateToken', async (t) => {
     t.match(outcomes((await call('Authentication_Test', session(token))).text), [
       /^false \d+ TOKEN_NON_VALIDO Token non valido o scaduto$/
     ])
-  })
-
-  t.test('a second token leaves the first one good', async (t) => {
-    const [one, two] = [
-      first((await call('GenerateToken', login())).text, 'token'),
-      first((await call('GenerateToken', login())).text, 'token')
-    ]
-    t.not(one, two)
-    for (const token of [one, two]) t.same(outcomes((await call('Authentication_Test', session(token))).text), ['true'])
   })
 })
 
@@ -102,12 +90,6 @@ t.test('Test and Send', async (t) => {
     t.same(await acquired(db, 'RM000002'), [])
   })
 
-  t.test('what is sent twice is acquired twice: the caller has to know', async (t) => {
-    const before = (await acquired(db, ACCOUNT.utente)).length
-    for (let i = 0; i < 2; i++) await call('Send', prefix + list([guest()]))
-    t.equal((await acquired(db, ACCOUNT.utente)).length, before + 2)
-  })
-
   t.test('an empty list, and a list that is no list, fail as a call', async (t) => {
     for (const rows of ['', '<a:ElencoSchedine/>']) {
       const { status, text } = await call('Send', prefix + rows)
@@ -126,15 +108,6 @@ t.test('Test and Send', async (t) => {
       /^false \d+ ERRORE_PARAMETRO_ERRATO ./
     ])
     t.equal((await acquired(db, ACCOUNT.utente)).length, before + 1000)
-  })
-
-  t.test('a nil row is a row of wrong size', async (t) => {
-    const nil =
-      '<a:ElencoSchedine><a:string xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:nil="true"/></a:ElencoSchedine>'
-    t.same(outcomes((await call('Test', prefix + nil)).text), [
-      'true',
-      'false 11 SCHEDINA_FORMATO_NON_CORRETTO Dimensione Riga errata'
-    ])
   })
 })
 
@@ -229,19 +202,8 @@ t.test('apartments', async (t) => {
     t.same(outcomes((await call('GestioneAppartamenti_FileUnico_Send', prefix + list(rows))).text), expected)
     t.same(
       (await acquired(db, ACCOUNT.utente)).slice(before).map(({ riga, id_appartamento }) => [riga, id_appartamento]),
-      [
-        [rows[0], 0],
-        [rows[1], 1],
-        [rows[5], 1],
-        [rows[6], 1]
-      ]
+      [[rows[0], 0], [rows[1], 1], [rows[5], 1], [rows[6], 1]]
     )
-  })
-
-  t.test('added at the same time get a number each', async (t) => {
-    const before = (await listed()).length
-    await Promise.all(Array.from({ length: 20 }, () => add()))
-    t.equal((await listed()).length, before + 20)
   })
 })
 
@@ -266,25 +228,6 @@ t.test('Tabella', async (t) => {
     t.ok(lines.length > 11_000)
     t.ok(lines.every((line) => line.split(';').length === 4))
     t.notMatch(csv, /\r|\n$/)
-  })
-
-  t.test('the small tables have a header and a line each', async (t) => {
-    const documents = (await table('Tipi_Documento')).split('\n')
-    t.equal(documents[0], 'Codice;Descrizione')
-    t.equal(documents.length, 96)
-    t.ok(documents.includes("IDENT;CARTA DI IDENTITA'"))
-    t.equal(
-      await table('Tipi_Alloggiato'),
-      'Codice;Descrizione\n16;OSPITE SINGOLO\n17;CAPO FAMIGLIA\n18;CAPO GRUPPO\n19;FAMILIARE\n20;MEMBRO GRUPPO'
-    )
-    const errors = (await table('TipoErrore')).split('\n')
-    t.ok(errors.includes('11;SCHEDINA_FORMATO_NON_CORRETTO') && errors.includes('12;SCHEDINA_CAMPO_NON_CORRETTO'))
-  })
-
-  t.test('without a good token there is no table', async (t) => {
-    const { text } = await call('Tabella', `${session('altro')}<a:tipo>Luoghi</a:tipo>`)
-    t.match(outcomes(text), [/^false \d+ TOKEN_NON_VALIDO/])
-    t.same(every(text, 'CSV'), [])
   })
 })
 
@@ -314,3 +257,179 @@ t.test('all state is in the database: a restart keeps it and a second instance s
     ['true']
   )
 })
+
+const foreign = { ...ABROAD, rilascio: '100000216' }
+
+const GOOD: Record<string, string> = {
+  'a guest born in Italy': guest(),
+  'a guest born abroad': guest(foreign),
+  'an Italian born abroad': guest({ ...foreign, cittadinanza: '100000100', rilascio: '412058091' }),
+  'a foreigner born in Italy': guest({ cittadinanza: '100000216', rilascio: '100000216' }),
+  'an arrival of today': guest({ arrivo: '21/11/2026' }),
+  'an arrival of yesterday': guest({ arrivo: '20/11/2026' }),
+  'one night with a zero': guest({ giorni: '01' }),
+  'one night with a blank before': guest({ giorni: ' 1' }),
+  'one night with a blank behind': guest({ giorni: '1' }),
+  'thirty nights': guest({ giorni: '30' }),
+  'a name in small letters': guest({ cognome: 'De Rossi', nome: "Ada l'altra" }),
+  'a birth on the day of arrival': guest({ nascita: '21/11/2026' }),
+  'a birth in a comune that is no more': guest({ comune: '401001501', provincia: 'TO' }),
+  'a birth in a state that is no more': guest({ ...foreign, stato: '100000210' }),
+  'a document number with a stroke': guest({ numero: 'AB-12/3.4' }),
+  'a head without members': guest({ tipo: '17' })
+}
+
+const BAD: Record<string, [row: string, text: string]> = {
+  'an unknown type': [guest({ tipo: '15' }), 'Tipo Alloggiato Errato'],
+  'an arrival of tomorrow': [guest({ arrivo: '22/11/2026' }), 'Data di Arrivo Errata'],
+  'an arrival of two days ago': [guest({ arrivo: '19/11/2026' }), 'Data di Arrivo Errata'],
+  'an arrival in ISO form': [guest({ arrivo: '2026-11-21' }), 'Data di Arrivo Non Valida'],
+  'an arrival that does not exist': [guest({ arrivo: '31/11/2026' }), 'Data di Arrivo Non Valida'],
+  'no nights': [guest({ giorni: '00' }), 'Giorni di Permanenza Errati'],
+  'thirty-one nights': [guest({ giorni: '31' }), 'Giorni di Permanenza Errati'],
+  'nights that are no number': [guest({ giorni: '-1' }), 'Giorni di Permanenza Errati'],
+  'no surname': [guest({ cognome: '' }), 'Cognome non valido'],
+  'a surname that is not left aligned': [guest({ cognome: ' ROSSI' }), 'Cognome non valido'],
+  'no name': [guest({ nome: '' }), 'Nome non valido'],
+  'an accent in the surname': [guest({ cognome: 'NICOLÒ' }), 'Nome/Cognome con caratteri non validi'],
+  'a hyphen in the name': [guest({ nome: 'ANNE-MARIE' }), 'Nome/Cognome con caratteri non validi'],
+  'a digit in the name': [guest({ nome: 'ANNA 2' }), 'Nome/Cognome con caratteri non validi'],
+  'a sex by letter': [guest({ sesso: 'F' }), 'Sesso Errato'],
+  'a birth that does not exist': [guest({ nascita: '29/02/1983' }), 'Data di Nascita non valida'],
+  'a birth after the arrival': [guest({ nascita: '22/11/2026' }), 'Data di Nascita Errata'],
+  'a birth state by its ISO number': [guest({ ...foreign, stato: '100000276' }), 'Stato di Nascita Errato'],
+  'a birth comune that is missing': [guest({ comune: '', provincia: '' }), 'Comune di Nascita Errato'],
+  'a birth comune by its cadastral code': [guest({ comune: 'H501' }), 'Comune di Nascita Errato'],
+  'a birth comune for a birth abroad': [guest({ ...foreign, comune: '412058091' }), 'Comune di Nascita Errato'],
+  'another province than the comune\'s': [guest({ provincia: 'MI' }), 'Provincia di Nascita Errata'],
+  'a province for a birth abroad': [guest({ ...foreign, provincia: 'EE' }), 'Provincia di Nascita Errata'],
+  'an unknown citizenship': [guest({ cittadinanza: 'ITA' }), 'Cittadinanza Errata'],
+  'a citizenship of a state that is no more': [guest({ cittadinanza: '100000210' }), 'Cittadinanza Errata'],
+  'no document type': [guest({ documento: '' }), 'Tipo Documento non valido'],
+  'an unknown document type': [guest({ documento: 'PASSP' }), 'Tipo Documento Errato'],
+  'no document number': [guest({ numero: '' }), 'Numero Documento non valido'],
+  'a document number with a sign': [guest({ numero: 'AB#1' }), 'Numero Documento con caratteri non validi'],
+  'no issue place': [guest({ rilascio: '' }), 'Luogo di Rilascio Errato'],
+  'Italy itself as the issue place': [guest({ rilascio: '100000100' }), 'Luogo di Rilascio Errato'],
+  'an issue place that is no more': [guest({ rilascio: '401001501' }), 'Luogo di Rilascio Errato'],
+  'a member without a head': [member(), 'Ospite con Capo Gruppo o Capo Famiglia Mancante']
+}
+
+t.test('rows', async (t) => {
+  // Half past midnight of the 21st in Rome, still the 20th in UTC.
+  const { db } = await testDatabase(t)
+  const { call, token: getToken } = await sandbox(t, db, clockAt('2026-11-20T23:30:00Z'))
+  const prefix = session(await getToken())
+  const judge = async (rows: readonly string[]): Promise<string[]> => {
+    const { text } = await call('Test', prefix + list([...rows]))
+    const [, ...judged] = every(text, 'esito')
+    t.equal(first(text, 'SchedineValide'), String(judged.filter((esito) => esito === 'true').length))
+    return outcomes(text).slice(1).map((outcome) => outcome.replace('false 12 SCHEDINA_CAMPO_NON_CORRETTO ', ''))
+  }
+
+  t.test('every row of a call is judged on its own, in order', async (t) => {
+    const rows = [...Object.values(GOOD), ...Object.values(BAD).map(([row]) => row)]
+    const judged = await judge(rows)
+    t.ok(rows.every((row) => row.length === 168))
+    for (const [at, title] of Object.keys(GOOD).entries()) t.equal(judged[at], 'true', title)
+    for (const [at, [title, [, text]]] of Object.entries(BAD).entries()) {
+      t.equal(judged[Object.keys(GOOD).length + at], text, title)
+    }
+  })
+
+  t.test('a row of another size is refused as a format, whatever it holds', async (t) => {
+    const wrong = 'false 11 SCHEDINA_FORMATO_NON_CORRETTO Dimensione Riga errata'
+    t.same(await judge(['', 'x', `${guest()} `, guest().slice(1), `${guest()}000001`]), Array(5).fill(wrong))
+  })
+
+  t.test('members stand behind an accepted head of their kind, next to each other', async (t) => {
+    const orphan = 'Ospite con Capo Gruppo o Capo Famiglia Mancante'
+    const [family, group, relative, companion] = [
+      guest({ tipo: '17' }), guest({ tipo: '18' }), member(), member({ tipo: '20' })
+    ]
+    t.same(await judge([family, relative, relative, group, companion]), Array(5).fill('true'))
+    t.same(await judge([family, companion, group, relative]), ['true', orphan, 'true', orphan])
+    t.same(await judge([family, guest(), relative]), ['true', 'true', orphan])
+    t.same(await judge([guest({ tipo: '17', sesso: '9' }), relative, relative]), ['Sesso Errato', orphan, orphan])
+    t.same(await judge([family, member({ sesso: '9' }), relative]), ['true', 'Sesso Errato', 'true'])
+    t.same(await judge([relative, family]), [orphan, 'true'])
+  })
+
+  t.test('members arrive with their head and carry no document', async (t) => {
+    const head = guest({ tipo: '17' })
+    t.same(await judge([head, member({ arrivo: '20/11/2026' })]), ['true', 'Data di Arrivo Errata'])
+    t.same(await judge([head, member({ documento: 'IDENT' })]), ['true', 'Tipo Documento Errato'])
+    t.same(await judge([head, member({ numero: 'CA1' })]), ['true', 'Numero Documento non valido'])
+    t.same(await judge([head, member({ rilascio: '412058091' })]), ['true', 'Luogo di Rilascio Errato'])
+  })
+})
+
+t.test('receipts', async (t) => {
+  const { db } = await testDatabase(t)
+  const clock = clockAt('2026-11-20T10:00:00Z')
+  const { call, token: getToken } = await sandbox(t, db, clock)
+
+  const receiptOf = async (date: string, version: 1.1 | 1.2 = 1.2) =>
+    (await call('Ricevuta', `${session(await getToken())}<a:Data>${date}</a:Data>`, version)).text
+
+  const send = async (rows: string[]) => call('Send', session(await getToken()) + list(rows))
+
+  await send([guest({ arrivo: '20/11/2026', giorni: '05' }), guest({ arrivo: '20/11/2026', sesso: 'X', giorni: '09' })])
+  clock.set('2026-11-21T22:59:00Z')
+  await send([guest({ tipo: '17', giorni: '03' }), member({ giorni: '03' }), guest({ giorni: ' 1' })])
+  // The same evening by UTC, the next day in Rome.
+  clock.set('2026-11-21T23:01:00Z')
+  await send([guest({ arrivo: '22/11/2026', giorni: '07' })])
+
+  t.test('there is none on the day itself, none for a day without schedine, none for the future', async (t) => {
+    isMissing(t, await receiptOf('2026-11-22T00:00:00'))
+    isMissing(t, await receiptOf('2026-11-19T00:00:00'))
+    isMissing(t, await receiptOf('2026-12-01T00:00:00'))
+  })
+
+  t.test('from the day after on it says how many schedine and nights were acquired on the day in Rome', async (t) => {
+    const lines = await linesOf(t, Buffer.from(first(await receiptOf('2026-11-21T00:00:00'), 'PDF'), 'base64'))
+    t.equal(lines[0], 'AMBIENTE DI PROVA - SENZA VALORE')
+    for (const line of [
+      'RICEVUTA DI INVIO',
+      'LOGIN RM000001',
+      'ID. RICEVUTA 2026/000002 [RM]',
+      'DATA DI INVIO 21/11/2026',
+      'SCHEDINE INVIATE 3',
+      'GG PERMANENZA PRESUNTA TOT. 7',
+      'ALLA QUESTURA DI ROMA'
+    ]) {
+      t.ok(lines.includes(line), line)
+    }
+    for (const line of [
+      /^CATEGORIA ./,
+      /^STRUTTURA ./,
+      /^COMUNE ./,
+      /^INDIRIZZO ./,
+      /^P\.IVA-C\.F\. ./,
+      /^Codice di Controllo [0-9A-F]{24}$/
+    ]) {
+      t.ok(lines.some((one) => line.test(one)), String(line))
+    }
+  })
+
+  t.test('it is given for thirty days', async (t) => {
+    clock.set('2026-12-21T10:00:00Z')
+    t.same(outcomes(await receiptOf('2026-11-21T00:00:00')), ['true'])
+    isMissing(t, await receiptOf('2026-11-20T00:00:00'))
+  })
+})
+
+async function linesOf (t: Test, pdf: Buffer): Promise<string[]> {
+  const task = getDocument({ data: new Uint8Array(pdf), isEvalSupported: false, verbosity: 0 })
+  const document = await task.promise
+  t.equal(document.numPages, 1)
+  const { items } = await (await document.getPage(1)).getTextContent()
+  await task.destroy()
+  return items.map((item) => 'str' in item ? item.str : '').filter((text) => text !== '')
+}
+
+function isMissing (t: Test, xml: string): void {
+  t.match(outcomes(xml), [/^false 51 ERRORE_RECUPERO_RICEVUTA ./])
+  t.same(every(xml, 'PDF'), [])
+}

@@ -1,22 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import t, { type Test } from 'tap'
 import Fastify from 'fastify'
+import t, { type Test } from 'tap'
 import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
+import { envelope, type Version, VERSIONS } from '#test/alloggiati/service/soap/xml.ts'
 import { testDatabase } from '#test/database.ts'
-import {
-  ACCOUNT,
-  clockAt,
-  every,
-  first,
-  headersOf,
-  list,
-  login,
-  sandbox,
-  session,
-  type Reply
-} from './client.ts'
+import { ACCOUNT, clockAt, every, first, headersOf, list, login, type Reply, sandbox, session } from './client.ts'
 import { guest } from './guest.ts'
-import { envelope, VERSIONS, type Version } from '../soap/xml.ts'
 
 const BOTH = [1.1, 1.2] as const
 const WSDL = new URL('../../../../src/alloggiati/service/soap/service.wsdl', import.meta.url)
@@ -157,101 +146,40 @@ t.test('the wire', async (t) => {
   const UNREADABLE: Record<string, string> = {
     'an unknown element': `<a:Test>${prefix}${rows}<a:Altro/></a:Test>`,
     'elements out of order': `<a:Test>${rows}${prefix}</a:Test>`,
-    'an element twice': `<a:Test>${prefix}${rows}${rows}</a:Test>`,
     'a child without the namespace': `<a:Test>${prefix}<ElencoSchedine><string>x</string></ElencoSchedine></a:Test>`,
-    'a child in another namespace': `<a:Test>${prefix}<b:ElencoSchedine xmlns:b="Altro"/></a:Test>`,
     'an operation without the namespace': `<Test>${prefix}${rows}</Test>`,
-    'an operation that does not exist': `<a:FileUnico_Send>${prefix}${rows}</a:FileUnico_Send>`,
-    'rows without their list': `<a:Test>${prefix}<a:string>x</a:string></a:Test>`,
     'text among elements': `<a:Test>${prefix}text${rows}</a:Test>`,
-    'elements inside text':
-      `<a:Test>${prefix}<a:ElencoSchedine>` +
-      '<a:string><a:string>x</a:string></a:string></a:ElencoSchedine></a:Test>',
-    'a nil that the WSDL does not allow':
-      '<a:Test><a:Utente xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:nil="true"/></a:Test>',
     'a required element left out': `<a:Tabella>${prefix}</a:Tabella>`,
     'a table that does not exist': `<a:Tabella>${prefix}<a:tipo>0</a:tipo></a:Tabella>`,
-    'an empty date': `<a:Ricevuta>${prefix}<a:Data></a:Data></a:Ricevuta>`,
     'a date that does not exist': `<a:Ricevuta>${prefix}<a:Data>2026-02-30T00:00:00</a:Data></a:Ricevuta>`,
-    'an apartment that is no integer':
-      '<a:GestioneAppartamenti_DisabilitaAppartamento><a:IdAppartamento>1e3</a:IdAppartamento>' +
-      '</a:GestioneAppartamenti_DisabilitaAppartamento>',
     'two elements in the body': validTest + validTest,
-    'an empty body': '',
     'an entity that is not declared': `<a:Test>&entity;${prefix}</a:Test>`,
-    'a control character': '<a:Test><a:Utente>&#1;</a:Utente></a:Test>',
     'an element that is not closed': `<a:Test>${prefix}`
   }
-  for (const [title, body] of Object.entries(UNREADABLE)) {
-    t.test(`${title}: a fault of the sender, in the version of the request`, async (t) => {
-      const operation = /<(?:a:)?(\w+)/.exec(body)?.[1] ?? 'Test'
-      for (const version of BOTH) {
-        const headers = {
-          ...headersOf(operation, version),
-          ...(version === 1.1 && /FileUnico/.test(body) ? headersOf('Test', 1.1) : {})
-        }
-        isFault(
-          t,
-          await post(envelope(body, version), headers),
-          version,
-          'Client',
-          /^Server was unable to read request\. ---&gt; /
-        )
-      }
-    })
-  }
-
-  t.test('a depth and a number of elements that no message has are refused while they are read', async (t) => {
-    const many = `<a:Test>${prefix}<a:ElencoSchedine>${'<a:string/>'.repeat(20_000)}</a:ElencoSchedine></a:Test>`
-    for (const body of ['<x>'.repeat(100) + '</x>'.repeat(100), many]) {
-      isFault(t, await post(envelope(body), headersOf('Test', 1.2)), 1.2, 'Client', /too deep or too large/)
-    }
-  })
-
   const DOCUMENTS: Record<string, string> = {
     'a DOCTYPE':
       '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + envelope(validTest).replace(/^<\?.*?\?>/, ''),
-    'a processing instruction': `<?php echo 1 ?>${envelope(validTest).replace(/^<\?.*?\?>/, '')}`,
     'another declared encoding': envelope(validTest).replace('utf-8', 'ISO-8859-1'),
-    'text after the end': `${envelope(validTest)}x`,
     'a second body': envelope(validTest).replace('<s:Body>', '<s:Body/><s:Body>'),
-    'a header behind the body': envelope(validTest).replace('</s:Body>', '</s:Body><s:Header/>'),
     'nothing at all': ''
   }
-  for (const [title, document] of Object.entries(DOCUMENTS)) {
-    t.test(`${title}: a fault of the sender`, async (t) => {
-      isFault(
-        t,
-        await post(document, headersOf('Test', 1.2)),
-        1.2,
-        'Client',
-        /^Server was unable to read request\. ---&gt; /
-      )
-    })
-  }
+
+  t.test('a request that cannot be read is a fault of the sender, in the version of the request', async (t) => {
+    const reason = /^Server was unable to read request\. ---&gt; /
+    for (const [title, body] of Object.entries(UNREADABLE)) {
+      const operation = /<(?:a:)?(\w+)/.exec(body)?.[1] ?? 'Test'
+      for (const version of BOTH) {
+        isFault(t, await post(envelope(body, version), headersOf(operation, version)), version, 'Client', reason, title)
+      }
+    }
+    for (const [title, document] of Object.entries(DOCUMENTS)) {
+      isFault(t, await post(document, headersOf('Test', 1.2)), 1.2, 'Client', reason, title)
+    }
+  })
 
   t.test('bytes that are not UTF-8 are refused, not repaired', async (t) => {
     const body = new Uint8Array(Buffer.from(envelope(validTest).replace('ANNA', 'ANN\u00c0'), 'latin1'))
     isFault(t, await post(body, headersOf('Test', 1.2)), 1.2, 'Client', /not UTF-8/)
-  })
-
-  t.test('a header that must be understood is a fault, another is ignored', async (t) => {
-    for (const version of BOTH) {
-      const mandatory = envelope(
-        validTest,
-        version,
-        '<s:Header><w:Action xmlns:w="urn:w" s:mustUnderstand="1">x</w:Action></s:Header>'
-      )
-      isFault(
-        t,
-        await post(mandatory, headersOf('Test', version)),
-        version,
-        'MustUnderstand',
-        /Action was not understood/
-      )
-      const optional = envelope(validTest, version, '<s:Header><w:Action xmlns:w="urn:w">x</w:Action></s:Header>')
-      t.equal((await post(optional, headersOf('Test', version))).status, 200)
-    }
   })
 
   t.test('any prefix, CDATA, character references, comments, a BOM and the by-ref parameter are read', async (t) => {
@@ -306,12 +234,14 @@ t.test('it listens on loopback only', async (t) => {
   await t.rejects(startSandbox({ ...options, host: '0.0.0.0' }), /loopback/)
 })
 
-function isFault (t: Test, { status, type, text }: Reply, version: Version, code: string, reason: RegExp): void {
+function isFault (
+  t: Test, { status, type, text }: Reply, version: Version, code: string, reason: RegExp, title = ''
+): void {
   const code12: Record<string, string> = { Client: 'Sender', Server: 'Receiver' }
   const [codeElement, reasonElement] = version === 1.1 ? ['faultcode', 'faultstring'] : ['Value', 'Text']
-  t.equal(status, 500)
+  t.equal(status, 500, title)
   t.equal(type, `${VERSIONS[version].mediaType}; charset=utf-8`)
   t.match(text, `xmlns:soap="${VERSIONS[version].namespace}"`)
   t.equal(first(text, codeElement ?? ''), `soap:${version === 1.1 ? code : code12[code] ?? code}`)
-  t.match(first(text, reasonElement ?? ''), reason)
+  t.match(first(text, reasonElement ?? ''), reason, title)
 }

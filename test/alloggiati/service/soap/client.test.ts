@@ -1,10 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Operation, RichiestaSchedine } from '#src/alloggiati/service/soap/contract.ts'
+import { AlloggiatiCredentialsError, SoapFault, SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
+import { tokenSource } from '#src/alloggiati/service/soap/token.ts'
+import type { Clock } from '#src/lib/time.ts'
 import { CALLS, failureOf, plainAnswer } from './calls.ts'
-import { answer, clientOf, fixture, recorder } from './server.ts'
-import { find, parse, rowsOf, type Node } from './xml.ts'
+import { answer, type Behaviour, clientOf, fixture, recorder, respond } from './server.ts'
+import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
 
 const OPERATIONS = Object.keys(CALLS) as Operation[]
 const access = { Utente: 'RM000001', token: 'gettone' }
@@ -121,19 +124,6 @@ t.test('any row goes out and arrives byte for byte', async (t) => {
   }), { numRuns: 60 })
 })
 
-t.test('the 34 blanks at the end of a family member\'s row reach the service', async (t) => {
-  const server = await recorder(t, answer(fixture('Send-risposta')))
-  const row = '19' + 'X'.repeat(132) + ' '.repeat(34)
-  await clientOf(server).Send({ ...access, ElencoSchedine: { string: [row] } })
-  t.match(server.received[0]!.body, `string>${row}</`)
-})
-
-t.test('a list without rows is an empty list', async (t) => {
-  const server = await recorder(t, answer(fixture('Send-risposta')))
-  await clientOf(server).Send({ ...access, ElencoSchedine: { string: [] } })
-  t.same(find(parse(server.received[0]!.body), '{AlloggiatiService}ElencoSchedine')?.children, [])
-})
-
 t.test('a value that XML or the contract cannot carry is refused, unnamed, before connecting', async (t) => {
   const server = await recorder(t, answer(fixture('Send-risposta')))
   const client = clientOf(server)
@@ -145,16 +135,12 @@ t.test('a value that XML or the contract cannot carry is refused, unnamed, befor
   }
   for (const IdAppartamento of [-1, 1.5, NaN, Infinity, 2 ** 31]) {
     t.match(await failureOf(client.GestioneAppartamenti_Send({ ...rows('x'), IdAppartamento })), {
-      kind: 'invalid-request',
-      sent: false,
-      reason: 'IdAppartamento'
+      kind: 'invalid-request', sent: false, reason: 'IdAppartamento'
     })
   }
   for (const Data of ['2026-02-30', '2026-3-1', '2026-03-01T00:00:00', '']) {
     t.match(await failureOf(client.Ricevuta({ ...access, Data })), {
-      kind: 'invalid-request',
-      sent: false,
-      reason: 'Data'
+      kind: 'invalid-request', sent: false, reason: 'Data'
     })
   }
   t.equal(server.connections, 0)
@@ -181,9 +167,7 @@ t.test('answers have the types of the contract', async (t) => {
   const token = await (await client('GenerateToken-risposta')).GenerateToken({ Utente: '', Password: '', WsKey: '' })
   t.strictSame(token.result, {
     GenerateTokenResult: {
-      issued: new Date('2026-03-29T00:30:00.123Z'),
-      expires: new Date('2026-03-29T01:30:00.123Z'),
-      token: 'gettone'
+      issued: new Date('2026-03-29T00:30:00.123Z'), expires: new Date('2026-03-29T01:30:00.123Z'), token: 'gettone'
     },
     result: good
   })
@@ -235,21 +219,203 @@ t.test('what is empty or missing is an empty text, an empty list or undefined', 
   t.match(await failureOf(client.Ricevuta({ ...access, Data: '2026-03-29' })), { kind: 'malformed', reason: 'PDF' })
 })
 
-t.test('an error code keeps its zeros', async (t) => {
-  const server = await recorder(t, answer(plainAnswer('Send').replace('<ErroreCod/>', '<ErroreCod>007</ErroreCod>')))
-  const { result } = await clientOf(server).Send({ ...access, ElencoSchedine: { string: [] } })
-  t.equal(result.SendResult.ErroreCod, '007')
+const SEND = fixture('Send-risposta')
+
+t.test('a fault is a fault in both versions and with any HTTP status', async (t) => {
+  for (const status of ['200 OK', '400 Bad Request', '500 Internal Server Error']) {
+    const httpStatus = Number(status.slice(0, 3))
+    const old = await failureOf(CALLS.Send(clientOf(await recorder(t, respond(status, fixture('fault-soap11'))))))
+    const text = 'Server was unable to read request. ---> There is an error in XML document (1, 2).'
+    t.match(old, { name: 'SoapFault', kind: 'fault', sent: true, httpStatus, code: 'Client', text })
+    const present = await failureOf(CALLS.Send(clientOf(await recorder(t, respond(status, fixture('fault-soap12'))))))
+    t.match(present, {
+      name: 'SoapFault',
+      kind: 'fault',
+      sent: true,
+      httpStatus,
+      code: 'Server',
+      text: 'Server was unable to process request.'
+    })
+    t.ok(present instanceof SoapFault && present instanceof SoapTransportError)
+  }
 })
 
-t.test('parallel calls do not mix', async (t) => {
-  const server = await recorder(t, (socket, { body }) =>
-    answer(fixture('Tabella-risposta').replace('IDAPP', find(parse(body), '{AlloggiatiService}token')?.text ?? ''))(
-      socket,
-      { head: '', body }
+t.test('the reply of a failed call is kept as evidence, out of sight of loggers', async (t) => {
+  const page = '<html>però</html>'
+  const server = await recorder(t, respond('500 Internal Server Error', page))
+  const error = await failureOf(CALLS.Send(clientOf(server)))
+  t.match(error, { raw: page })
+  t.notMatch(JSON.stringify(error), 'html')
+})
+
+t.test('only the expected element in the expected namespaces is an answer', async (t) => {
+  const send = /<SendResponse.*<\/SendResponse>/.exec(SEND)?.[0] ?? ''
+  const wrong: Record<string, string> = {
+    'the answer of another operation': fixture('Test-risposta-mista'),
+    'no namespace': SEND.replace(' xmlns="AlloggiatiService"', ''),
+    'another namespace': SEND.replace('"AlloggiatiService"', '"http://servizio.example/"'),
+    'a Body of another namespace': SEND.replace('<soap:Body>', '<Body xmlns="http://servizio.example/">').replace(
+      '</soap:Body>',
+      '</Body>'
+    ),
+    'an empty Body': envelope(''),
+    'two answers in the Body': envelope(send + send),
+    'another element after the answer': envelope(`${send}<a/>`),
+    'a document type': SEND.replace('?>', '?><!DOCTYPE a [<!ENTITY b "c">]>'),
+    'something after the end': `${SEND}<a/>`,
+    'a reference by id': SEND.replace('<SendResult>', '<SendResult id="__proto__">'),
+  }
+  for (const [name, body] of Object.entries(wrong)) {
+    t.not(body, SEND)
+    const server = await recorder(t, answer(body))
+    t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'malformed', sent: true, httpStatus: 200 }, name)
+  }
+})
+
+t.test('an element that is missing, repeated or of another type makes the answer malformed', async (t) => {
+  const wrong: Record<string, [from: string, to: string]> = {
+    'no outcome of the call': ['SendResult', 'AltroResult'],
+    'no esito': ['<esito>true</esito>', ''],
+    'an esito that is neither true nor false': ['<esito>true</esito>', '<esito>forse</esito>'],
+    'no count': ['<SchedineValide>1</SchedineValide>', ''],
+    'a count in words': ['<SchedineValide>1<', '<SchedineValide>una<'],
+    'a nil row': ['<Dettaglio>', '<Dettaglio><EsitoOperazioneServizio xsi:nil="true"/>'],
+    'a text with elements in it': ['<ErroreDes/>', '<ErroreDes><a/></ErroreDes>']
+  }
+  for (const [name, [from, to]] of Object.entries(wrong)) {
+    const body = SEND.replaceAll(from, to)
+    t.not(body, SEND)
+    const server = await recorder(t, answer(body))
+    t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'malformed', sent: true }, name)
+  }
+})
+
+t.test('a reply is read in the charset that it declares, and refused when its bytes are of another', async (t) => {
+  const text = SEND.replace('<ErroreDes/>', '<ErroreDes>però</ErroreDes>')
+  const latin = Buffer.from(text, 'latin1')
+  const declared = await recorder(t, respond('200 OK', latin, 'Content-Type: text/xml; charset=ISO-8859-1'))
+  t.match((await CALLS.Send(clientOf(declared))).result, { SendResult: { ErroreDes: 'però' } })
+  const within = await recorder(
+    t,
+    respond('200 OK', Buffer.from(text.replace('utf-8', 'iso-8859-1'), 'latin1'), 'Content-Type: text/xml')
+  )
+  t.match((await CALLS.Send(clientOf(within))).result, { SendResult: { ErroreDes: 'però' } })
+  for (const type of [
+    'Content-Type: text/xml',
+    'Content-Type: text/xml; charset=utf-8',
+    'Content-Type: text/xml; charset=inventato'
+  ]) {
+    t.match(
+      await failureOf(CALLS.Send(clientOf(await recorder(t, respond('200 OK', latin, type))))),
+      { kind: 'malformed', sent: true },
+      type
+    )
+  }
+})
+
+const CREDENTIALS = { utente: 'RM000001', password: 'segreta', wskey: 'chiave' }
+const MINUTE = 60_000
+const START = Date.parse('2026-05-01T10:00:00Z')
+
+interface Login { issued?: Date, expires: Date, token: string }
+
+function login ({ issued = new Date(START), expires, token }: Login): Behaviour {
+  return answer(
+    envelope(
+      '<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
+        `<issued>${issued.toISOString()}</issued><expires>${expires.toISOString()}</expires>` +
+        `<token>${token}</token></GenerateTokenResult>` +
+        '<result><esito>true</esito></result></GenerateTokenResponse>'
     )
   )
-  const client = clientOf(server)
-  const tokens = Array.from({ length: 10 }, (_, index) => `gettone${index}`)
-  const tables = await Promise.all(tokens.map((token) => client.Tabella({ Utente: 'RM000001', token, tipo: 'Luoghi' })))
-  t.same(tables.map(({ result }) => result.CSV.split(';')[0]), tokens)
+}
+
+function refusal (description = 'AUTENTICAZIONE_FALLITA'): Behaviour {
+  return answer(fixture('GenerateToken-rifiuto').replace('AUTENTICAZIONE_FALLITA', description))
+}
+
+async function setUp (t: Test, behaviour: Behaviour) {
+  let now = START
+  const clock: Clock = { now: () => new Date(now), today: () => '2026-05-01' }
+  const server = await recorder(t, behaviour)
+  const tokens = tokenSource(clientOf(server), CREDENTIALS, clock)
+  return { server, tokens, moveTo: (minutes: number) => { now = START + minutes * MINUTE } }
+}
+
+const after = (minutes: number) => new Date(START + minutes * MINUTE)
+
+t.test('a token of an hour is kept until five minutes before its end', async (t) => {
+  const { server, tokens, moveTo } = await setUp(t, login({ expires: after(60), token: 'primo' }))
+  t.equal(await tokens.get(), 'primo')
+  server.behaviour = login({ issued: after(55), expires: after(115), token: 'secondo' })
+  moveTo(54)
+  t.equal(await tokens.get(), 'primo')
+  moveTo(55)
+  t.equal(await tokens.get(), 'secondo')
+  t.equal(server.received.length, 2)
+})
+
+t.test('parallel callers share one login', async (t) => {
+  const { server, tokens } = await setUp(t, login({ expires: after(60), token: 'unico' }))
+  t.same(await Promise.all([tokens.get(), tokens.get(), tokens.get()]), ['unico', 'unico', 'unico'])
+  t.equal(server.received.length, 1)
+})
+
+t.test('a token that the service refused is forgotten, a newer one is not', async (t) => {
+  const { server, tokens } = await setUp(t, login({ expires: after(60), token: 'primo' }))
+  await tokens.get()
+  server.behaviour = login({ expires: after(60), token: 'secondo' })
+  tokens.invalidate('primo')
+  t.equal(await tokens.get(), 'secondo')
+  tokens.invalidate('primo')
+  t.equal(await tokens.get(), 'secondo')
+  t.equal(server.received.length, 2)
+})
+
+t.test('refused credentials are not tried again for fifteen minutes', async (t) => {
+  const { server, tokens, moveTo } = await setUp(t, refusal())
+  const first = await failureOf(tokens.get())
+  t.ok(first instanceof AlloggiatiCredentialsError)
+  t.match(first, { codice: '100', descrizione: 'AUTENTICAZIONE_FALLITA' })
+  server.behaviour = login({ expires: after(60), token: 'buono' })
+  for (const minutes of [0, 5, 14.9]) {
+    moveTo(minutes)
+    t.match(await failureOf(tokens.get()), { name: 'AlloggiatiCredentialsError', codice: '100' })
+    tokens.invalidate('un altro gettone')
+  }
+  t.equal(server.received.length, 1)
+  moveTo(15)
+  t.equal(await tokens.get(), 'buono')
+})
+
+t.test('an old token that fails meanwhile does not have refused credentials tried again', async (t) => {
+  const { server, tokens, moveTo } = await setUp(t, login({ expires: after(60), token: 'primo' }))
+  await tokens.get()
+  server.behaviour = refusal()
+  moveTo(56)
+  await failureOf(tokens.get())
+  tokens.invalidate('primo')
+  t.match(await failureOf(tokens.get()), { name: 'AlloggiatiCredentialsError' })
+  t.equal(server.received.length, 2)
+})
+
+t.test('a person can have refused credentials tried again at once', async (t) => {
+  const { server, tokens } = await setUp(t, refusal())
+  await failureOf(tokens.get())
+  server.behaviour = login({ expires: after(60), token: 'buono' })
+  tokens.invalidate()
+  t.equal(await tokens.get(), 'buono')
+})
+
+t.test('a service that does not answer is no refusal and may be asked again', async (t) => {
+  const { server, tokens } = await setUp(t, respond('503 Service Unavailable', ''))
+  t.ok(await failureOf(tokens.get()) instanceof SoapTransportError)
+  server.behaviour = login({ expires: after(60), token: 'buono' })
+  t.equal(await tokens.get(), 'buono')
+})
+
+t.test('credentials that the service repeats are not in the error', async (t) => {
+  const { tokens } = await setUp(t, refusal('RM000001 segreta chiave'))
+  const error = await failureOf(tokens.get())
+  t.notMatch(String(error) + JSON.stringify(error), /RM000001|segreta|chiave/)
 })
