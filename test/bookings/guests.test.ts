@@ -1,9 +1,13 @@
 import t from 'tap'
 import { GuestFields, type GuestInput } from '#schemas/guest.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
-import { create, fieldsAtFault, guests, read, saveGuests } from './samples.ts'
+import { BOOKINGS, create, fieldsAtFault, guests, list, read, saveGuests } from './samples.ts'
 
 const { app, call } = await build(t)
+
+const erase = (...ids: unknown[]) => call('POST', `${BOOKINGS}/delete-bulk`, { ids })
 
 const full: Required<GuestInput> = {
   nome: 'Anna',
@@ -177,4 +181,182 @@ t.test('the body names its booking and holds the list', async (t) => {
   ] as const) {
     t.same(fieldsAtFault(await call('POST', '/api/saveOspiti', body)), [field])
   }
+})
+
+interface Answer { message: string, deleted: number[], status: number }
+
+async function some (count: number): Promise<number[]> {
+  const ids: number[] = []
+  for (let index = 0; index < count; index++) ids.push((await create(call)).id)
+  return ids
+}
+
+async function existing (ids: readonly number[]): Promise<number[]> {
+  return (await list(call)).map(({ id }) => id).filter((id) => ids.includes(id))
+}
+
+/** A submission of the police ledger for a booking, put into its state past the triggers that guard the way there. */
+async function submission (prenotazione_id: number, stato: string): Promise<void> {
+  await app.sql.begin(async (sql) => {
+    await sql`
+      insert into invii (
+        ricevuta, utente, operatore, metodo, prenotazione_id, data_arrivo, permanenza, scadenza, stato, lease_fino_al
+      ) values (
+        ${`AW-20261121-${prenotazione_id}`}, ${`RM${prenotazione_id}`}, 'prova', 'Send', ${prenotazione_id},
+        '2026-11-21', 3, now(), 'pronto', now() + interval '1 hour'
+      )`
+    await sql`
+      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita,
+        impronta_persona, esito)
+      select id, 0, 0, utente, prenotazione_id, 3, sha256(ricevuta::bytea), sha256(ricevuta::bytea), 'in_corso'
+      from invii where prenotazione_id = ${prenotazione_id}`
+    await sql`alter table invii disable trigger user`
+    await sql`update invii set stato = ${stato} where prenotazione_id = ${prenotazione_id}`
+    await sql`alter table invii enable trigger user`
+  })
+}
+
+t.test('the bookings named go, and no others', async (t) => {
+  const ids = await some(3)
+  const [first, , last] = ids
+  const response = await erase(last, first)
+  t.equal(response.statusCode, 200)
+  t.same(response.json(), { message: '2 prenotazioni eliminate', deleted: [first, last], status: 200 })
+  t.same(await existing(ids), [ids[1]])
+  t.equal((await call('GET', `${BOOKINGS}/${first}`)).statusCode, 404)
+})
+
+t.test('deleted holds only the ids that existed, each once', async (t) => {
+  const [id] = await some(1)
+  t.same((await erase(id, 2_000_000, id, 2_147_483_647)).json<Answer>().deleted, [id])
+  t.same((await erase(id)).json(), { message: '0 prenotazioni eliminate', deleted: [], status: 200 })
+})
+
+t.test('an empty list deletes nothing', async (t) => {
+  const before = (await list(call)).length
+  const response = await erase()
+  t.equal(response.statusCode, 200)
+  t.same(response.json(), { message: '0 prenotazioni eliminate', deleted: [], status: 200 })
+  t.equal((await list(call)).length, before)
+})
+
+t.test('the guests go with their booking', async (t) => {
+  const [gone, kept] = await some(2)
+  await saveGuests(call, Number(gone), guests(2))
+  await saveGuests(call, Number(kept), guests(1))
+  await erase(gone)
+  const rows =
+    await app.sql`select prenotazione_id from ospiti where prenotazione_id in ${app.sql([Number(gone), Number(kept)])}`
+  t.same(rows.map((row) => row.prenotazione_id), [kept])
+})
+
+for (const stato of ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare']) {
+  t.test(`a booking whose submission is ${stato} is refused with 409, and nothing is deleted`, async (t) => {
+    const ids = await some(3)
+    await saveGuests(call, Number(ids[0]), guests(1))
+    await submission(Number(ids[1]), stato)
+    const response = await erase(...ids)
+    t.equal(response.statusCode, 409)
+    t.match(response.json(), { status: 409, codice: 'INVIO_IN_CORSO', error: new RegExp(`\\b${ids[1]}\\b`) })
+    t.same(await existing(ids), ids)
+    const [count] = await app.sql`select count(*)::int as ospiti from ospiti where prenotazione_id = ${Number(ids[0])}`
+    t.equal(count?.ospiti, 1)
+  })
+}
+
+t.test('a booking whose submission is closed goes, and its record in the ledger stays', async (t) => {
+  const closed =
+    ['acquisito', 'parziale', 'rifiutato', 'non_inviato', 'ricevuto', 'depositato_altrove', 'annullato']
+  for (const stato of closed) {
+    const [id] = await some(1)
+    await submission(Number(id), stato)
+    t.same((await erase(id)).json<Answer>().deleted, [id], stato)
+    t.equal((await app.sql`select stato from invii where prenotazione_id = ${Number(id)}`)[0]?.stato, stato)
+  }
+})
+
+t.test('an open submission of a booking that is not named is no obstacle', async (t) => {
+  const [open, other] = await some(2)
+  await submission(Number(open), 'sconosciuto')
+  t.same((await erase(other)).json<Answer>().deleted, [other])
+})
+
+t.test('ids are whole positive numbers in a list of at most 10,000', async (t) => {
+  const [id] = await some(1)
+  t.same(fieldsAtFault(await call('POST', `${BOOKINGS}/delete-bulk`, {})), ['ids'])
+  t.same(fieldsAtFault(await call('POST', `${BOOKINGS}/delete-bulk`, { ids: id })), ['ids'])
+  for (const wrong of ['1', 0, -1, 1.5, null, 2_147_483_648]) {
+    t.same(fieldsAtFault(await erase(id, wrong)), ['ids[1]'], String(wrong))
+  }
+  t.same(fieldsAtFault(await erase(...Array.from({ length: 10_001 }, (_, index) => index + 1_000_000))), ['ids'])
+  t.same(fieldsAtFault(await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [id], tutte: true })), ['tutte'])
+  t.same(await existing([Number(id)]), [id])
+  t.equal((await erase(...Array.from({ length: 10_000 }, (_, index) => index + 1_000_000))).statusCode, 200)
+})
+
+/* Requests of one moment share connections and writes to PostgreSQL: none may be given what another one asked for. */
+
+const BOOKED = 20
+const ROUNDS = 24
+/** What may befall the connections that a round's requests share. */
+const TROUBLES =
+  ['none', 'a query fails in the midst of its rows', 'statements are forgotten', 'connections end'] as const
+
+t.test('each of many requests at once gets its own booking, whatever befalls shared connections', async (t) => {
+  const { url, sql: other } = await testDatabase(t)
+  const { app, call } = await build(t, { DATABASE_URL: url })
+  for (let n = 1; n <= BOOKED; n++) await create(call, { nome_cognome: `Ospite ${n}`, numero_ospiti: n })
+
+  async function cause (trouble: typeof TROUBLES[number]): Promise<unknown> {
+    switch (trouble) {
+      case 'none':
+        return
+      case 'a query fails in the midst of its rows':
+        return await app.sql`select 10 / (3 - n) from generate_series(1, 3) n`.catch(() => {})
+      case 'statements are forgotten':
+        return await Promise.all([1, 2, 3, 4].map(() => app.sql.unsafe('deallocate all').catch(() => {})))
+      case 'connections end':
+        return await other`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and application_name = 'locanda'
+            and query not like 'listen%'`
+    }
+  }
+
+  const isAnswered = async (id: number) => (await call('GET', `${BOOKINGS}/${id}`)).statusCode !== 503
+  const wrong: string[] = []
+  const change = async (id: number, trouble: typeof TROUBLES[number]) => {
+    const { statusCode, body } = await call('PUT', `${BOOKINGS}/${id}`, { telefono: `+39 02 ${id}` })
+    if (statusCode === 503 && trouble === 'connections end') return
+    const isOwn = statusCode === 200 && (JSON.parse(body) as { data: { id: number } }).data.id === id
+    if (!isOwn) wrong.push(`${trouble}: change of ${id} ${statusCode} ${body}`)
+  }
+  const seen = { found: 0, missing: 0, unavailable: 0 }
+  for (let round = 0; round < ROUNDS; round++) {
+    const trouble = TROUBLES[round % TROUBLES.length]!
+    const ask = async (id: number) => {
+      const { statusCode, body } = await call('GET', `${BOOKINGS}/${id}`)
+      if (statusCode === 503 && trouble === 'connections end') return seen.unavailable++
+      if (id > BOOKED) {
+        seen.missing++
+        if (statusCode !== 404) wrong.push(`${trouble}: ${id} ${statusCode} ${body}`)
+        return
+      }
+      seen.found++
+      const { data } = JSON.parse(body) as { data?: { id: number, nome_cognome: string, numero_ospiti: number } }
+      const isRight = data?.id === id && data.nome_cognome === `Ospite ${id}` && data.numero_ospiti === id
+      if (statusCode !== 200 || !isRight) wrong.push(`${trouble}: ${id} ${statusCode} ${body}`)
+    }
+    const ids = Array.from({ length: 24 }, (_, n) => 1 + (n * 7 + round * 5) % (BOOKED + 4))
+    await Promise.all([
+      ...ids.slice(0, 8).map(ask),
+      cause(trouble),
+      change(1 + round % BOOKED, trouble),
+      ...ids.slice(8).map(ask),
+      call('GET', `${BOOKINGS}?limit=5`)
+    ])
+    // That a connection has ended is noticed a moment later, and others are opened: as many at once as there are.
+    if (trouble === 'connections end') await until(async () => (await Promise.all(ids.map(isAnswered))).every(Boolean))
+  }
+  t.same(wrong, [])
+  t.ok(seen.found > ROUNDS && seen.missing > ROUNDS, JSON.stringify(seen))
 })

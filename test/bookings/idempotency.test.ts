@@ -225,7 +225,7 @@ t.test('a refusal that is large is not stored: its key is free, and the request 
   t.equal(second.headers['idempotency-replayed'], undefined)
 })
 
-t.test('work that was done is not done again, though its answer was too large to be stored', async (t) => {
+t.test('finished work is not done again, though its answer was too large to be stored', async (t) => {
   const send = (path: string) => call('POST', `/prova/${path}`, undefined, { 'idempotency-key': path })
   t.equal((await send('fatta')).statusCode, 200)
   t.match((await send('fatta')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })

@@ -1,17 +1,20 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import type { Static } from '@sinclair/typebox'
 import t from 'tap'
 import yauzl from 'yauzl'
+import type { ErasureAnswer } from '#schemas/privacy.ts'
+import { archive } from '#src/bookings/privacy/archive.ts'
+import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
 import {
   booked, fetchReceipt, guest, held, openSubmission, RECEIPT_DAY, retaining, send
 } from '#test/documents/retaining.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
-import { today } from '#test/alloggiati/rules/samples.ts'
 import { listen } from '#test/raw.ts'
-import type { ErasureAnswer } from '#schemas/privacy.ts'
-import type { Static } from '@sinclair/typebox'
 
 const exportOf = (id: number) => `${BOOKINGS}/${id}/export`
 const erase = ({ call }: Pick<TestApp, 'call'>, id: number) => call('POST', `${BOOKINGS}/${id}/cancellazione`)
@@ -53,7 +56,7 @@ async function submissions (id: number, change: Record<string, unknown>): Promis
   })
 }
 
-t.test('what is held of a booking is said, until when and why, and what stays by law', async (t) => {
+t.test('the report lists the data of a booking, until when and why, and which the law keeps', async (t) => {
   const id = covered.get('UNO DUE')!
   const all = await held(server, id)
   const found = all.map(({ cosa, quanti, stato, per_legge: isLegal }) => `${cosa} ${quanti} ${stato} ${isLegal}`)
@@ -72,7 +75,7 @@ t.test('what is held of a booking is said, until when and why, and what stays by
   t.match((await held(server, id)).find(({ cosa }) => cosa === 'schedine_cifrate'), { fino_a: '2026-12-22' })
 })
 
-t.test('of a booking of which nothing is held, nothing is told, exported or erased', async (t) => {
+t.test('a booking without any data has no report, no export and nothing to erase', async (t) => {
   const before = await noted()
   for (const path of ['privacy', 'export']) {
     const answer = await first.call('GET', `${BOOKINGS}/4711/${path}`)
@@ -119,7 +122,7 @@ t.test('the export is an archive of all data: booking, guests, submissions and i
   t.equal((await server.call('HEAD', exportOf(id))).statusCode, 405, 'a HEAD is no export')
 })
 
-t.test('what cannot be put on record is not exported', async (t) => {
+t.test('an export that the audit log cannot record is refused', async (t) => {
   const { call, app } = first
   const { id } = await create(call)
   t.teardown(() => app.sql`alter table audit_log drop constraint refused`)
@@ -181,7 +184,7 @@ t.test('an erasure deletes booking, guests and images, keeps what the law wants 
     select from audit_log where action = 'dati_cancellati' and object = ${`prenotazione:${id}`}`).length, 1)
 })
 
-t.test('while a submission is open or unknown a booking is not erased, and nothing is lost', async (t) => {
+t.test('a booking is not erased while a submission is open or unknown, and nothing is lost', async (t) => {
   const id = await booked(first, [guest('OTTO')])
   await openSubmission(first, id, 'sconosciuto')
   t.match((await erase(first, id)).json(), { status: 409, codice: 'INVIO_IN_CORSO' })
@@ -189,7 +192,7 @@ t.test('while a submission is open or unknown a booking is not erased, and nothi
   t.equal((await held(first, id)).filter(({ cosa }) => cosa === 'immagine_documento').length, 2)
 })
 
-t.test('of records it is said whether they went to the police, are about to, or never did', async (t) => {
+t.test('the report says whether records went to the police, are about to, or never did', async (t) => {
   const id = await booked(first, [guest('NOVE')])
   await send(first, id)
   for (const [stato, records, history] of [
@@ -227,7 +230,7 @@ t.test('answers that were stored for an Idempotency-Key are forgotten with their
   t.equal((await saveGuests(call, gone, guests(1), { 'idempotency-key': 'ospiti' })).statusCode, 200)
 })
 
-t.test('what is stored of another booking whose number begins alike is not forgotten', async (t) => {
+t.test('the stored answer of another booking whose number begins alike is not forgotten', async (t) => {
   const { call, app } = first
   const { id } = await create(call)
   const body = (field: string) => JSON.stringify({ data: [{ [field]: Number(`${id}1`) }] })
@@ -238,4 +241,59 @@ t.test('what is stored of another booking whose number begins alike is not forgo
   }
   await erase({ call }, id)
   t.equal((await app.sql`select from idempotency_keys where body is not null and key in ('a', 'b')`).length, 2)
+})
+
+const FILES = 300
+
+t.test('an export of many files has one open at a time, and its listeners do not grow with them', async (t) => {
+  const warnings: Error[] = []
+  const warned = (warning: Error) => { warnings.push(warning) }
+  process.on('warning', warned)
+  t.teardown(() => process.off('warning', warned))
+  let open = 0
+  let mostOpen = 0
+  let mostListeners = 0
+  const bytes = Buffer.alloc(20_000, 1)
+  const out = archive(Array.from({ length: FILES }, (_, index) => ({
+    path: `documenti/${index}.jpg`,
+    changed: new Date(),
+    content: {
+      bytes: bytes.length,
+      open: async () => {
+        mostOpen = Math.max(mostOpen, ++open)
+        return Readable.from([bytes]).once('close', () => { open-- })
+      }
+    }
+  })))
+  let length = 0
+  for await (const piece of out) {
+    length += (piece as Buffer).length
+    const counts = out.eventNames().map((event) => out.listenerCount(event))
+    mostListeners = Math.max(mostListeners, ...counts)
+  }
+  t.ok(length > FILES * bytes.length)
+  // The next one is opened before the one before has said that it is closed.
+  t.ok(mostOpen <= 2, `${mostOpen} at a time`)
+  t.equal(open, 0)
+  t.ok(mostListeners <= 10, `${mostListeners} listeners`)
+  t.same(warnings, [])
+})
+
+t.test('a caller who leaves in the middle of an export leaves no file open', async (t) => {
+  let left = 0
+  const out = archive(Array.from({ length: 20 }, (_, index) => ({
+    path: `${index}`,
+    changed: new Date(),
+    content: {
+      bytes: 1_000_000_000,
+      open: async () => {
+        left++
+        return new Readable({ read () { this.push(Buffer.alloc(65_536)) } }).once('close', () => { left-- })
+      }
+    }
+  })))
+  const open = () => left
+  for await (const chunk of out) if (open() > 0 && chunk !== null) break
+  while (open() > 0) await new Promise((resolve) => { setImmediate(resolve) })
+  t.equal(open(), 0)
 })
