@@ -4,11 +4,43 @@ import { buckets, objects } from '#drizzle/tables/storage.ts'
 import { METADATA_MAX } from '#schemas/storage-upload.ts'
 import { BUCKETS } from '#schemas/storage.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'
+import { openClient } from '#src/plugins/database/client.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { store } from './samples.ts'
 
-const test = await build(t)
-const { app, call, token } = test
+const ORIGIN = 'https://app.example'
+const test = await build(t, { CORS_ORIGINS: ORIGIN })
+const { app, call, logs, token } = test
+
+const move = (sourceKey: string, destinationKey: string) =>
+  call('POST', '/storage/v1/object/move', { bucketId: 'public', sourceKey, destinationKey })
+
+/** Moves wait, in the middle, until as many are under way as the test says: they meet for sure. */
+async function meet (moves: number, work: () => Promise<void>): Promise<void> {
+  await app.sql.unsafe(`
+    create function wait_for_others () returns trigger language plpgsql as $$
+      begin
+        perform pg_advisory_xact_lock_shared(4711);
+        return old;
+      end
+    $$;
+    create trigger wait_for_others after delete on objects for each row execute function wait_for_others()`)
+  try {
+    const gate = openClient(app.databaseUrl, 1)
+    await gate`select pg_advisory_lock(4711)`
+    const waiting = async () => (await app.sql`
+      select from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%objects%'`).length
+    const done = work()
+    const ended = new AbortController()
+    void done.finally(() => { ended.abort() })
+    while (!ended.signal.aborted && await waiting() < moves) await new Promise((resolve) => { setTimeout(resolve, 20) })
+    await gate.end()
+    await done
+  } finally {
+    await app.sql.unsafe('drop trigger wait_for_others on objects; drop function wait_for_others')
+  }
+}
+
 const KEY = { 'x-api-key': API_KEY }
 const OPERATOR = { authorization: `Bearer ${await token()}` }
 const ADMIN = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
@@ -25,6 +57,25 @@ const upload = (path: string, headers: Headers, content: string | Buffer = 'ciao
     payload: content
   })
 const denied = { statusCode: '403', error: 'Unauthorized', message: 'Access denied', code: 'AccessDenied' }
+
+for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
+  t.test(`${names.length} moves, each to the name of another one, at once are refused, all of them`, async (t) => {
+    const stored = await Promise.all(names.map((name) => store(test, 'public', name, name)))
+    await meet(names.length, async () => {
+      const answers = await Promise.all(names.map((name, at) => move(name, names[(at + 1) % names.length]!)))
+      for (const answer of answers) t.match(answer.json(), { statusCode: '409', code: 'KeyAlreadyExists' })
+    })
+    for (const { id, name } of stored) t.equal((await app.storage.find(app.db, 'public', name))?.id, id)
+    t.same(logs.filter(({ level }) => Number(level) >= 40), [])
+  })
+}
+
+t.test('exactly one of two moves to one free name at once is carried out', async (t) => {
+  for (const name of ['d', 'e']) await store(test, 'public', name, name)
+  const answers = await Promise.all([move('d', 'f'), move('e', 'f')])
+  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 400])
+  t.match(answers.find(({ statusCode }) => statusCode === 400)!.json(), { code: 'KeyAlreadyExists' })
+})
 
 t.test('the product’s buckets take no file by the protocol, from nobody', async (t) => {
   await upload('public/da.txt', KEY)
@@ -80,7 +131,7 @@ t.test('a bucket that an administrator has made is everybody’s with credential
   t.match((await send('GET', '/object/info/public/interni/a.txt', {})).json(), { code: 'NoSuchKey' })
 })
 
-t.test('who waits for a role sees nothing, and a key does what it is good for', async (t) => {
+t.test('a key for reading reads, lists and signs links, and changes nothing', async (t) => {
   const { user } = await signIn(app, 'anna', 'operator')
   const reading = { 'x-api-key': (await mintKey(app.db, app.identity.apiKeys, user.id, { scopes: 'lettura' })).apiKey }
   await upload('public/k.txt', KEY)
@@ -88,8 +139,7 @@ t.test('who waits for a role sees nothing, and a key does what it is good for', 
   t.equal((await send('POST', '/object/list/public', reading, { prefix: '' })).statusCode, 200)
   t.equal((await send('POST', '/object/sign/public/k.txt', reading, { expiresIn: 60 })).statusCode, 200)
   for (const answer of [
-    await upload('public/l.txt', reading),
-    await send('POST', '/object/upload/sign/public/l.txt', reading, {}),
+    await upload('public/l.txt', reading), await send('POST', '/object/upload/sign/public/l.txt', reading, {}),
     await send('DELETE', '/object/public', reading, { prefixes: ['k.txt'] }),
     await send('POST', '/bucket', reading, { name: 'x' })
   ]) t.same([answer.statusCode, answer.json()], [403, denied])
@@ -171,7 +221,7 @@ t.test('an emptied bucket has no rows, and its files are to be removed', async (
   for (const bucket of CLOSED) t.same((await send('POST', `/bucket/${bucket}/empty`, ADMIN, {})).json(), denied)
 })
 
-t.test('what the server refuses for everybody has the protocol’s form, too', async (t) => {
+t.test('rate limits, bad addresses and maintenance are refused in the protocol’s form, too', async (t) => {
   const busy = await build(t, { DATABASE_URL: test.url, RATE_LIMIT_MAX: '3' })
   const ask = (url: string) => busy.app.inject({ url, headers: KEY })
   for (let count = 0; count < 3; count++) await ask('/storage/v1/bucket')
@@ -190,4 +240,34 @@ t.test('what the server refuses for everybody has the protocol’s form, too', a
   t.equal(closed.statusCode, 503)
   t.match(closed.json(), { statusCode: '503', code: 'SlowDown' })
   await maintain(false)
+})
+
+t.test('a method that a path of the protocol has not is no route, as with the real server', async (t) => {
+  for (const [method, path] of [['PATCH', '/bucket'], ['PUT', '/object/move'], ['GET', '/object/copy']] as const) {
+    const answer = await call(method, `/storage/v1${path}`)
+    t.equal(answer.statusCode, 400, path)
+    t.match(answer.json(), {
+      statusCode: '404', error: 'Not Found', message: 'Route not found', code: 'InvalidRequest'
+    })
+    t.equal(answer.headers.allow, undefined)
+  }
+})
+
+t.test('browsers may ask with OPTIONS what they may send, without credentials and on every path', async (t) => {
+  const headers = {
+    origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-upsert'
+  }
+  for (const path of ['/object/public/a.txt', '/object/list/public', '/bucket', '/nessuno']) {
+    const answer = await app.inject({ method: 'OPTIONS', url: `/storage/v1${path}`, headers })
+    t.equal(answer.statusCode, 204, path)
+    t.match(answer.headers, {
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-methods': /POST/,
+      'access-control-allow-headers': 'authorization,x-upsert'
+    })
+    const foreign = await app.inject({
+      method: 'OPTIONS', url: `/storage/v1${path}`, headers: { ...headers, origin: 'https://altrove.example' }
+    })
+    t.equal(foreign.headers['access-control-allow-origin'], undefined, path)
+  }
 })
