@@ -66,7 +66,7 @@ t.test('each guest has their own day: of one who is not covered the images stay'
   t.same(await imagesOf(after, other), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
-t.test('of a guest who took the place of one that was sent the images stay', async (t) => {
+t.test('the images of a guest who took the place of one that was sent stay', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
@@ -94,7 +94,7 @@ t.test('guests who were sent without being saved are covered when all of the boo
   t.same(await imagesOf(half, id), {})
 })
 
-t.test('while a submission of the booking is open or unknown its images stay, whoever is covered', async (t) => {
+t.test('images stay while a submission of their booking is open or unknown, whoever is covered', async (t) => {
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
@@ -117,7 +117,7 @@ t.test('while a submission of the booking is open or unknown its images stay, wh
   t.same(await imagesOf(after, id), {})
 })
 
-t.test('of a guest who was sent before the booking was moved it is said so, and the images stay', async (t) => {
+t.test('the images of a guest who was sent before the booking was moved stay, and their status says so', async (t) => {
   const days = { UNO: '2027-03-01', DUE: '2026-11-23', TRE: '2026-11-20' }
   for (const [name, check_in] of Object.entries(days)) {
     on(today)
@@ -137,7 +137,7 @@ t.test('of a guest who was sent before the booking was moved it is said so, and 
   }
 })
 
-t.test('with no day of grace images go on the day of the receipt', async (t) => {
+t.test('images go on the day of the receipt when there is no day of grace', async (t) => {
   const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '0' })
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
@@ -165,7 +165,7 @@ t.test('images that a restored database holds again are deleted again, and on re
   t.equal(n, 2)
 })
 
-t.test('what cannot be put on record is not deleted, keeps no other booking, and is deleted next time', async (t) => {
+t.test('a booking keeps its images while the audit log cannot record them, and the next run purges them', async (t) => {
   const one = await booked(first, [guest('UNO')])
   const two = await booked(first, [guest('DUE')])
   await send(first, one)
@@ -183,7 +183,7 @@ t.test('what cannot be put on record is not deleted, keeps no other booking, and
   t.same(await imagesOf(after, one), {})
 })
 
-t.test('of any number of images none is left out', async (t) => {
+t.test('no image is left out, however many there are', async (t) => {
   const many = await booked(first, [guest('UNO')])
   const last = await booked(first, [guest('DUE')])
   await first.app.sql`
