@@ -1,13 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import sharp from 'sharp'
 import t from 'tap'
+import { encodeCursor } from '#src/lib/paging.ts'
 import { downloadFrom } from '#src/pdf/engines/apitemplate.ts'
 import { wholePage } from '#src/pdf/engines/page.ts'
+import type { NewPdf } from '#src/pdf/index.ts'
 import { makeHtml } from '#src/pdf/task.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 import { pathOf, sampleRows } from '#test/reports/sample.ts'
+import { make, samples } from './pictures.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 import { apitemplateAt, FOREIGN_PDF, json, REFERENCE, standIn } from './stand-in-engine.ts'
 
@@ -15,8 +20,56 @@ const { url, seen, state } = await standIn(t)
 const environ = { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: url, PDF_ENGINE_KEY: 'chiave-del-motore' }
 const { app, call } = await build(t, environ, undefined, { pdfEngineMs: 5000 })
 
-const make = (template = pageWith('<p>{{ nome }}</p>'), data: object = { nome: 'Anna' }) =>
+const generate = (template = pageWith('<p>{{ nome }}</p>'), data: object = { nome: 'Anna' }) =>
   call('POST', '/api/generate-pdf', { template, data })
+
+/*
+ * How the product's templates look, against pictures that somebody has approved. A wanted change is put on record with
+ * RENEW=1, and looked at.
+ */
+
+const APPROVED = new URL('../../fixtures/pdf/', import.meta.url)
+const isDrawn = spawnSync('pdftoppm', ['-v']).error === undefined
+const options = { skip: !isDrawn && 'pdftoppm is not installed' }
+const renew = process.env.RENEW === '1'
+
+/** Of 255, on average over the picture: versions of the program draw edges of letters otherwise. */
+const TOLERANCE = 0.6
+
+const folder = temporaryFolder(t)
+const drawn = new Map<string, Buffer>()
+
+/** The first page, small and grey. */
+function draw (name: string, pdf: Uint8Array): Buffer {
+  const file = join(folder, name)
+  writeFileSync(`${file}.pdf`, pdf)
+  execFileSync('pdftoppm', ['-r', '48', '-gray', '-png', '-f', '1', '-l', '1', '-singlefile', `${file}.pdf`, file])
+  return readFileSync(`${file}.png`)
+}
+
+/** How far two pictures of the same size are apart, on average; infinitely, where they have not. */
+async function distance (one: Buffer, other: Buffer): Promise<number> {
+  const [a, b] = await Promise.all([one, other].map((picture) =>
+    sharp(picture).greyscale().blur(1).raw().toBuffer({ resolveWithObject: true })))
+  if (a!.info.width !== b!.info.width || a!.info.height !== b!.info.height) return Infinity
+  return a!.data.reduce((sum, value, at) => sum + Math.abs(value - b!.data[at]!), 0) / a!.data.length
+}
+
+const { app: own } = await build(t)
+const { db, pdf, storage } = own
+
+const job = { kind: 'template', source: pageWith('{{ nome }}'), data: { nome: 'Anna' }, date: DATE.getTime() } as const
+
+async function keep (values: Partial<NewPdf> = {}) {
+  const { bytes } = await pdf.make(job, { caller: 'prova' })
+  const object = { bucket: 'reports', name: `${randomUUID()}.pdf`, contentType: 'application/pdf', owner: null }
+  const file = await storage.write(bytes, object, bytes.length)
+  return await storage.settle(file, () => db.transaction(async (tx) => {
+    const object = await storage.keep(tx, file, { replace: false })
+    const record = { tipo: 'documento_pdf' as const, utente: null, template_id: null, nome: 'prova.pdf', object }
+    return await pdf.record(tx, { ...record, ...values })
+  }))
+}
 
 t.beforeEach(() => {
   seen.length = 0
@@ -24,7 +77,7 @@ t.beforeEach(() => {
 })
 
 t.test('APITemplate gets the page, with a short life; the PDF is fetched, kept here, and deleted there', async (t) => {
-  const answer = await make()
+  const answer = await generate()
   t.equal(answer.statusCode, 200)
   const read = await call('GET', pathOf(answer.json<{ download_url: string }>().download_url))
   t.ok(read.rawPayload.equals(FOREIGN_PDF))
@@ -40,8 +93,8 @@ t.test('APITemplate gets the page, with a short life; the PDF is fetched, kept h
   t.match(body.settings, { paper_size: 'custom', custom_width: '210mm', custom_height: '297mm' })
 })
 
-t.test('what stands in the data is no template there either: it holds no brace and no markup', async (t) => {
-  await make(pageWith('<p>{{ nome }}</p><table data="righe"/>'), {
+t.test('the data are no template there either: they hold no brace and no markup', async (t) => {
+  await generate(pageWith('<p>{{ nome }}</p><table data="righe"/>'), {
     nome: '{{ 7 * 7 }}{% for x in y %}<script>', righe: [{ '{{ a }}': '{# b #}' }]
   })
   const { body } = JSON.parse(seen[0]!.body.toString()) as { body: string }
@@ -50,7 +103,8 @@ t.test('what stands in the data is no template there either: it holds no brace a
 })
 
 /** What the engine does, what our caller is told of it, and how many requests the engine has got. */
-const FAILURES: [what: string, handle: typeof state.handle, told: [status: number, codice: string], times: number][] = [
+type Told = [status: number, codice: string]
+const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times: number][] = [
   ['an error with the status 200',
     (_, response) => json(response, { status: 'error', message: 'Anna' }), [502, 'MOTORE_PDF_RIFIUTA'], 1],
   ['a wrong key', (_, response) => json(response, { status: 'error' }, 401), [502, 'MOTORE_PDF_RIFIUTA'], 1],
@@ -74,10 +128,10 @@ const FAILURES: [what: string, handle: typeof state.handle, told: [status: numbe
     }),
     [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 2]
 ]
-for (const [what, handle, [status, codice], times] of FAILURES) {
-  t.test(`a failure of the engine is told in our words, and nothing is billed twice: ${what}`, async (t) => {
+for (const [failure, handle, [status, codice], times] of FAILURES) {
+  t.test(`a failure of the engine is told in our words, and nothing is billed twice: ${failure}`, async (t) => {
     state.handle = handle
-    const answer = await make()
+    const answer = await generate()
     t.match(answer.json(), { status, codice })
     t.notMatch(answer.body, /Anna|chiave-del-motore/)
     t.equal(seen.filter(({ method }) => method === 'POST').length, codice === 'MOTORE_PDF_OCCUPATO' ? 2 : 1)
@@ -91,12 +145,12 @@ t.test('an answer that is no PDF is not kept, and what lies at the engine is del
     if (one.path.endsWith('.pdf')) response.end('<html>')
     else usual(one, response)
   }
-  t.match((await make()).json(), { status: 502, codice: 'MOTORE_PDF_INCOMPRENSIBILE' })
+  t.match((await generate()).json(), { status: 502, codice: 'MOTORE_PDF_INCOMPRENSIBILE' })
   t.match(seen.at(-1)!.path, '/v2/delete-object')
 })
 
 t.test('a faulty template is a 400, and the engine is not asked', async (t) => {
-  t.match((await make('<document><page><nix/></page></document>')).json(), { status: 400, riga: 1 })
+  t.match((await generate('<document><page><nix/></page></document>')).json(), { status: 400, riga: 1 })
   t.same(seen, [])
 })
 
@@ -153,4 +207,69 @@ t.test('a browser prints the page with all that ours has', { skip: !hasBrowser &
   t.ok(texts.length > 3)
   t.match(texts.join(' '), /Riepilogo per alloggio.*Bianchi 399/)
   t.ok(texts.slice(3).every((text) => text.includes('Cognome')), 'the head of the table is on every page')
+})
+
+for (const [name, job] of Object.entries(samples())) {
+  t.test(`it looks as it was approved: ${name}`, options, async (t) => {
+    const picture = draw(name, await make(job))
+    drawn.set(name, picture)
+    const approved = new URL(`${name}.png`, APPROVED)
+    if (renew) writeFileSync(approved, await sharp(picture).png({ palette: true, colours: 16 }).toBuffer())
+    const far = await distance(picture, readFileSync(approved))
+    t.ok(far < TOLERANCE, `${far.toFixed(2)} of ${TOLERANCE}`)
+  })
+}
+
+t.test('another language, a missing logo or a shifted line is seen', options, async (t) => {
+  const [it, en, bare] = ['letter-it', 'letter-en', 'letter-bare'].map((name) => drawn.get(name)!)
+  const { width, height } = await sharp(it).metadata()
+  const shifted = await sharp(it).extract({ left: 0, top: 4, width, height: height - 4 })
+    .extend({ bottom: 4, background: 'white' }).png().toBuffer()
+  for (const other of [en!, bare!, shifted]) {
+    const far = await distance(it!, other)
+    t.ok(far > 2 * TOLERANCE, far.toFixed(2))
+  }
+})
+
+t.test('a PDF that is recorded in the transaction of its file is found, with its file', async (t) => {
+  const made = await keep({ utente: 'anna' })
+  t.match(await pdf.find(db, made.id), { utente: 'anna', stato: 'completato', nome: 'prova.pdf' })
+  const object = await storage.find(db, made.bucket, made.oggetto)
+  const bytes = Buffer.concat(await (await storage.read(object!)).toArray() as Buffer[])
+  t.same(await readPages(bytes), ['Anna'])
+})
+
+t.test('records are listed from the newest, in pages, by person and by kind', async (t) => {
+  const made = []
+  for (let at = 0; at < 5; at++) {
+    made.unshift((await keep({ utente: 'bruno', tipo: at % 2 ? 'report_finanziario' : 'lettera_benvenuto' })).id)
+  }
+  const first = await pdf.page(db, { utente: 'bruno' }, 3)
+  const second = await pdf.page(db, { utente: 'bruno' }, 3, encodeCursor(first.next!))
+  t.same([...first.data, ...second.data].map(({ id }) => id), made)
+  t.equal(second.next, undefined)
+  t.equal(await pdf.count(db, { utente: 'bruno' }), 5)
+  t.equal(await pdf.count(db, { utente: 'bruno', tipi: ['report_finanziario'] }), 2)
+  await t.rejects(pdf.page(db, {}, 3, 'x'), { code: 'RICHIESTA_NON_VALIDA' })
+})
+
+t.test('a removed PDF takes its file with it; nothing is removed when the transaction fails', async (t) => {
+  const { id, bucket, oggetto } = await keep()
+  const failing = db.transaction(async (tx) => {
+    await pdf.remove(tx, [id])
+    throw new Error('no')
+  })
+  await t.rejects(failing, { message: 'no' })
+  t.ok(await pdf.find(db, id))
+  await db.transaction((tx) => pdf.remove(tx, [id]))
+  t.equal(await pdf.find(db, id), undefined)
+  t.equal(await storage.find(db, bucket, oggetto), undefined)
+})
+
+t.test('a record goes with its file, wherever that is discarded, and nobody finds what has no id', async (t) => {
+  const { id, bucket, oggetto } = await keep()
+  const object = await storage.find(db, bucket, oggetto)
+  await db.transaction((tx) => storage.discard(tx, [object!]))
+  t.equal(await pdf.find(db, id), undefined)
+  t.equal(await pdf.find(db, '1'), undefined)
 })

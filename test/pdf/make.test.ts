@@ -1,9 +1,13 @@
+import fc from 'fast-check'
 import t from 'tap'
+import { establishmentFields } from '#schemas/establishment.ts'
+import { LetterWishes } from '#schemas/letter.ts'
+import type { PdfJob } from '#src/pdf/jobs.ts'
+import { ModelloNonValido, refusalOf } from '#src/pdf/refusal.ts'
+import makePdf, { makeHtml } from '#src/pdf/task.ts'
 import { letterData } from '#src/pdf/templates/letter.ts'
 import { workerPool } from '#src/plugins/workers/pool.ts'
-import type { Value } from '#src/pdf/data.ts'
-import type makePdf from '#src/pdf/task.ts'
-import type { PdfJob } from '#src/pdf/jobs.ts'
+import { anyCharacter } from '#test/any-character.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 
 const TASK = new URL('../../src/pdf/task.ts', import.meta.url)
@@ -35,6 +39,46 @@ const LETTERS: Record<string, RegExp> = {
   ES: /Welcome, Екатерина Иванова!/
 }
 
+const DAY = '2026-11-23'
+
+/** A text as the API takes one: without controls and halves of pairs, at most so long, with what may stand in XML. */
+const anyText = (maxLength: number) => fc.oneof(
+  fc.string({ unit: anyCharacter, maxLength }).map((each) =>
+    // eslint-disable-next-line no-control-regex
+    each.toWellFormed().replace(/[\u0000-\u001f\u007f]/g, '').slice(0, maxLength).toWellFormed()),
+  fc.constantFrom(
+    '<b>{{ 1 }}{% x %}', '\u00AD\u00AD', ']]>&amp;"\'', '😀👨‍👩‍👧', 'مرحبا', '{n} {t}', 'x'.repeat(maxLength)
+  ).map((each) => each.slice(0, maxLength).toWellFormed())
+)
+const paragraphs = (maxLength: number) =>
+  fc.array(anyText(Math.min(200, maxLength)), { maxLength: 6 }).map((lines) => lines.join('\n').slice(0, maxLength))
+
+const maxOf = (schema: object) => 'maxLength' in schema ? Number(schema.maxLength) : 100
+const FIXED: Record<string, fc.Arbitrary<string>> = {
+  colore: fc.constantFrom('#000000', '#FFFFFF', '#1f4e46'),
+  ora_check_in: fc.constant('15:00'),
+  ora_check_out: fc.constant('10:30'),
+  email: fc.constant('ciao@locanda.example'),
+  regole: fc.oneof(paragraphs(600), fc.constant('\n'.repeat(299)), fc.constant('a\n'.repeat(299)))
+}
+const anyHouse = fc.record(Object.fromEntries(Object.entries(establishmentFields).map(([name, schema]) =>
+  [name, fc.option(FIXED[name] ?? anyText(maxOf(schema)), { nil: null })])))
+const wishes = fc.record(Object.fromEntries(Object.entries(LetterWishes.properties).map(([name, schema]) =>
+  [name, name === 'codice'
+    ? fc.maxSafeNat()
+    : name.startsWith('text') ? paragraphs(2000) : anyText(maxOf(schema))])),
+{ requiredKeys: [] })
+
+const letter = fc.record({
+  nome_ospite: anyText(200),
+  lingua: fc.constantFrom('IT', 'en', 'DE', 'FR', 'ZZ'),
+  struttura: anyHouse,
+  data: fc.constant(DAY),
+  soggiorno: fc.constant({ check_in: DAY, check_out: '2026-11-24' }),
+  codice: fc.option(anyText(100), { nil: null }),
+  template_data: wishes
+})
+
 for (const [lingua, expected] of Object.entries(LETTERS)) {
   t.test(`a welcome letter is in the guest's language: ${lingua}`, async (t) => {
     const soggiorno = { check_in: '2026-11-23', check_out: '2026-11-26' }
@@ -48,16 +92,6 @@ for (const [lingua, expected] of Object.entries(LETTERS)) {
   })
 }
 
-t.test('what the host writes stands in the letter instead of ours, as text', async (t) => {
-  const greeting = 'Ciao <b>Anna</b> $& {{ x }}'
-  const template_data = { greeting, text1: 'Primo', text2: ' ', enjoy_text: 'Evviva', codice: 7 }
-  const guest = { nome_ospite: 'Anna', lingua: 'IT' }
-  const request = { ...guest, struttura: { nome: 'Locanda' }, data: '2026-11-23', template_data }
-  const [text] = await textsOf({ kind: 'letter', request, date })
-  t.match(text, 'Ciao <b>Anna</b> $& {{ x }}')
-  t.match(text, /Primo Siamo a disposizione.*Prenotazione 7.*Evviva/)
-})
-
 t.test('behind an Arabic or Hebrew name of the house its telephone number reads from left to right', async (t) => {
   for (const nome of ['بيت العطلات', 'בית החופש']) {
     const struttura = { nome, telefono: '+39 06 000123' }
@@ -67,7 +101,7 @@ t.test('behind an Arabic or Hebrew name of the house its telephone number reads 
   }
 })
 
-t.test('what is written on the colour of the house is black on a light one', (t) => {
+t.test('texts on the colour of the house are black on a light one', (t) => {
   const inkOn = (colore: string | null) =>
     letterData({ nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura: { colore } }).data.inchiostro
   t.same([null, '#1f4e46', '#804020', '#f2d33b', '#ffffff'].map(inkOn), ['white', 'white', 'white', 'black', 'black'])
@@ -104,19 +138,6 @@ t.test('a report says what each listing adds, its share, and its totals in the d
   t.match(text, /Totale 31,00 € 6$/)
 })
 
-t.test('rows of any shape make a report: other fields, none, missing ones, values that are no texts', async (t) => {
-  const shapes: Record<string, Value>[][] = [
-    [{ qualcosa: 'x' }, { altro: 1 }],
-    [{}, {}],
-    [{ a: { b: 1 }, c: [1, 2], d: true, e: null }],
-    [{ listingTitle: 'A', Q1Payouts: 'niente' }, { listingTitle: '', Q1Payouts: '-0.00' }],
-    [{ listingTitle: 'A', Q1Payouts: '-5.00' }, { listingTitle: 'B', Q1Payouts: '5.00' }]
-  ]
-  for (const rows of shapes) {
-    t.ok((await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).length)
-  }
-})
-
 t.test('a long report has its summary, and subtotals on the shaded lines of its long table', async (t) => {
   const rows = Array.from({ length: 400 }, (_, at) => ({ listingTitle: `Casa ${at % 4}`, Q1Payouts: '1.10' }))
   const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
@@ -144,4 +165,41 @@ t.test('a PDF that takes more memory than its thread has ends that thread alone'
   const large = small({ kind: 'template', source: pageWith('<table data="righe"/>'), data: { righe: rows }, date })
   await t.rejects(large, { code: 'LAVORO_NON_RIUSCITO' })
   t.match(await textsOf({ kind: 'template', source: pageWith('dopo'), data: {}, date }), ['dopo'])
+})
+
+t.test('a letter is made whatever a house, a booking and a host say', async () => {
+  await fc.assert(fc.asyncProperty(letter, async (request) => {
+    const job = { kind: 'letter', request, date } as PdfJob
+    const made = await makePdf(job)
+    if (made.fault !== null) throw new Error(JSON.stringify(made.fault))
+    if ((await makeHtml(job)).fault !== null) throw new Error('not as HTML')
+  }), { numRuns: 12 })
+})
+
+const cell = fc.oneof(
+  anyText(60), fc.constantFrom('1234.50', '-0.10', '', '2026-01-31', '12e3', null), fc.double(), fc.boolean(),
+  fc.jsonValue({ maxDepth: 2 })
+)
+const field = fc.oneof(anyText(30), fc.constantFrom(
+  'listingTitle', 'Q1Payouts', 'Q4Checkins', 'Importo (es. IVA)', 'a.b', 'constructor', '__proto__', 'alloggio', 'anno'
+))
+const rows = fc.array(fc.dictionary(field, cell, { maxKeys: 12 }), { maxLength: 30 })
+
+t.test('a report of any rows is made, or the rows are at fault and not the template', async () => {
+  await fc.assert(fc.asyncProperty(rows, fc.option(anyText(200), { nil: undefined }), async (rows, titolo) => {
+    const job = { kind: 'report', request: { rows, titolo, data: DAY }, date } as PdfJob
+    for (const { fault } of [await makePdf(job), await makeHtml(job)]) {
+      if (fault !== null && !(refusalOf(job, fault) instanceof ModelloNonValido)) throw new Error(JSON.stringify(fault))
+    }
+  }), { numRuns: 20 })
+})
+
+t.test('a template of the product that fails is no fault of the caller, who is told nothing of it', async (t) => {
+  const fault = { code: 'ELEMENTO_SCONOSCIUTO', message: 'riga 1, colonna 1: Anna', riga: 1, colonna: 1 } as const
+  const report = { kind: 'report', request: { rows: [], data: DAY }, date } as const
+  for (const job of [report, { kind: 'letter', request: {}, date }] as PdfJob[]) {
+    t.notOk(refusalOf(job, fault) instanceof ModelloNonValido)
+    t.match(refusalOf(job, fault), { message: 'a template of the product failed: ELEMENTO_SCONOSCIUTO' })
+  }
+  t.match(refusalOf({ ...report, source: '<nix/>' }, fault), { statusCode: 400, code: fault.code })
 })

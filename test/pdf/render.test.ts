@@ -1,11 +1,31 @@
 import t from 'tap'
+import { type Problem, PROBLEMS } from '#src/pdf/errors.ts'
 import { renderPdf } from '#src/pdf/render.ts'
+import { DATA, REFUSED } from './hostile-templates.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 
 const render = async (template: string, data: unknown = {}) => {
   const made = await renderPdf(template, data, { date: DATE })
   return { ...made, texts: await readPages(made.bytes) }
 }
+
+const NAMES: Record<string, string> = {
+  Latin: 'Łukasz Wiśniewski Ångström Çelik Ždanov',
+  Vietnamese: 'Nguyễn Thị Ánh Đặng',
+  Greek: 'Αλέξανδρος Παπαδόπουλος',
+  Cyrillic: 'Екатерина Щербакова Їжак',
+  Arabic: 'محمد علي حسن',
+  Hebrew: 'יעקב כהן',
+  Thai: 'สมชาย ใจดี',
+  'simplified Chinese': '王小明 刘伟',
+  'traditional Chinese': '陳美麗 劉偉',
+  Japanese: '山田太郎 ヤマダ はなこ',
+  Korean: '김민수 박뷁',
+  Devanagari: 'अमित',
+  emoji: '🏖😀🍝🎉'
+}
+/** Some readers give letters from right to left, and joined ones, in the order in which they stand on the page. */
+const letters = (text: string) => [...text.normalize('NFKC').replace(/\s/g, '')].sort().join('')
 
 t.test('the same template, data and date give the same bytes; another date does not', async (t) => {
   const content = '<h1>{{ nome }}</h1><qr value="a"/><table data="righe"/>'
@@ -94,7 +114,7 @@ t.test('columns may come from the data, or be all fields of the rows', async (t)
   t.match((await render(pageWith('<table data="righe"/>'), data)).texts[0], /^A B 1 x 1 Totale$/)
 })
 
-t.test('what the data lack is left out, and the author is told', async (t) => {
+t.test('fields that the data lack are left out, and the author is told', async (t) => {
   const { texts, warnings } = await render(pageWith('<p>a{{ x.y }}b</p><table data="righe"/><image asset="logo"/>'))
   t.match(texts[0], /^ab/)
   t.same(warnings.map(({ codice }) => codice), ['VARIABILE_MANCANTE', 'VARIABILE_MANCANTE', 'IMMAGINE_MANCANTE'])
@@ -132,7 +152,7 @@ t.test('lines of the data are kept where the author wants them', async (t) => {
   t.equal(joined.texts[0], 'a b c d')
 })
 
-t.test('of what must stand on one page and is higher, the rest is missing, and a warning says so', async (t) => {
+t.test('a block that must stand on one page and is higher is cut, and a warning says so', async (t) => {
   const printed = t.capture(process.stderr, 'write')
   const lines = Array.from({ length: 100 }, (_, at) => `riga ${at};`).join('\n')
   const content = '<div keep="together"><p lines="keep">{{ nota }}</p></div><p>dopo</p>'
@@ -142,4 +162,91 @@ t.test('of what must stand on one page and is higher, the rest is missing, and a
   t.match(warnings, [{ codice: 'TESTO_TRONCATO', messaggio: /più alto della pagina/ }])
   t.same(printed(), [], 'nothing stands between the lines of the log')
   t.match((await render(pageWith('<p lines="keep">{{ nota }}</p>'), { nota: lines })).texts.join(), /riga 99;/)
+})
+
+for (const [script, name] of Object.entries(NAMES)) {
+  t.test(`a name reads back from the PDF: ${script}`, async (t) => {
+    const { bytes, warnings } = await renderPdf(pageWith('<p>{{ nome }}</p>'), { nome: name }, { date: DATE })
+    const [text] = await readPages(bytes)
+    t.equal(letters(text!), letters(name))
+    t.same(warnings, [])
+  })
+
+  t.test(`a name reads back from a long table, in a bold heading and in a serif letter: ${script}`, async (t) => {
+    const rows = Array.from({ length: 301 }, () => ({ nome: name }))
+    const template = pageWith('<table data="righe"/>')
+    const table = await renderPdf(template, { righe: rows }, { date: DATE })
+    const [first] = await readPages(table.bytes, 0, 1)
+    t.ok(letters(first!).includes(letters(name)[0]!))
+    t.ok([...letters(name)].every((letter) => letters(first!).includes(letter)))
+    const heading = pageWith('<h1><i>{{ nome }}</i></h1>', ' font="serif"')
+    const [text] = await readPages((await renderPdf(heading, { nome: name }, { date: DATE })).bytes)
+    t.equal(letters(text!), letters(name))
+  })
+}
+
+t.test('a letter that no font has is written in a simpler form or as a box, and the author is told', async (t) => {
+  const { bytes, warnings } = await renderPdf(pageWith('<p>{{ n }}</p>'), { n: 'გიორგი Արմեն ᖃ😀 ❤️' }, { date: DATE })
+  const [text] = await readPages(bytes)
+  t.match(text, /^giorgi Armen □😀 ❤$/u)
+  t.match(warnings, [{ codice: 'CARATTERE_SEMPLIFICATO' }, { codice: 'CARATTERE_MANCANTE', messaggio: /ᖃ(?! 😀)/u }])
+})
+
+t.test('controls and marks that turn text round do not reach the document', async (t) => {
+  const n = 'a\u0000b\u001Bc\u202Ed\u2066e\uD800f\uFFFEg'
+  const { bytes } = await renderPdf(pageWith('<p>{{ n }}</p>'), { n }, { date: DATE })
+  const [text] = await readPages(bytes)
+  t.match(text, /^abcde.fg$/)
+})
+
+const HYPHENATED = [
+  '\u00AD', '\u00AD\u00ADAnna', 'Anna \u00AD\u00ADMaria', 'An\u00AD\u200b\u00ADna', 'Anna\u00AD', 'An\u00ADna'
+]
+for (const text of HYPHENATED) {
+  t.test(`places for hyphens, wherever they stand, keep no PDF from being made: ${JSON.stringify(text)}`, async (t) => {
+    const template = pageWith('<h1>{{ nome }}</h1><p>{{ nome }}</p><table data="righe"/>')
+    const { bytes } = await renderPdf(template, { nome: text, righe: [{ nome: text }] }, { date: DATE })
+    const [page] = await readPages(bytes)
+    t.equal(letters(page!.replace('Nome', '')), letters(text.replace(/[\u00AD\u200b]/g, '').repeat(3)))
+  })
+}
+
+for (const [kind, template, code] of REFUSED) {
+  t.test(`a template is refused with a code: ${kind}`, async (t) => {
+    await t.rejects(renderPdf(template as string, DATA, { date: DATE }), { name: 'Error', code })
+  })
+}
+
+t.test('every code of a refusal has a template that meets it, but for those that only a renderer could', async (t) => {
+  const met = new Set(REFUSED.map(([, , code]) => code))
+  const others: Problem[] = ['SINTASSI_NON_VALIDA', 'ATTRIBUTO_MANCANTE', 'CSV_NON_VALIDO']
+  t.same(PROBLEMS.filter((code) => !met.has(code)), others)
+  await t.rejects(renderPdf(pageWith('{% if a %}'), {}, { date: DATE }), { code: 'SINTASSI_NON_VALIDA' })
+  await t.rejects(renderPdf(pageWith('<qr/>'), {}, { date: DATE }), { code: 'ATTRIBUTO_MANCANTE' })
+})
+
+t.test('the data are text: markup and instructions in them are printed', async (t) => {
+  const data = { nome: '<b>{{ 7 | times: 7 }}</b>{% include "x" %}&amp;<script/>' }
+  const { bytes } = await renderPdf(pageWith('<p>{{ nome }}</p>'), data, { date: DATE })
+  t.same(await readPages(bytes), [data.nome])
+})
+
+t.test('a template does not reach what every object has, nor functions', async (t) => {
+  const data = JSON.parse('{"a":{"__proto__":{"x":"no"}},"constructor":{"x":"no"},"f":"sì"}') as Record<string, unknown>
+  const expressions = ['f.constructor', 'a.__proto__.x', 'constructor.x', 'a.toString', 'f.length.constructor', 'this']
+  const template = pageWith(`<p>[${expressions.map((name) => `{{ ${name} }}`).join('')}]</p>`)
+  const { bytes } = await renderPdf(template, data, { date: DATE })
+  t.same(await readPages(bytes), ['[]'])
+  await t.rejects(renderPdf(template, { f: () => 'no' }, { date: DATE }), { code: 'DATI_NON_VALIDI' })
+})
+
+t.test('a picture that decodes to more than it may is refused by its head', async (t) => {
+  const head = Buffer.from('89504e470d0a1a0a0000000d494844520000271000002710080600000000000000', 'hex')
+  const template = pageWith('<image asset="logo"/>')
+  const assets = (data: Buffer, format: 'png' | 'jpg') => ({ logo: { data, format } })
+  await t.rejects(renderPdf(template, {}, { date: DATE, assets: assets(head, 'png') }), { code: 'LIMITE_SUPERATO' })
+  for (const format of ['png', 'jpg'] as const) {
+    const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'.padEnd(64))
+    await t.rejects(renderPdf(template, {}, { date: DATE, assets: assets(svg, format) }), { code: 'DATI_NON_VALIDI' })
+  }
 })

@@ -1,11 +1,14 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
-import { build } from '#test/helper.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
 import { pageWith, readPages } from '#test/pdf/read-pdf.ts'
-import { person } from './sample.ts'
+import { pathOf, person, sampleRows } from './sample.ts'
 
 const test = await build(t, { TODAY: '2026-11-23' })
-const { app, call } = test
+const { app, call, logs } = test
 const admin = (await person(test, 'capo', 'admin')).headers
 const anna = (await person(test, 'anna')).headers
 
@@ -20,6 +23,13 @@ const put = (id: string, payload: object, headers: Record<string, string> = {}) 
   app.inject({ method: 'PUT', url: `${URL}/${id}`, payload, headers: { ...admin, ...headers } })
 const remove = (id: string, headers: Record<string, string> = {}) =>
   app.inject({ method: 'DELETE', url: `${URL}/${id}`, headers: { ...admin, ...headers } })
+
+/* What other programs find in our PDFs. */
+
+const has = (program: string) => spawnSync(program, ['--version']).error === undefined
+
+const folder = temporaryFolder(t)
+const files: Record<string, string> = {}
 
 t.test('a template is saved, read with its variables, listed, used and deleted', async (t) => {
   const created = await put(ID, { nome: 'Conferma', template, esempio })
@@ -57,7 +67,7 @@ t.test('If-Match holds a template to the version that was read', async (t) => {
   t.equal((await remove(ID, { 'if-match': '"3"' })).statusCode, 200)
 })
 
-t.test('of many who save a template at a time, each has a version of its own, and one has made it', async (t) => {
+t.test('each of many who save a template at a time has a version of its own, and one has made it', async (t) => {
   const id = 'cccccccccccccccc'
   const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => put(id, { nome: `n${at}`, template })))
   t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 201])
@@ -177,4 +187,88 @@ t.test('a check says what a template wants, and tries it on an example where the
 t.test('changes of templates are in the audit log', async (t) => {
   const { body } = await app.inject({ url: '/api/v1/audit', headers: admin })
   for (const action of ['modello_salvato', 'modello_eliminato']) t.match(body, action)
+})
+
+t.test('names of properties that every object has are refused, or are fields like any other', async (t) => {
+  for (const name of ['constructor', 'toString', 'hasOwnProperty', 'length']) {
+    const rows = [{ [name]: '1.00', listingTitle: 'constructor' }, { listingTitle: '__proto__' }]
+    t.equal((await call('POST', '/api/generate-template', { rows })).statusCode, 200, name)
+  }
+  const answer = await call('POST', '/api/generate-template', JSON.parse('{"rows":[{"__proto__":{"x":1}}]}') as object)
+  t.ok(answer.statusCode === 400 || answer.statusCode === 200)
+})
+
+t.test('rows with millions of values, or a value of megabytes, are refused', async (t) => {
+  const wide = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`c${at}`, at]))
+  const answers = [
+    await call('POST', '/api/generate-template', { rows: Array.from({ length: 9000 }, () => wide) }),
+    await call('POST', '/api/generate-template', { rows: [wide] }),
+    await call('POST', '/api/generate-template', { rows: [{ a: 'x'.repeat(2_000_000) }] }),
+    await call('POST', '/api/generate-template', { rows: [{ a: 'x y '.repeat(20_000) }] })
+  ]
+  for (const answer of answers) t.match(answer.json(), { status: 400 })
+  for (const answer of answers.slice(1)) t.match(answer.json(), { dettagli: [{ campo: 'rows' }], riga: null })
+})
+
+t.test('rows of which each has other columns are refused before anybody looks at all of them', async (t) => {
+  const rows = Array.from({ length: 8000 }, (_, row) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${row}x${at}`, 1])))
+  const answer = await call('POST', '/api/generate-template', { rows })
+  t.match(answer.json(), { status: 400, codice: 'LIMITE_SUPERATO', dettagli: [{ campo: 'rows' }] })
+})
+
+t.test('a column whose name has dots is shown and added like any other', async (t) => {
+  const rows = [{ 'Importo es. IVA': '10.50', 'a.b': 'uno' }, { 'Importo es. IVA': '0.50', 'a.b': 'due' }]
+  const text = (await readPages((await call('POST', '/api/generate-template', { rows })).rawPayload)).join(' ')
+  t.match(text, /11,00/)
+  t.match(text, /10,50.*uno/)
+})
+
+t.test('layouts that the renderer cannot make, again and again, keep no other PDF from being made', async (t) => {
+  const template = pageWith('<row><div style="flex: 1"><qr size="0" value="a"/></div><p>\u00AD\u00ADa</p></row>')
+  for (let time = 0; time < 40; time++) {
+    t.match((await call('POST', '/api/generate-pdf', { template })).statusCode, 400)
+  }
+  t.equal((await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })).statusCode, 200)
+})
+
+t.test('a PDF that takes too much ends its thread alone: the next request is answered', async (t) => {
+  const template = pageWith('{% for i in (1..2500) %}<p>{{ testo }}</p>{% endfor %}')
+  // It would take several seconds.
+  const { run } = app.workers
+  app.workers.run = (task, job, options) => run(task, job, { ...options, deadlineMs: 1000 })
+  t.teardown(() => { app.workers.run = run })
+  const answer = await call('POST', '/api/generate-pdf', { template, data: { testo: 'uno due tre '.repeat(12) } })
+  t.match(answer.json(), { status: 503, codice: 'LAVORO_TROPPO_LUNGO' })
+  app.workers.run = run
+  const next = await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })
+  const read = await call('GET', pathOf(next.json<{ download_url: string }>().download_url))
+  t.same(await readPages(read.rawPayload), ['dopo'])
+  t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no fault of ours')
+})
+
+for (const count of [5, 400]) {
+  const answer = await call('POST', '/api/generate-template', { rows: sampleRows(count) })
+  files[count] = join(folder, `${count}.pdf`)
+  writeFileSync(files[count], answer.rawPayload)
+}
+const letter = await call('POST', `${URL}/${LETTER}/preview`, {})
+files.letter = join(folder, 'letter.pdf')
+writeFileSync(files.letter, letter.rawPayload)
+
+t.test('qpdf finds nothing wrong', { skip: !has('qpdf') && 'qpdf is not installed' }, async (t) => {
+  for (const [name, file] of Object.entries(files)) {
+    const { status, stdout, stderr } = spawnSync('qpdf', ['--check', file], { encoding: 'utf8' })
+    t.equal(status, 0, `${name}: ${stdout}${stderr}`)
+  }
+})
+
+t.test('pdftotext reads totals and names', { skip: !has('pdftotext') && 'pdftotext is not installed' }, async (t) => {
+  const text = (file: string) => execFileSync('pdftotext', ['-layout', file, '-'], { encoding: 'utf8' })
+  t.match(text(files[5]!), /Totale incassi[\s\S]*11,50 €/)
+  const long = text(files[400]!)
+  t.match(long, /Bianchi 399/)
+  // 0 + 1 + … + 399 euros, and thirty cents a row.
+  t.match(long, /79\.920,00 €/)
+  t.match(text(files.letter!), /Benvenuti, Anna Bianchi!/)
 })

@@ -17,6 +17,19 @@ const post = (url: string, payload: object, headers: Record<string, string>) =>
   app.inject({ method: 'POST', url, payload, headers })
 const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
 
+const gianni = await person(test, 'gianni')
+
+function send (file: string | Buffer, fields: Record<string, string> = {}, headers: Record<string, string> = {}) {
+  const parts = Object.entries(fields).map(([name, value]) =>
+    `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+  const head = '--x\r\ncontent-disposition: form-data; name="file"; filename="r.csv"\r\ncontent-type: text/csv\r\n\r\n'
+  const payload = Buffer.concat([
+    Buffer.from(parts.join('') + head), Buffer.from(file as string), Buffer.from('\r\n--x--\r\n')
+  ])
+  const own = { 'content-type': 'multipart/form-data; boundary=x', ...gianni.headers }
+  return app.inject({ method: 'POST', url: '/api/v1/report/csv', payload, headers: { ...own, ...headers } })
+}
+
 t.test('a PDF is made from a template in the request, and downloaded by whoever asked for it', async (t) => {
   const body = { template: pageWith('<p>Buongiorno {{ ospite.nome }}</p>'), data: { ospite: { nome: 'Łukasz' } } }
   const answer = await post('/api/generate-pdf', body, anna.headers)
@@ -34,7 +47,7 @@ t.test('a PDF is made from a template in the request, and downloaded by whoever 
   t.same(await readPages(read.rawPayload), ['Buongiorno Łukasz'])
 })
 
-t.test('what the data lack is told in a header, in ASCII, and the PDF is made all the same', async (t) => {
+t.test('missing variables are told in a header, in ASCII, and the PDF is made all the same', async (t) => {
   const body = { template: pageWith('<p>{{ città }}{{ nome }} x</p>'), data: {} }
   const answer = await post('/api/generate-pdf', { ...body, nome: 'perché' }, anna.headers)
   t.same(JSON.parse(String(answer.headers['x-pdf-warnings'])), [
@@ -91,7 +104,7 @@ t.test('a report is the PDF itself, and the caller finds it in the list and in t
   t.ok(read.rawPayload.equals(answer.rawPayload), 'the same bytes')
 })
 
-t.test('who would rather have JSON gets the report’s address; a machine keeps nothing without it', async (t) => {
+t.test('a caller who prefers JSON gets the report’s address; a machine keeps nothing without it', async (t) => {
   const rows = sampleRows(2)
   const before = (await call('GET', '/api/history')).json<{ data: object[] }>().data.length
   const bytes = await call('POST', '/api/generate-template', { rows })
@@ -200,19 +213,6 @@ t.test('many requests at a time are all answered, each with its own PDF', async 
   t.same(texts, names)
 })
 
-t.test('making PDFs is counted apart, by its own limit', async (t) => {
-  const few = await build(t, { RATE_LIMIT_HEAVY_MAX: '2' })
-  // Whose thread has loaded the engine.
-  few.app.workers.run = app.workers.run
-  const statuses = []
-  for (let at = 0; at < 3; at++) {
-    statuses.push((await few.call('POST', '/api/generate-pdf', { template: pageWith('x') })).statusCode)
-  }
-  t.same(statuses, [200, 200, 429])
-  t.equal((await few.call('GET', '/api/history')).statusCode, 200)
-  t.equal((await few.call('POST', '/api/generate-template', { rows: [] })).statusCode, 429, 'all heavy work together')
-})
-
 t.test('the key that made a PDF that was deleted since tells of no PDF, and makes no other', async (t) => {
   const request = () => call('POST', '/api/generate-pdf', { template: pageWith('uno') }, { 'idempotency-key': 'uno' })
   const first = (await request()).json<{ transaction_ref: string }>()
@@ -221,4 +221,51 @@ t.test('the key that made a PDF that was deleted since tells of no PDF, and make
   t.equal(again.headers['idempotency-replayed'], 'true')
   t.equal((await call('DELETE', `/api/v1/pdf/${first.transaction_ref}`)).statusCode, 200)
   t.match((await request()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+})
+
+t.test('a CSV file becomes a report, which is kept for the person', async (t) => {
+  const answer = await send('\uFEFFlistingTitle;Q1Payouts\nForlì;1.234,56\nLugo;0,44\n', { decimali: 'virgola' })
+  t.equal(answer.headers['content-type'], 'application/pdf')
+  t.match((await readPages(answer.rawPayload)).join(' '), /Totale incassi 1\.235,00 €.*Forlì 1\.234,56 €/)
+  const json = await send('a\n1', {}, { accept: 'application/json' })
+  t.match(json.json(), { status: 'success' })
+  const list = await app.inject({ url: `/api/csv-pdf-list?user_id=${gianni.id}`, headers: gianni.headers })
+  t.equal(list.json<{ data: object[] }>().data.length, 2)
+})
+
+t.test('a fault of the file is a 400 that names it and its line', async (t) => {
+  t.match((await send('a,b\n1,2\n3\n')).json(), {
+    status: 400, codice: 'CSV_NON_VALIDO', riga: 3, dettagli: [{ campo: 'file' }], error: /^File CSV non valido: riga 3/
+  })
+  t.match((await send('a,a\n1,2')).json(), { status: 400, codice: 'CSV_NON_VALIDO', riga: 1 })
+  for (const rows of [20_001, 4_000_000]) {
+    t.match((await send(`a\n${'1\n'.repeat(rows)}`)).json(), {
+      status: 400, codice: 'LIMITE_SUPERATO', dettagli: [{ campo: 'file' }], riga: null
+    }, `${rows} rows`)
+  }
+  t.equal((await send('x'.repeat(8 * 1024 * 1024 + 1))).statusCode, 413)
+  t.match((await send('a\n1', { decimali: 'x', altro: 'y' })).json(), {
+    status: 400, dettagli: [{ campo: /altro|decimali/ }, { campo: /altro|decimali/ }]
+  })
+})
+
+t.test('JSON is a 415, and a form without the file a 400', async (t) => {
+  const json = await app.inject({ method: 'POST', url: '/api/v1/report/csv', payload: {}, headers: gianni.headers })
+  t.equal(json.statusCode, 415)
+  const empty = await app.inject({
+    method: 'POST',
+    url: '/api/v1/report/csv',
+    payload: '--x\r\ncontent-disposition: form-data; name="titolo"\r\n\r\nx\r\n--x--\r\n',
+    headers: { 'content-type': 'multipart/form-data; boundary=x', ...gianni.headers }
+  })
+  t.match(empty.json(), { status: 400, dettagli: [{ campo: 'file' }] })
+})
+
+t.test('the same Idempotency-Key with the same file gives the same PDF, with another one a 422', async (t) => {
+  const key = { 'idempotency-key': 'csv' }
+  const first = await send('a\n1', {}, key)
+  const second = await send('a\n1', {}, key)
+  t.equal(second.headers['idempotency-replayed'], 'true')
+  t.ok(second.rawPayload.equals(first.rawPayload))
+  t.equal((await send('a\n2', {}, key)).statusCode, 422)
 })
