@@ -1,15 +1,27 @@
+import type { Static } from '@sinclair/typebox'
 import sharp from 'sharp'
 import t from 'tap'
-import type { Scan } from '#schemas/scan.ts'
-import { create, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
-import { API_KEY, build } from '#test/helper.ts'
+import type { Scan, ScanGuestAnswer } from '#schemas/scan.ts'
+import { today } from '#test/alloggiati/rules/samples.ts'
+import { BOOKINGS, create, fieldsAtFault, read, saveGuests } from '#test/bookings/samples.ts'
+import { fetchReceipt, guest, held, RECEIPT_DAY, retaining, save as saveStay, send } from '#test/documents/retaining.ts'
+import { API_KEY, build, type TestApp } from '#test/helper.ts'
 import { jpeg, withPlace } from '#test/plugins/images/pictures.ts'
+import { runJob } from '#test/run-job.ts'
 import { HOLDER, scanning, SCANS } from './scanning.ts'
 
 const TODAY = '2026-11-21'
 const { app, call, logs } = await build(t, { TODAY })
-const { save, saved, show, pictures } = scanning({ app, call })
+const { makeGuest, pictures, save, saved, show } = scanning({ app, call })
 const image = (await withPlace('SEGRETO-4711')).toString('base64')
+
+const newBooking = async (numero_ospiti = 2) => (await create(call, { check_in: TODAY, numero_ospiti })).id
+
+const ROME = { stato_nascita: '100000100', comune_nascita: '412058091', provincia_nascita: 'RM' }
+type Data = Static<typeof ScanGuestAnswer>['data']
+
+const { first, on } = await retaining(t)
+const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito
 
 t.test('a scan is kept, and reads back as it was saved', async (t) => {
   const answer = await save()
@@ -49,7 +61,7 @@ t.test('a scan of a booking that does not exist is a 404, of a place that it has
   t.same(await pictures(), [])
 })
 
-t.test('what a document says lies sealed in the database, and is in no log', async (t) => {
+t.test('the data of a document lie sealed in the database, and are in no log', async (t) => {
   await saved()
   const [row] = await app.sql`select string_agg(encode(dati, 'escape'), '') as text from scansioni`
   t.notMatch(row!.text, /PROVETTI|BIANCA|CA00000AA|1964/)
@@ -75,7 +87,7 @@ t.test('stored answers forget a scan that is deleted, and a guest who is removed
   t.match(again.json(), { codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, 'the scan was of the guest who was removed')
 })
 
-t.test('what was sealed for one scan is not read as another one', async (t) => {
+t.test('data that were sealed for one scan are not read as another one', async (t) => {
   const [one, two] = [await saved(), await saved({ name: 'ADA' })]
   await app.sql`update scansioni set dati = (select dati from scansioni where id = ${one}) where id = ${two}`
   t.equal((await call('GET', `${SCANS}/${two}`)).statusCode, 500)
@@ -158,15 +170,6 @@ t.test('a scan with its picture is kept over a connection, too', async (t) => {
   t.equal(answer.status, 200, await answer.text())
 })
 
-t.test('the same Idempotency-Key keeps a scan once', async (t) => {
-  const headers = { 'idempotency-key': 'scansione-1' }
-  const [one, two] = [
-    await call('POST', '/api/save-scan', HOLDER, headers), await call('POST', '/api/save-scan', HOLDER, headers)
-  ]
-  t.equal(one.body, two.body)
-  t.equal(two.headers['idempotency-replayed'], 'true')
-})
-
 t.test('every scan that is saved or deleted is on record, without what the document says', async (t) => {
   const id = await saved({ image: (await jpeg()).toString('base64') })
   await call('DELETE', `${SCANS}/${id}`)
@@ -177,10 +180,156 @@ t.test('every scan that is saved or deleted is on record, without what the docum
   ])
 })
 
-t.test('nobody keeps or reads a scan without credentials', async (t) => {
-  const none = { 'x-api-key': '' }
-  t.equal((await call('POST', '/api/save-scan', HOLDER, none)).statusCode, 401)
-  for (const path of ['', '/1', '/1/immagine']) {
-    t.equal((await call('GET', SCANS + path, undefined, none)).statusCode, 401)
+t.test('a scan becomes a guest of a booking in one call, and says what is still missing', async (t) => {
+  const [id, booking] = [await saved(), await newBooking(1)]
+  const answer = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0 })
+  t.equal(answer.statusCode, 200, answer.body)
+  const { ospite, errors, avvisi } = answer.json<{ data: Data }>().data
+  t.match(ospite, {
+    nome: 'BIANCA',
+    cognome: 'PROVETTI',
+    sesso: 'F',
+    data_nascita: '1964-12-30',
+    cittadinanza: '100000100',
+    tipo_documento: 'IDELE',
+    numero_documento: 'CA00000AA',
+    luogo_rilascio: null,
+    comune_nascita: null
+  })
+  t.ok(errors.some(({ campo }) => campo === 'luogo_rilascio'))
+  t.same(avvisi, [])
+  t.match(await read(call, booking), { ospiti: [{ id: ospite.id, cognome: 'PROVETTI' }] })
+  t.match(await show(id), { prenotazione_id: booking, guest_idx: 0 })
+
+  const dati = { ...ROME, luogo_rilascio: '412058091' }
+  const completed = (await makeGuest(id, { prenotazione_id: booking, guest_idx: 0, dati })).json<{ data: Data }>().data
+  t.same(completed.errors, [])
+  t.equal(completed.ospite.id, ospite.id)
+  t.equal((await call('POST', `${BOOKINGS}/${booking}/invio`, { testMode: true })).statusCode, 200)
+})
+
+t.test('a foreign passport needs its birth state alone', async (t) => {
+  const id = await saved({ nationality: 'FRA', issuingCountry: 'FRA', documentCode: 'P', docNum: 'V12345678' })
+  const booking = await newBooking(1)
+  const answer = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0, dati: { stato_nascita: '100000215' } })
+  t.match(answer.json(), {
+    data: { errors: [], ospite: { cittadinanza: '100000215', tipo_documento: 'PASOR', luogo_rilascio: '100000215' } }
+  })
+})
+
+t.test('the code of the police is taken for a nationality, too', async (t) => {
+  const id = await saved({ nationality: '100000215' })
+  const answer = await makeGuest(id, { prenotazione_id: await newBooking(), guest_idx: 0 })
+  t.match(answer.json(), { data: { ospite: { cittadinanza: '100000215' } } })
+})
+
+t.test('a guest keeps from before whatever still holds: the birth place of that day, the type', async (t) => {
+  const booking = await newBooking(1)
+  const guest = {
+    ...{ nome: 'Bianca', cognome: 'Provetti', data_nascita: '1964-12-30', tipo_alloggiato: '16' },
+    ...{ numero_documento: 'AX1234567', luogo_rilascio: '412058091', ...ROME }
   }
+  await saveGuests(call, booking, [guest])
+  const same = await makeGuest(await saved(), { prenotazione_id: booking, guest_idx: 0 })
+  t.match(same.json(), {
+    data: { ospite: { ...ROME, tipo_alloggiato: '16', numero_documento: 'CA00000AA', luogo_rilascio: null } }
+  })
+  const other = await makeGuest(await saved({ birthDate: '1970-01-01' }), { prenotazione_id: booking, guest_idx: 0 })
+  t.match(other.json(), { data: { ospite: { comune_nascita: null, stato_nascita: null, tipo_alloggiato: '16' } } })
+})
+
+t.test('guests follow each other: a place behind a free one, or that is not there, is a 400', async (t) => {
+  const [id, booking] = [await saved(), await newBooking(2)]
+  t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 1 })), ['guest_idx'])
+  for (const guest_idx of [0, 1]) {
+    t.equal((await makeGuest(id, { prenotazione_id: booking, guest_idx })).statusCode, 200)
+  }
+  t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 2 })), ['guest_idx'])
+  t.match(await show(id), { guest_idx: 1 })
+  t.equal((await read(call, booking)).ospiti.length, 2)
+})
+
+t.test('the second guest with the same document is told of', async (t) => {
+  const booking = await newBooking(2)
+  await makeGuest(await saved(), { prenotazione_id: booking, guest_idx: 0 })
+  const answer = await makeGuest(await saved({ name: 'ADA' }), { prenotazione_id: booking, guest_idx: 1 })
+  t.match(answer.json(), { data: { avvisi: [{ campo: 'docNum', messaggio: /ospite 1/ }] } })
+})
+
+t.test('a scan or booking that does not exist is a 404, and nothing is changed', async (t) => {
+  const [id, booking] = [await saved(), await newBooking()]
+  const { updated_at: before } = await read(call, booking)
+  t.equal((await makeGuest(2_000_000, { prenotazione_id: booking, guest_idx: 0 })).statusCode, 404)
+  t.equal((await makeGuest(id, { prenotazione_id: 2_000_000, guest_idx: 0 })).statusCode, 404)
+  t.same(fieldsAtFault(await makeGuest(id, { guest_idx: -1, dati: { nome: '', altro: 1 } })).sort(),
+    ['dati.altro', 'dati.nome', 'guest_idx', 'prenotazione_id'])
+  t.match(await read(call, booking), { ospiti: [], updated_at: before })
+})
+
+t.test('saving a guest changes the version of the booking', async (t) => {
+  const booking = await newBooking()
+  const tag = async () => (await call('GET', `${BOOKINGS}/${booking}`)).headers.etag
+  const before = await tag()
+  await makeGuest(await saved(), { prenotazione_id: booking, guest_idx: 0 })
+  t.not(await tag(), before)
+})
+
+t.test('a guest’s scan goes so many days after the receipt, with its picture, and not a day before', async (t) => {
+  const { id } = await create(first.call, { check_in: today, numero_notti: 2, numero_ospiti: 1 })
+  await saveStay(first, id, [guest('UNO')])
+  const image = (await jpeg()).toString('base64')
+  const scan = await scanning(first).saved({ prenotazione_id: id, guest_idx: 0, image })
+  await send(first, id)
+  const standing = async (server: TestApp) => (await held(server, id)).find(({ cosa }) => cosa === 'scansione')
+  t.match(await standing(first), { ospite: 0, riferimento: String(scan), stato: 'in_attesa_di_ricevuta', fino_a: null })
+
+  await fetchReceipt(on(RECEIPT_DAY))
+  const before = on('2026-11-28')
+  t.equal(await purge(before), 'riuscito')
+  t.match(await standing(before), { stato: 'in_scadenza', fino_a: '2026-11-29' })
+  t.match(await scanning(before).show(scan), { fino_a: '2026-11-29' })
+
+  const after = on('2026-11-29')
+  t.equal(await purge(after), 'riuscito')
+  t.equal(await standing(after), undefined)
+  t.equal(await scanning(after).show(scan), undefined)
+  t.same(await scanning(after).pictures(), [])
+  t.equal((await after.call('GET', `${BOOKINGS}/${id}`)).statusCode, 200, 'the booking stays')
+  const entries = await after.app.sql`select object, details from audit_log where action = 'scansioni_scadute'`
+  t.same([...entries], [{ object: `prenotazione:${id}`, details: { scansioni: [String(scan)] } }])
+})
+
+t.test('a scan that is nobody’s goes so many days after it was saved', async (t) => {
+  const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '3' })
+  const scan = await scanning(first).saved({ image: (await jpeg()).toString('base64') })
+  await first.app.sql`update scansioni set created_at = '2026-11-21T22:59:00Z'`
+  t.match(await scanning(first).show(scan), { fino_a: '2026-11-24' })
+  const before = on('2026-11-23')
+  t.equal(await purge(before), 'riuscito')
+  t.ok(await scanning(before).show(scan))
+  const after = on('2026-11-24')
+  t.equal(await purge(after), 'riuscito')
+  t.equal(await scanning(after).show(scan), undefined)
+  t.same(await scanning(after).pictures(), [])
+})
+
+t.test('pictures of scans are left alone by the job of the images, whatever their names', async (t) => {
+  on(today)
+  await scanning(first).saved({ image: (await jpeg()).toString('base64') })
+  t.equal((await runJob(first, 'image-retention')).esito, 'riuscito')
+  t.equal((await scanning(first).pictures()).length, 1)
+})
+
+t.test('the export of a booking has its scans, with their pictures, and its erasure deletes them', async (t) => {
+  on(today)
+  const { id } = await create(first.call, { numero_ospiti: 1 })
+  const scan = await scanning(first).saved({
+    prenotazione_id: id, guest_idx: 0, image: (await jpeg()).toString('base64')
+  })
+  const archive = (await first.call('GET', `${BOOKINGS}/${id}/export`)).rawPayload.toString('latin1')
+  t.match(archive, `scansioni/${scan}.json`)
+  t.match(archive, `scansioni/${scan}.jpg`)
+  const erased = await first.call('POST', `${BOOKINGS}/${id}/cancellazione`, {})
+  t.match(erased.json(), { conservati: [] })
+  t.equal(await scanning(first).show(scan), undefined)
 })
