@@ -292,7 +292,7 @@ t.test('good values are taken', async (t) => {
   )
 })
 
-t.test('what is probably not meant is warned of', async (t) => {
+t.test('values that are probably not meant are warned of', async (t) => {
   t.same(configWarnings(readConfig({ MASTER_KEY })), [])
   for (const HOST of ['0.0.0.0', '::']) {
     t.match(configWarnings(readConfig({ MASTER_KEY, HOST })), [/PUBLIC_URL is not set/])

@@ -21,28 +21,6 @@ t.test('the distance between two days is the difference of their places in the c
   )
 })
 
-t.test('the days on which clocks change are days like the others', async (t) => {
-  for (const day of ['2025-03-30', '2025-10-26', '2026-03-29', '2026-10-25', '2027-03-28', '2027-10-31']) {
-    t.equal(addDays(addDays(day, -1), 1), day)
-    t.equal(addDays(addDays(day, 1), -1), day)
-    t.equal(daysBetween(addDays(day, -1), addDays(day, 1)), 2)
-  }
-})
-
-t.test('the day after the end of February, of a month and of a year', async (t) => {
-  const next = [
-    ['1900-02-28', '1900-03-01'],
-    ['2000-02-28', '2000-02-29'],
-    ['2024-02-28', '2024-02-29'],
-    ['2024-02-29', '2024-03-01'],
-    ['2026-02-28', '2026-03-01'],
-    ['2100-02-28', '2100-03-01'],
-    ['2026-01-31', '2026-02-01'],
-    ['2026-12-31', '2027-01-01']
-  ] as const
-  for (const [day, following] of next) t.equal(addDays(day, 1), following)
-})
-
 t.test('exactly the days of the calendar are days', async () => {
   const part = (max: number) => fc.integer({ min: 0, max })
   fc.assert(
@@ -57,21 +35,10 @@ t.test('exactly the days of the calendar are days', async () => {
   )
 })
 
-t.test('nothing else is a day', async (t) => {
+t.test('any other text is not a day', async (t) => {
   const texts = [
-    '',
-    '2026-2-3',
-    '2026-02-3',
-    ' 2026-02-03',
-    '2026-02-03 ',
-    '2026-02-03\n',
-    '20260203',
-    '2026-02-03T00:00:00Z',
-    '+002026-02-03',
-    '-2026-02-03',
-    '２０２６-02-03',
-    '10000-01-01',
-    'oggi'
+    '', '2026-2-3', '2026-02-3', ' 2026-02-03', '2026-02-03 ', '2026-02-03\n', '20260203', '2026-02-03T00:00:00Z',
+    '+002026-02-03', '-2026-02-03', '２０２６-02-03', '10000-01-01', 'oggi'
   ]
   for (const text of texts) t.notOk(isDay(text), JSON.stringify(text))
   fc.assert(

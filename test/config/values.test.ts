@@ -1,7 +1,13 @@
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { isSafeAddress } from '#src/lib/addresses.ts'
+import { readConfig } from '#src/config/config.ts'
 import { parseProviders } from '#src/config/oauth-providers.ts'
+import { isSafeAddress } from '#src/lib/addresses.ts'
+import { temporaryFolder } from '#test/helper.ts'
+
+const environ = { BACKUP_PASSPHRASE: 'otto barche sul lago', MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }
 
 const GOOGLE = {
   name: 'google',
@@ -10,6 +16,57 @@ const GOOGLE = {
   issuer: 'https://accounts.google.com'
 }
 const GITHUB = { name: 'github', client_id: 'id', client_secret: 'segreto-che-non-si-dice' }
+
+t.test('backups among the files of the database or of the documents stop the start, wherever links lead', async (t) => {
+  const folder = temporaryFolder(t)
+  const DATA_DIR = join(folder, 'dati')
+  const elsewhere = join(folder, 'disco')
+  for (const made of [join(DATA_DIR, 'files', '4a'), join(elsewhere, 'base', 'copie')]) {
+    mkdirSync(made, { recursive: true })
+  }
+  symlinkSync(join(elsewhere, 'base'), join(DATA_DIR, 'postgres'))
+  symlinkSync(join(DATA_DIR, 'files'), join(folder, 'legame'))
+  symlinkSync(DATA_DIR, join(folder, 'stessi-dati'))
+  symlinkSync('dati/files/domani', join(folder, 'verso-domani'))
+  symlinkSync('verso-domani', join(folder, 'oltre'))
+  symlinkSync('cerchio', join(folder, 'cerchio'))
+  const wrong: [name: string, place: string][] = [
+    ['files', join(DATA_DIR, 'files')],
+    ['files', join(DATA_DIR, 'files/')],
+    ['files', join(DATA_DIR, 'files', '4a')],
+    ['files', join(DATA_DIR, 'files', 'non', 'ancora')],
+    ['files', `${DATA_DIR}/altro/../files`],
+    ['files', relative('', join(DATA_DIR, 'files'))],
+    ['files', join(folder, 'legame')],
+    ['files', join(folder, 'legame', 'non', 'ancora')],
+    ['files', join(folder, 'stessi-dati', 'files')],
+    ['files', join(folder, 'verso-domani')],
+    ['files', join(folder, 'oltre', 'copie')],
+    ['postgres', join(DATA_DIR, 'postgres')],
+    ['postgres', join(DATA_DIR, 'postgres', 'copie')],
+    ['postgres', join(elsewhere, 'base')],
+    ['postgres', join(elsewhere, 'base', 'copie')]
+  ]
+  for (const [name, BACKUP_DIR] of wrong) {
+    t.throws(() => readConfig({ ...environ, DATA_DIR, BACKUP_DIR }), {
+      name: 'ConfigError', message: new RegExp(`^BACKUP_DIR: non può essere la cartella ${name} di DATA_DIR, [^\\n]+$`)
+    }, BACKUP_DIR)
+  }
+  for (const place of ['', 'dati', 'dati/salvataggi', 'dati/files-altri', 'dati/postgres.bak', 'disco', 'cerchio']) {
+    const BACKUP_DIR = join(folder, place)
+    t.match(readConfig({ ...environ, DATA_DIR, BACKUP_DIR }), { BACKUP_DIR })
+  }
+})
+
+t.test('backups in such a folder stop the start before there are data, and no folder is made', async (t) => {
+  const folder = temporaryFolder(t)
+  const DATA_DIR = join(folder, 'dati')
+  for (const name of ['postgres', 'files']) {
+    const BACKUP_DIR = join(DATA_DIR, name, 'salvataggi')
+    t.throws(() => readConfig({ ...environ, MASTER_KEY: '', DATA_DIR, BACKUP_DIR }), { message: /^BACKUP_DIR: / })
+  }
+  t.same(readdirSync(folder), [])
+})
 
 t.test('a list of providers is taken as it stands', (t) => {
   t.strictSame(parseProviders(undefined), [])
@@ -31,7 +88,7 @@ t.test('a list of providers is taken as it stands', (t) => {
   t.end()
 })
 
-t.test('what is wrong in it is named, without the secrets', (t) => {
+t.test('a fault in the list is named, without the secrets', (t) => {
   const cases: [wrong: unknown, problem: RegExp][] = [
     ['{', /^non è JSON$/],
     [{}, /^deve essere un elenco JSON$/],
@@ -80,29 +137,15 @@ t.test('what is wrong in it is named, without the secrets', (t) => {
 
 t.test('a server is asked over https, or in plain on this machine', (t) => {
   for (const address of [
-    'https://x.example',
-    'https://127.0.0.1',
-    'http://127.0.0.1:80/',
-    'http://localhost/x',
-    'http://[::1]:3000/',
-    'http://127.9.9.9',
-    'http://0x7f000001/'
+    'https://x.example', 'https://127.0.0.1', 'http://127.0.0.1:80/', 'http://localhost/x', 'http://[::1]:3000/',
+    'http://127.9.9.9', 'http://0x7f000001/'
   ]) {
     t.ok(isSafeAddress(address), address)
   }
   for (const address of [
-    '',
-    'x',
-    '//x',
-    'http://x.example',
-    'http://10.0.0.1',
-    'http://127.0.0.1.evil.example',
-    'http://localhost.evil.example',
-    'ftp://127.0.0.1',
-    'https://a@x.example',
-    'https://:b@x.example',
-    'file:///etc/passwd',
-    'http://[::ffff:127.0.0.1]/'
+    '', 'x', '//x', 'http://x.example', 'http://10.0.0.1', 'http://127.0.0.1.evil.example',
+    'http://localhost.evil.example', 'ftp://127.0.0.1', 'https://a@x.example', 'https://:b@x.example',
+    'file:///etc/passwd', 'http://[::ffff:127.0.0.1]/'
   ]) {
     t.notOk(isSafeAddress(address), address)
   }
