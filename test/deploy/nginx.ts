@@ -61,10 +61,8 @@ export async function writeNginx (t: Test, instances: readonly [number, number])
   })
   writeFileSync(join(folder, 'site.conf'), site)
   writeFileSync(join(folder, 'nginx.conf'), [
-    'daemon off; worker_processes 2;',
-    `pid ${join(folder, 'pid')}; error_log ${join(folder, 'error.log')} warn;`,
-    'events { worker_connections 512; }',
-    `http { ${temporary.join(' ')} include ${join(folder, 'site.conf')}; }`
+    'daemon off; worker_processes 2;', `pid ${join(folder, 'pid')}; error_log ${join(folder, 'error.log')} warn;`,
+    'events { worker_connections 512; }', `http { ${temporary.join(' ')} include ${join(folder, 'site.conf')}; }`
   ].join('\n'))
   return { folder, port, certificate: readFileSync(certificate) }
 }
