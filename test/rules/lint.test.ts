@@ -4,7 +4,7 @@ import { finder, findInLines, linter, ROOT, withLine } from './lint.ts'
 
 const RULES = ['import-x/no-restricted-paths', 'no-restricted-syntax']
 const lint = linter(RULES)
-const find = finder(RULES)
+const findImports = finder(RULES)
 
 const LOWER = /A lower floor does not import a higher one/
 const INDEX = /Of another area only its index\.ts is imported/
@@ -42,23 +42,6 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area yet to come has its own tables only', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
 ]
 
-const permitted: [rule: string, file: string, imported: string][] = [
-  ['config imports lib', 'src/config/config.ts', '#src/lib/html.ts'],
-  ['plugins import config', 'src/plugins/jobs/plugin.ts', '#src/config/config.ts'],
-  ['an area imports plugins', 'src/bookings/list.ts', '#src/plugins/jobs/plugin.ts'],
-  ['an area imports the index of an area beside it', 'src/identity/plugin.ts', '../bookings/index.ts'],
-  ['an area imports the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/index.ts'],
-  ['the administration imports the index of every area', 'src/administration/plugin.ts', '#src/alloggiati/index.ts'],
-  ['the app imports the index of an area', 'src/app.ts', './bookings/index.ts'],
-  ['the tool imports lib', 'src/cli/run.ts', '#src/lib/html.ts'],
-  ['the tool imports the index of an area', 'src/cli/run.ts', '#src/identity/index.ts'],
-  ['drizzle imports schemas', 'drizzle/tables/mail.ts', '#schemas/common.ts'],
-  ['an area imports its own tables', 'src/bookings/stay.ts', '#drizzle/tables/bookings.ts'],
-  ['a plugin imports its own table', 'src/plugins/mail/queue.ts', '#drizzle/tables/mail.ts'],
-  ['the rules import the codec', 'src/alloggiati/rules/rules.ts', '../codec/layout.ts'],
-  ['an area yet to come imports what is below it', 'src/letters/plugin.ts', '#src/bookings/index.ts']
-]
-
 /** A copy of the file, or no text where the area does not exist yet. */
 const copy = (file: string) => readFile(`${ROOT}/${file}`, 'utf8').catch(() => '')
 
@@ -75,9 +58,24 @@ function lintOnce (file: string) {
 }
 
 async function withAllLines (file: string) {
-  const lines = [...forbidden, ...permitted].filter(([, of]) => of === file).flatMap(([, , each]) => linesOf(each))
-  const { ofText, ofLines } = await findInLines(find, file, await copy(file), lines)
+  const lines = forbidden.filter(([, of]) => of === file).flatMap(([, , each]) => linesOf(each))
+  const { ofText, ofLines } = await findInLines(findImports, file, await copy(file), lines)
   return { ofText, ofLine: new Map(lines.map((line, at) => [line, ofLines[at]!])) }
+}
+
+const findProcess = finder(['no-restricted-globals', 'no-restricted-imports'])
+const MESSAGE = /Only the entries of src read the process/
+/** A file that imports `process` does not use the global one, so these lines are linted apart. */
+const groups = [
+  ['export const a = process.env.HOME', 'export const b = globalThis.process.env.HOME'],
+  ["import { env } from 'node:process'", "import process from 'process'"]
+]
+
+/** The messages about each of the lines at the end of a file. */
+async function judged (file: string): Promise<[line: string, messages: string[]][]> {
+  const text = await readFile(`${ROOT}/${file}`, 'utf8')
+  const found = await Promise.all(groups.map((lines) => findInLines(findProcess, file, text, lines)))
+  return groups.flatMap((lines, of) => lines.map((line, at) => [line, found[of]!.ofLines[at]!] as [string, string[]]))
 }
 
 for (const [rule, file, imported, message] of forbidden) {
@@ -85,14 +83,6 @@ for (const [rule, file, imported, message] of forbidden) {
     const { ofText, ofLine } = await lintOnce(file)
     t.same(ofText, [], 'the file alone passes')
     for (const line of linesOf(imported)) t.match(ofLine.get(line), [message], line)
-  })
-}
-
-for (const [rule, file, imported] of permitted) {
-  t.test(`lint lets a permitted import pass: ${rule}`, async (t) => {
-    const { ofText, ofLine } = await lintOnce(file)
-    t.same(ofText, [])
-    for (const line of linesOf(imported)) t.same(ofLine.get(line), [], line)
   })
 }
 
@@ -108,5 +98,17 @@ t.test('every folder and file of src stands on a floor', async (t) => {
   }
   for (const { name } of entries.filter((entry) => entry.name.endsWith('.ts'))) {
     t.strictNotSame(await lint('src/lib/time.ts', `import '#src/${name}'`), [], `lib does not import ${name}`)
+  }
+})
+
+t.test('lint refuses to read the process anywhere in src', async (t) => {
+  for (const file of ['src/app.ts', 'src/loading.ts', 'src/lib/time.ts', 'src/cli/run.ts']) {
+    for (const [line, messages] of await judged(file)) t.match(messages, [MESSAGE], `${file} ${line}`)
+  }
+})
+
+t.test('the entries read the process', async (t) => {
+  for (const file of ['src/server.ts', 'src/rotate-keys.ts', 'src/cli/index.ts']) {
+    for (const [line, messages] of await judged(file)) t.same(messages, [], `${file} ${line}`)
   }
 })
