@@ -29,11 +29,7 @@ export async function providerServer (t: Test) {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/lettura`,
-    received,
-    behave: (behaviour: Behaviour) => { next = behaviour }
-  }
+  return { url: `http://127.0.0.1:${port}/lettura`, received, behave: (behaviour: Behaviour) => { next = behaviour } }
 }
 
 async function whole (request: IncomingMessage): Promise<Buffer> {
@@ -47,9 +43,7 @@ export const google = {
   text: (text: string) => ({
     status: 200,
     body: {
-      responses: [{
-        textAnnotations: [{ locale: 'it', description: text }], fullTextAnnotation: { pages: [], text }
-      }]
+      responses: [{ textAnnotations: [{ locale: 'it', description: text }], fullTextAnnotation: { pages: [], text } }]
     }
   }),
   nothing: { status: 200, body: { responses: [{}] } },

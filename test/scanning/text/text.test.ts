@@ -1,9 +1,23 @@
-import t from 'tap'
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
 import type { OcrAnswer } from '#schemas/ocr.ts'
+import { textEngine, type TextEngineOptions } from '#src/scanning/text/engine.ts'
 import { build } from '#test/helper.ts'
 import { withPlace } from '#test/plugins/images/pictures.ts'
 import { CLEAN, photograph, skip } from '../mrz/reader/render.ts'
-import { google, providerServer, space, type Behaviour } from './provider-server.ts'
+import { type Behaviour, google, providerServer, space } from './provider-server.ts'
+import { WIDTHS } from './thread.ts'
+
+const script = new URL('thread.ts', import.meta.url)
+
+function startEngine (t: Test, options: TextEngineOptions = {}) {
+  const engine = textEngine({ script, ...options })
+  t.teardown(engine.close)
+  const read = (kind: keyof typeof WIDTHS, signal?: AbortSignal) => engine.read({
+    page: { data: new Uint8Array(WIDTHS[kind]), width: WIDTHS[kind], height: 1 }, languages: ['IT'], quarters: 0
+  }, signal)
+  return { engine, read }
+}
 
 const KEY = 'chiave-del-provider-4711'
 const LINES = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
@@ -20,6 +34,81 @@ async function start (name: 'google-vision' | 'ocr-space') {
 }
 
 const servers = { 'google-vision': await start('google-vision'), 'ocr-space': await start('ocr-space') }
+
+const ROOT = new URL('../../../', import.meta.url)
+/** An import that is left when the types are taken away. */
+const IMPORT = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s+)?'([^']+)'/gm
+
+/** The files of the project, and the packages, that a module loads by its imports alone. */
+function loadedBy (first: string): Set<string> {
+  const seen = new Set<string>()
+  const rest = [new URL(first, ROOT)]
+  for (let file = rest.pop(); file !== undefined; file = rest.pop()) {
+    if (seen.has(file.href)) continue
+    seen.add(file.href)
+    for (const [, name] of readFileSync(file, 'utf8').matchAll(IMPORT)) {
+      if (name!.startsWith('.')) rest.push(new URL(name!, file))
+      else if (name!.startsWith('#')) rest.push(new URL(name!.slice(1), ROOT))
+      else seen.add(name!)
+    }
+  }
+  return seen
+}
+
+t.test('there is no thread before the first page, and one afterwards that is kept', async (t) => {
+  const { engine, read } = startEngine(t)
+  t.equal(engine.threads(), 0)
+  t.same(await Promise.all([read('read'), read('read'), read('read')]), ['1', '2', '3'])
+  t.equal(engine.threads(), 1)
+  await engine.close()
+  t.equal(engine.threads(), 0)
+})
+
+t.test('a thread is replaced after so many pages', async (t) => {
+  const { read } = startEngine(t, { readingsMax: 2 })
+  const texts: string[] = []
+  for (let n = 0; n < 5; n++) texts.push(await read('read'))
+  t.same(texts, ['1', '2', '1', '2', '1'])
+})
+
+t.test('a page that takes too long is a 503, its thread ends, and the next page is read', async (t) => {
+  const { read } = startEngine(t, { deadlineMs: 6000 })
+  await t.rejects(read('hang'), { code: 'LAVORO_TROPPO_LUNGO' })
+  t.equal(await read('read'), '1')
+})
+
+t.test('a page that the thread fails at is a 503, and the next page is read', async (t) => {
+  const { read } = startEngine(t)
+  for (const kind of ['exit', 'fail'] as const) {
+    await t.rejects(read(kind), { code: 'LAVORO_NON_RIUSCITO' })
+    t.equal(await read('read'), '1')
+  }
+})
+
+t.test('a page that nobody waits for any more is not read', async (t) => {
+  const { read } = startEngine(t)
+  const gone = new AbortController()
+  const first = read('read')
+  const second = read('read', gone.signal)
+  gone.abort()
+  await t.rejects(second, { code: 'SERVIZIO_OCCUPATO' })
+  t.equal(await first, '1')
+  t.equal(await read('read'), '2')
+})
+
+t.test('an idle engine gives its memory back', async (t) => {
+  const { engine, read } = startEngine(t, { idleMs: 1 })
+  t.equal(await read('read'), '1')
+  while (engine.threads() > 0) await new Promise((resolve) => { setTimeout(resolve, 10) })
+  t.equal(await read('read'), '1')
+})
+
+t.test('the end waits for no page', async (t) => {
+  const { engine, read } = startEngine(t)
+  const failing = t.rejects(Promise.all([read('hang'), read('read')]), { name: 'FastifyError' })
+  await engine.close()
+  await failing
+})
 
 t.beforeEach(() => {
   for (const { provider } of Object.values(servers)) provider.received.length = 0
@@ -110,15 +199,15 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
 }
 
 t.test('every fault of a provider has a clear status, and neither key nor text is in answer or log', async (t) => {
-  for (const [what, [name, behaviour, status, codice]] of Object.entries(FAULTS)) {
+  for (const [fault, [name, behaviour, status, codice]] of Object.entries(FAULTS)) {
     const { provider, ocr } = servers[name]
     provider.behave(behaviour)
     const answer = await ocr()
-    t.match(answer.json(), { status, codice }, what)
-    t.equal(answer.headers['retry-after'] !== undefined, status === 503, what)
+    t.match(answer.json(), { status, codice }, fault)
+    t.equal(answer.headers['retry-after'] !== undefined, status === 503, fault)
     t.notMatch(answer.body, KEY)
     provider.behave(name === 'ocr-space' ? space.text(TEXT) : google.text(TEXT))
-    t.equal((await ocr()).statusCode, 200, `after ${what}`)
+    t.equal((await ocr()).statusCode, 200, `after ${fault}`)
   }
   for (const { logs } of Object.values(servers)) {
     t.notMatch(JSON.stringify(logs), new RegExp(`${KEY}|Bergamo|Rossi`))
@@ -126,9 +215,16 @@ t.test('every fault of a provider has a clear status, and neither key nor text i
   }
 })
 
-t.test('nobody but the provider that is named gets a picture', async (t) => {
+t.test('only the provider that is named gets a picture', async (t) => {
   const provider = await providerServer(t)
   const { call } = await build(t)
   t.equal((await call('POST', '/api/ocr', { image: photo })).statusCode, 200)
   t.same(provider.received, [])
+})
+
+t.test('a server that nobody gives a picture loads no reader, no weights and no decoder', async (t) => {
+  const loaded = [...loadedBy('src/app.ts')]
+  t.ok(loaded.some((name) => name.endsWith('/src/scanning/ocr/read-document.ts')), 'the walk gets there')
+  const heavy = /^(sharp|tesseract\.js|piscina)$|\/reader\/network\.ts$|\/text\/thread\.ts$/
+  t.same(loaded.filter((name) => heavy.test(name)), [])
 })
