@@ -267,10 +267,7 @@ t.test('thirty bookings with many ties', async (t) => {
           ).flat()
         )
         t.equal(new Set(found).size, found.length)
-        t.same(
-          found.filter((id) => before.includes(id)),
-          before
-        )
+        t.same(found.filter((id) => before.includes(id)), before)
       }
     )
   }

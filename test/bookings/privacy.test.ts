@@ -61,10 +61,8 @@ t.test('the report lists the data of a booking, until when and why, and which th
   const all = await held(server, id)
   const found = all.map(({ cosa, quanti, stato, per_legge: isLegal }) => `${cosa} ${quanti} ${stato} ${isLegal}`)
   t.same(found.slice(0, 4), [
-    'prenotazione 1 finche_esiste_la_prenotazione false',
-    'ospiti 2 finche_esiste_la_prenotazione false',
-    'schedine_cifrate 2 prova_di_legge true',
-    'storia_invio 2 prova_di_legge true'
+    'prenotazione 1 finche_esiste_la_prenotazione false', 'ospiti 2 finche_esiste_la_prenotazione false',
+    'schedine_cifrate 2 prova_di_legge true', 'storia_invio 2 prova_di_legge true'
   ])
   t.same(found.slice(-4), Array(4).fill('immagine_documento 1 in_scadenza false'))
   t.match(all.find(({ cosa }) => cosa === 'schedine_cifrate'), { riferimento: /^AW-/, fino_a: null })

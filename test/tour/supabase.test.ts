@@ -31,24 +31,16 @@ t.test('the tour of the README', async (t) => {
     t.same([code, stderr], [0, ''])
     const operator = /creato (giro-[0-9a-f]{8}@example\.org)/.exec(stdout)?.[1]
     t.same(stdout.replace(/alle \S+/g, 'alle …').replaceAll(operator!, 'OPERATORE').split('\n'), [
-      `Provider      ${url}`,
-      'Accesso       ada@example.org, ruolo admin',
-      'Token         ES256, verificato con le chiavi pubbliche; scade alle …',
-      'Prenotazioni  0',
-      'Operatore     creato OPERATORE',
-      'Accesso       OPERATORE, ruolo operator',
-      'Accesso       OPERATORE, ruolo operator',
-      'Permessi      un operatore non vede gli utenti: 403',
+      `Provider      ${url}`, 'Accesso       ada@example.org, ruolo admin',
+      'Token         ES256, verificato con le chiavi pubbliche; scade alle …', 'Prenotazioni  0',
+      'Operatore     creato OPERATORE', 'Accesso       OPERATORE, ruolo operator',
+      'Accesso       OPERATORE, ruolo operator', 'Permessi      un operatore non vede gli utenti: 403',
       'Metadati      {"name":"Piero","lingua":"it"}',
       'Rinnovo       un altro refresh token; il nuovo accesso vale 60 minuti',
-      'File          nel bucket public: saluto.txt, 9 byte',
-      'Link          firmato, senza credenziali, fino alle …',
-      'File          eliminati: 1',
-      'Sessioni      127.0.0.1 node (questa), 127.0.0.1 node',
-      'Uscita        ovunque: i token di prima ricevono 401',
-      'Operatore     eliminato OPERATORE',
-      'Fine          nessuna sorpresa',
-      ''
+      'File          nel bucket public: saluto.txt, 9 byte', 'Link          firmato, senza credenziali, fino alle …',
+      'File          eliminati: 1', 'Sessioni      127.0.0.1 node (questa), 127.0.0.1 node',
+      'Uscita        ovunque: i token di prima ricevono 401', 'Operatore     eliminato OPERATORE',
+      'Fine          nessuna sorpresa', ''
     ])
     t.same(await sql`select email from users`, [{ email: ADMIN.ADMIN_EMAIL }])
     t.same(await sql`select from sessions`, [])
