@@ -20,7 +20,6 @@ import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
 import connections from './plugins/connections.ts'
 import counters from './plugins/counters.ts'
-import type { EarlyCluster } from './plugins/database/embedded/early.ts'
 import database from './plugins/database/plugin.ts'
 import departures from './plugins/departures.ts'
 import disk from './plugins/disk.ts'
@@ -39,7 +38,6 @@ import metrics, { type ProcessFigures } from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi/plugin.ts'
 import ops from './plugins/ops.ts'
 import payloads from './plugins/payloads.ts'
-import { namePlugins } from './plugins/plugin-names.ts'
 import publicPages from './plugins/public-pages.ts'
 import publicPath from './plugins/public-path.ts'
 import reachability from './plugins/reachability.ts'
@@ -58,8 +56,8 @@ import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
-  /** The embedded cluster, where its start has begun already. */
-  early?: EarlyCluster | undefined
+  /** Ends a start that waits for the embedded database. */
+  signal?: AbortSignal
   /** How many files and connections the process may have open. */
   descriptors?: number | undefined
   /** Figures of the process, for the metrics. */
@@ -96,7 +94,7 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, early, logStream, prepare, processFigures, descriptors } = options
+  const { config, signal, logStream, prepare, processFigures, descriptors } = options
   const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
   const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
@@ -104,7 +102,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { clock = createClock(config.TODAY) } = options
   try {
     await prepare?.(app)
-    namePlugins(app)
 
     // Errors: the refusals of every later plugin are rendered in one place.
     await app.register(errors)
@@ -120,7 +117,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(draining, { config })
     await app.register(reachability)
     await app.register(security, { config })
-    await app.register(database, { config, early, settings: sealSettings(keys) })
+    await app.register(database, { config, signal, settings: sealSettings(keys) })
     await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })

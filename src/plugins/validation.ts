@@ -87,8 +87,9 @@ type SerializerFactory = NonNullable<NonNullable<SchemaController['compilersFact
 export const buildSerializer: SerializerFactory = SerializerSelector()
 
 /**
- * Schemas are compiled when a route meets them first: compiling all of them would be half of the work of a start
- * (0.6 s of processor, Node 24.21). That each one compiles is what a test of the contract holds.
+ * Schemas are compiled when a request needs them. Compiling all of them at the start takes 1.7 times the processor time
+ * of a start, the serializers alone 1.3 times, and 1.4 times that of a test file with one application (Node 24.21).
+ * A test of the contract compiles each one.
  */
 const lazily = {
   buildValidator (shared: unknown): FastifySchemaCompiler<object> {

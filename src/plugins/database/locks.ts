@@ -33,7 +33,5 @@ export const LOCKS = {
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */
-  sandboxApartments: 174,
-  /** In the database `postgres` of the embedded cluster, shared: a process uses the cluster. */
-  embeddedLease: 168
+  sandboxApartments: 174
 } as const

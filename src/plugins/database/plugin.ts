@@ -4,7 +4,6 @@ import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import type { SessionSettings } from './client.ts'
 import { connect, type Connection, type Database } from './connect.ts'
-import type { EarlyCluster } from './embedded/early.ts'
 import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 import { takePulse } from './pulse.ts'
@@ -32,8 +31,8 @@ export interface DatabaseOptions {
   config: Config
   /** What every session of the server has: the keys of triggers that seal. */
   settings: SessionSettings
-  /** The embedded cluster, where its start has begun already. */
-  early?: EarlyCluster | undefined
+  /** Ends a start that waits for the embedded cluster. */
+  signal?: AbortSignal | undefined
 }
 
 /** Seconds that a database may take for an answer when the server ends, and when its end is asked for again. */
@@ -47,12 +46,10 @@ const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non
 
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, options) {
-  const { config, settings, early } = options
-  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, early) : undefined
+  const { config, settings, signal } = options
+  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, signal) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
-  app.closing.addEventListener('abort', () => embedded?.letGo())
-  let isSilent = false
-  app.addHook('onClose', async () => embedded?.stop(isSilent))
+  app.addHook('onClose', async () => embedded?.stop())
   const tell = (what: string, steps = {}) => app.log.info(steps, what)
   const upgrade = await migrate(url, settings, tell).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
@@ -65,10 +62,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
   // After all pools are closed: those of a database that hangs are cut until then.
-  app.addHook('onClose', async () => {
-    isSilent = pulse.isSilent
-    await pulse.stop()
-  })
+  app.addHook('onClose', () => pulse.stop())
   const openPool: FastifyInstance['openPool'] = (max, own) => {
     const { db, sql, close } = connect(url, max, { ...settings, ...own }, sockets)
     app.addHook('onClose', close)
@@ -82,7 +76,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   app.decorate('databaseUrl', url)
 }, { name: 'database', dependencies: ['closing'] })
 
-async function startEmbedded (dataDir: string, log: FastifyBaseLogger, early?: EarlyCluster) {
-  const { startEarly } = await import('./embedded/early.ts')
-  return (early ?? startEarly(dataDir)).claim((message) => log.info(message))
+async function startEmbedded (dataDir: string, log: FastifyBaseLogger, signal?: AbortSignal) {
+  const embedded = await import('./embedded/cluster.ts')
+  return await embedded.startEmbedded({ dataDir, isServer: true, signal, log: (message) => log.info(message) })
 }

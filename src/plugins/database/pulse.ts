@@ -10,8 +10,6 @@ const REST = 4
 const PATIENCE = 8
 
 export interface Pulse {
-  /** Whether the database does not answer. */
-  readonly isSilent: boolean
   /** Asks now, and is content with no longer than so many seconds for an answer. */
   hurry (seconds: number): void
   stop (): Promise<void>
@@ -62,8 +60,6 @@ export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger
   }, SECOND_MS).unref()
 
   return {
-    get isSilent () { return sockets.areCut },
-
     hurry (seconds) {
       patience = Math.min(patience, seconds)
       if (!isAsked) ask()

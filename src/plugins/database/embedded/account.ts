@@ -1,58 +1,67 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
-import { userInfo } from 'node:os'
+import { lchown, mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { platform, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { EmbeddedError } from './problems.ts'
 
-/** An operating-system user for a child process. */
-export interface Account { uid: number, gid: number }
+/** An operating-system user for a child process; undefined: the user of this process. */
+export type Account = { uid: number, gid: number } | undefined
 
-/**
- * Who may stand in for root, in order of preference. initdb wants a name in the user database, so a bare number will
- * not do.
- */
-const STAND_INS = ['postgres', 'nobody']
+/** A child gets none of our variables: `PG*`, `LC_*` and `TZ` would change the cluster. Windows needs its own. */
+export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
 
-/** The user id of this process; undefined where there are none (Windows). */
-export function ownUid (): number | undefined {
-  try {
-    const { uid } = userInfo()
-    return uid < 0 ? undefined : uid
-  } catch {
-    // The user database has no entry for the user, as in some containers.
-    return statSync('/proc/self', { throwIfNoEntry: false })?.uid
-  }
+/** The user id of this process, also when the user database has no entry for it, as in some containers. */
+export function ownUid (): number {
+  return platform() === 'linux' ? statSync('/proc/self').uid : userInfo().uid
 }
 
 /**
- * Whom PostgreSQL runs as: undefined for an ordinary user, who runs it himself. Root may not: then the owner of the
- * data folder, so that nothing changes hands between restarts, else the first stand-in of the system.
- * @throws EmbeddedError when the folder is another user's, or root finds no stand-in
+ * The user that PostgreSQL, which refuses root, runs as: for root the owner of the data folder, so that a restart does
+ * not change the owner, else `postgres` or `nobody`, because initdb needs a user with a name.
+ * @throws EmbeddedError when the folder belongs to another user, or root finds no such user
  */
-export async function chooseAccount (folder: string): Promise<Account | undefined> {
-  const uid = ownUid()
-  if (uid === undefined) return undefined
+export async function chooseAccount (folder: string): Promise<Account> {
+  if (platform() === 'win32') return undefined
   const owner = await stat(folder).catch(() => undefined)
-  if (uid !== 0) {
-    if (owner && owner.uid !== uid) {
-      throw new EmbeddedError(
-        `la cartella ${folder} appartiene all'utente ${owner.uid}, il server gira come utente ${uid}`
-      )
-    }
-    return undefined
+  if (ownUid() !== 0) {
+    if (!owner || owner.uid === ownUid()) return undefined
+    throw new EmbeddedError(`la cartella ${folder} è dell'utente ${owner.uid}, il server gira come utente ${ownUid()}`)
   }
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
-  return standIn(await readFile('/etc/passwd', 'utf8'))
+  const users = await readFile('/etc/passwd', 'utf8')
+  const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+)/m.exec(users) ?? /^nobody:[^:]*:(\d+):(\d+)/m.exec(users) ?? []
+  if (Number(uid) > 0) return { uid: Number(uid), gid: Number(gid) }
+  throw new EmbeddedError('non gira come root e manca un utente fra postgres, nobody: ' +
+    'avviare il server come utente ordinario o indicare DATABASE_URL')
 }
 
-/** The stand-in for root among the lines of a passwd file (name:password:uid:gid:…). */
-export function standIn (passwd: string): Account {
-  const users = new Map(passwd.split('\n').map((line) => line.split(':')).map((fields) => [fields[0], fields]))
-  for (const name of STAND_INS) {
-    const fields = users.get(name)
-    if (fields && Number(fields[2]) > 0) return { uid: Number(fields[2]), gid: Number(fields[3]) }
-  }
-  throw new EmbeddedError(
-    `non gira come root e manca un utente fra ${STAND_INS.join(', ')}: ` +
-      'avviare il server come utente ordinario o indicare DATABASE_URL'
-  )
+/** Gives a folder with its content to the account. The folder comes last, so that an interrupted start repeats it. */
+export async function give (folder: string, account: Account): Promise<void> {
+  if (!account) return
+  const names = await readdir(folder, { recursive: true })
+  for (const path of [...names.map((name) => join(folder, name)), folder]) await lchown(path, account.uid, account.gid)
+}
+
+/** Makes a folder of the account. Another user's of that name makes it fail. */
+export async function makeFolder (folder: string, account: Account): Promise<void> {
+  await mkdir(folder, { mode: 0o700 })
+  await give(folder, account)
+}
+
+/**
+ * Runs a program to its end and returns its stdout. It enters `cwd` before the user changes, so the account need not be
+ * able to reach that by name. A terminal's Ctrl-C does not reach the program.
+ * @throws EmbeddedError with what the program wrote on stderr
+ */
+export async function run (command: string, args: readonly string[], account: Account, cwd = '/'): Promise<string> {
+  const child = spawn(command, args, {
+    ...account, cwd, env: CHILD_ENV, detached: true, windowsHide: true, stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const ended = once(child, 'close').catch((err: Error) => { throw new EmbeddedError(err.message, { cause: err }) })
+  const [output, errors, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  if (code === 0) return output
+  throw new EmbeddedError(errors.trim().replaceAll(/\s*\n\s*/g, ' · ') || `${command}: ${String(signal ?? code)}`)
 }

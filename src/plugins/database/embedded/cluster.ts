@@ -1,141 +1,164 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { platform, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chooseAccount } from './account.ts'
+import { chooseAccount, ownUid, type Account } from './account.ts'
 import { findBinaries } from './binaries.ts'
-import { chooseSocketFolder, freePort, readPassword, SOCKET_PORT, urlOf, type Endpoint } from './endpoint.ts'
-import { holdsCluster, initialise, locateFolder, secureFolder } from './folder.ts'
-import type { Lease } from './lease.ts'
-import { withLock } from './lock.ts'
-import type { Log } from './problems.ts'
-import { prepareDatabase, DATABASE, USER } from './role.ts'
-import { attachAgain, attachOrStart, leave } from './running.ts'
-import type { Site } from './site.ts'
+import { locateFolder, PASSWORD_FILE, prepareFolder } from './folder.ts'
+import { attachOrStart, reach, stopPostmaster, type Site } from './postmaster.ts'
+import { EmbeddedError, ignoring, type Log } from './problems.ts'
+import { DATABASE, prepareDatabase, USER } from './role.ts'
 
+const POLL_MS = 100
 const RETRY_MS = 1000
+const SQLITE_BUSY = 5
+const SQLITE_FULL = 13
+/** In the name of a socket; nothing listens on the number. */
+const SOCKET_PORT = 5432
+/** Bytes of a socket's path that every Unix takes (`sun_path` has 104 on BSD and macOS, 108 on Linux). */
+const PATH_LIMIT = 103
 
 export interface EmbeddedCluster {
-  connection: Endpoint & { user: string, database: string }
   /** As a `DATABASE_URL`, for the driver. */
   url: string
-  /** True when this call started PostgreSQL, false when it was running. */
-  owned: boolean
-  /** From now on a cluster that ends is not started again: whoever ends this server may be ending both. */
-  letGo (): void
-  /**
-   * Leaves the cluster. The last process to leave stops it, also if another started it; a killed process has left. One
-   * that hangs is killed.
-   * @param isSilent whether it is known not to answer
-   */
-  stop (isSilent?: boolean): Promise<void>
+  /** Stops the cluster, unless another process owns it. */
+  stop (): Promise<void>
 }
 
 export interface EmbeddedOptions {
-  /** The data live in its subfolder `postgres`; made, mode 0700, when it is missing. */
+  /** The data live in its subfolder `postgres`. */
   dataDir: string
   log: Log
-  /** Loopback TCP with a password instead of a Unix socket; where there are no sockets it is so anyway. */
+  /** A second server is refused. Another program shares the cluster of a server that runs. */
+  isServer?: boolean
+  /** Ends the waiting of a server for a tool. */
+  signal?: AbortSignal
+  /** For tests: loopback TCP with a password, as on Windows. */
   tcp?: boolean
-  /** Called when a new cluster is being made, by a process of its own that takes seconds. */
-  whenMaking?: () => void
   /** For tests: settings of PostgreSQL, in place of the usual ones. */
   settings?: Readonly<Record<string, string>>
 }
 
 /**
- * The PostgreSQL of one `DATA_DIR`: found running or started, made anew the first time. It outlives a killed server,
- * and several servers share it. While it is held it is watched: a cluster that breaks down under the server is started
- * again.
+ * The PostgreSQL of one `DATA_DIR`. The process that holds the lock file owns it: it starts the cluster or takes over
+ * one whose owner was killed, starts it again after a breakdown, and stops it. A server waits for a tool that owns it.
  * @throws EmbeddedError, one line for the operator, when it cannot run
  */
 export async function startEmbedded (options: EmbeddedOptions): Promise<EmbeddedCluster> {
-  const { dataDir, log, tcp = false, whenMaking = () => {}, settings = {} } = options
+  const { dataDir, log, isServer = false, signal } = options
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const home = await realpath(dataDir)
-  const locked = <T>(work: () => Promise<T>) => withLock(join(home, 'postgres.lock'), work)
-  const state: { lease?: Lease, leaving: boolean, renewal?: Promise<void> } = { leaving: false }
-
-  const hold = async (site: Site) => {
-    // It may break before it is returned.
-    let isLost = false
-    const { lease, owned } = await attachOrStart(site, (endpoint) => {
-      isLost = true
-      state.lease = undefined
-      if (!state.leaving) state.renewal ??= renew({ ...site, ...placeOf(endpoint) })
-    }, () => !state.leaving)
-    if (!isLost) state.lease = lease
-    return { lease, owned }
+  const serverLock = isServer ? takeLock(join(home, 'server.lock')) : undefined
+  if (isServer && !serverLock) {
+    throw new EmbeddedError(`un altro server usa già la base dati di ${home}: fermarlo, ` +
+      'oppure avviarli tutti e due con lo stesso DATABASE_URL')
   }
-  const renew = async (site: Site) => {
-    log('PostgreSQL incorporato: collegamento perso, lo riprendo')
-    while (!state.leaving && !state.lease) {
-      await locked(() => hold(site)).catch(async (err: Error) => {
-        log(err.message)
+  let lock: DatabaseSync | undefined
+  const release = () => [lock, serverLock].forEach((each) => each?.close())
+  try {
+    const site = await describe(home, options)
+    for (let n = 0; !(lock = takeLock(join(home, 'postgres.lock'))); n++) {
+      // Its owner may still be about to make the role.
+      const shared = isServer ? undefined : await reach(site, USER, DATABASE).catch(() => undefined)
+      if (shared) return { url: shared.url, stop: () => shared.sql.end({ timeout: 1 }) }
+      if (n === 0) log('PostgreSQL incorporato: lo usa un altro comando di Locanda, ne attendo la fine')
+      await sleep(POLL_MS, undefined, { signal })
+    }
+    const { url, stop } = await own(site)
+    return { url, stop: () => stop().finally(release) }
+  } catch (err) {
+    release()
+    throw err
+  }
+}
+
+async function own (site: Site): Promise<EmbeddedCluster> {
+  const attach = (to: Site) => attachOrStart(to, 'postgres', 'postgres')
+  try {
+    await prepareFolder(site)
+    let held = await attach(site)
+    await prepareDatabase(held.sql, site.password)
+    const { url, sql } = await attachOrStart(site, USER, DATABASE)
+    await sql.end()
+    let isStopping = false
+    let attaching: Promise<void> | undefined
+    const watch = async () => {
+      for (await held.closed; !isStopping; await held.closed) {
+        site.log('PostgreSQL incorporato: collegamento perso, lo riprendo')
+        // It listens where its clients know it.
+        attaching = attach({ ...site, port: held.port })
+          .then((found) => { held = found }, (err: Error) => site.log(err.message))
+        await attaching
         await sleep(RETRY_MS)
-      })
+      }
     }
-    state.renewal = undefined
-  }
-
-  const { site, owned, endpoint } = await locked(async () => {
-    const site = await prepare(home, log, tcp, settings, whenMaking)
-    const { lease, owned } = await hold(site)
-    await prepareDatabase(lease.sql, site.password).catch(async (err: unknown) => {
-      state.leaving = true
-      await leave(site, lease)
-      throw err
-    })
-    return { site, owned, endpoint: lease.endpoint }
-  })
-
-  return {
-    connection: { ...endpoint, user: USER, database: DATABASE },
-    url: urlOf(endpoint, USER, DATABASE),
-    owned,
-    letGo () {
-      state.leaving = true
-    },
-    async stop (isSilent = false) {
-      state.leaving = true
-      await state.renewal
-      const { lease } = state
-      state.lease = undefined
-      const stopped = await locked(async () => {
-        const held = lease ?? await attachAgain(site)
-        return held === undefined || await leave(site, held, isSilent)
-      })
-      log(`PostgreSQL incorporato: ${stopped ? 'fermato' : 'lasciato in esecuzione, altri lo usano'}`)
+    void watch()
+    return {
+      url,
+      async stop () {
+        isStopping = true
+        await attaching
+        await held.sql.end({ timeout: 1 })
+        await stopPostmaster(site)
+      }
     }
+  } catch (err) {
+    await stopPostmaster(site)
+    throw err
   }
 }
 
-/** A cluster that is started again listens where its clients know it. */
-function placeOf ({ host, port }: Endpoint): Pick<Site, 'socketFolder' | 'port'> {
-  return { socketFolder: host.startsWith('/') ? host : undefined, port }
-}
-
-async function prepare (
-  home: string,
-  log: Log,
-  tcp: boolean,
-  settings: Site['settings'],
-  whenMaking: () => void
-): Promise<Site> {
+async function describe (home: string, options: EmbeddedOptions): Promise<Site> {
+  const { log, tcp = platform() === 'win32', settings = {} } = options
   const folder = await locateFolder(home)
   const account = await chooseAccount(folder)
-  const binaries = await findBinaries(account, home, log)
-  const exists = await holdsCluster(folder, binaries.version)
   if (account) log(`PostgreSQL incorporato: non gira come root, lo eseguo come utente ${account.uid}`)
-  const socketFolder = tcp ? undefined : await chooseSocketFolder(home, folder, account)
-  const passwordFile = join(home, 'postgres.password')
-  const password = socketFolder === undefined ? await readPassword(passwordFile) : undefined
-  const port = socketFolder === undefined ? await freePort() : SOCKET_PORT
-  const site = { home, folder, binaries, account, socketFolder, port, password, settings, log }
-  if (exists) {
-    await secureFolder(folder, account, log)
-  } else {
-    log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
-    await initialise(site, passwordFile, whenMaking)
+  const listen = tcp
+    ? { host: '127.0.0.1', port: await freePort(), password: await readPassword(join(home, PASSWORD_FILE)) }
+    : { host: socketHost(folder, account), port: SOCKET_PORT, password: undefined }
+  return { home, folder, account, ...await findBinaries(account, home, log), ...listen, settings, log }
+}
+
+/** In the data folder, or in a short folder under the temporary one when the path would be too long. */
+function socketHost (folder: string, account: Account): string {
+  const host = join(folder, 'socket,')
+  if (Buffer.byteLength(`${host}:${SOCKET_PORT}/.s.PGSQL.${SOCKET_PORT}`) <= PATH_LIMIT) return host
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 12)
+  return join(tmpdir(), `locanda-${account?.uid ?? ownUid()}-${name},`)
+}
+
+/** The password for loopback TCP, generated once. */
+async function readPassword (file: string): Promise<string> {
+  await writeFile(file, randomBytes(24).toString('base64url'), { flag: 'wx', mode: 0o600 }).catch(ignoring('EEXIST'))
+  return await readFile(file, 'utf8')
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+/**
+ * An exclusive lock on a file until it is closed; undefined: another process has it. Node has no `flock`. SQLite's
+ * exclusive transaction is the same kernel lock on every system, and ends with its process, also after kill -9.
+ */
+function takeLock (file: string): DatabaseSync | undefined {
+  const lock = new DatabaseSync(file, { timeout: 0 })
+  try {
+    // Nothing is ever written. Without a journal the lock can be had on a full disk, too.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    return lock
+  } catch (err) {
+    lock.close()
+    const code = err instanceof Error && 'errcode' in err ? Number(err.errcode) & 0xff : undefined
+    if (code === SQLITE_BUSY) return undefined
+    throw code === SQLITE_FULL ? Object.assign(new Error('the disk is full', { cause: err }), { code: 'ENOSPC' }) : err
   }
-  return site
 }

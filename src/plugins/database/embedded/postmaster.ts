@@ -1,150 +1,144 @@
-import { execFile, spawn } from 'node:child_process'
-import { access, open, readdir, readFile, readlink, rename, stat } from 'node:fs/promises'
+import { access, readFile, readlink, rename, rm } from 'node:fs/promises'
 import { platform } from 'node:os'
-import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-import type { Endpoint } from './endpoint.ts'
+import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
+import { makeFolder, run, type Account } from './account.ts'
 import { dataArgument } from './folder.ts'
-import { codeOf } from './problems.ts'
-import { CHILD_ENV, run } from './run.ts'
-import { flags, listenSettings, SERVER_SETTINGS } from './settings.ts'
-import type { Site } from './site.ts'
+import { EmbeddedError, ignoring, type Log } from './problems.ts'
+import { SERVER_SETTINGS } from './settings.ts'
 
-const LOG_LIMIT_BYTES = 4 * 1024 * 1024
-
-/** What a postmaster notes about itself in `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
-export interface Note {
-  /** NaN when the file is empty or torn. */
-  pid: number
+/** What starting, finding and stopping the cluster of one `DATA_DIR` needs to know. */
+export interface Site {
+  /** `DATA_DIR`. */
+  home: string
+  /** The data folder. */
+  folder: string
+  bin: string
+  version: string
+  account: Account
+  /** The loopback address, or the path of the socket's folder up to the colon: its name ends with `,:5432`. */
+  host: string
   port: number
-  /** Absolute; undefined: TCP only. */
-  socketFolder: string | undefined
-  /** It takes connections. While it recovers or stops, asking would only fill its log. */
-  ready: boolean
+  /** For the loopback address. */
+  password: string | undefined
+  settings: Readonly<Record<string, string>>
+  log: Log
 }
 
-export function noteFile (folder: string): string {
-  return join(folder, 'postmaster.pid')
+/** A connection that stays open: its end tells that the cluster has broken down. */
+export interface Held { sql: postgres.Sql, url: string, port: number, closed: Promise<void> }
+
+const POLL_MS = 20
+const RETRY_MS = 200
+/** Crash recovery replays at most `max_wal_size`, which takes its time on a slow disk. */
+const START_LIMIT_SECONDS = 300
+const STOP_LIMIT_SECONDS = 30
+/** Codes of a server that is starting, stopping or gone. */
+const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_CLOSED|CONNECT_TIMEOUT)$/
+/** Words of PostgreSQL while the processes of a killed postmaster are still ending. */
+const PASSING_WORDS = /is still in use|lock file ".*" already exists/
+
+/** Connects to the cluster that runs on the folder, or starts it. @throws EmbeddedError when it cannot run */
+export async function attachOrStart (site: Site, user: string, database: string): Promise<Held> {
+  for (const deadline = Date.now() + START_LIMIT_SECONDS * 1000; Date.now() < deadline; await sleep(POLL_MS)) {
+    const held = await reach(site, user, database)
+    if (held) return held
+    if (!await isRunning(site)) await start(site)
+  }
+  throw new EmbeddedError(`non risponde: vedere ${site.folder}/postgres.log`)
 }
 
-/** The note of the postmaster that runs, or last ran and died, on the folder. */
-export async function readNote (folder: string): Promise<Note | undefined> {
+/** Connects to the cluster that runs on the folder; undefined: it is starting, stopping or gone. */
+export async function reach (site: Site, user: string, database: string): Promise<Held | undefined> {
+  const { port, isReady } = await readNote(site)
+  if (!isReady || !await isRunning(site)) return undefined
+  const { promise: closed, resolve: onclose } = Promise.withResolvers<void>()
+  // The driver takes the host of a URL for a path only when it holds a comma, and then the port is a part of the path.
+  const login = site.password === undefined ? user : `${user}:${site.password}`
+  const url = `postgres://${login}@${encodeURIComponent(site.host)}:${port}/${database}`
+  // The driver would otherwise replace the connection after an hour.
+  const sql = postgres(url, { max: 1, max_lifetime: null, fetch_types: false, onclose: () => onclose() })
   try {
-    const [pid, , , port, socketFolder, , , status] = (await readFile(noteFile(folder), 'utf8')).split('\n')
-    return {
-      pid: Number.parseInt(pid ?? '', 10),
-      port: Number(port),
-      socketFolder: socketFolder ? resolve(folder, socketFolder) : undefined,
-      ready: status?.trim() === 'ready'
-    }
+    await sql`select 1`
+    return { sql, url, port, closed }
   } catch (err) {
-    if (codeOf(err) === 'ENOENT') return undefined
+    await sql.end({ timeout: 0 })
+    if (err instanceof Error && 'code' in err && PASSING_CODES.test(String(err.code))) return undefined
     throw err
   }
 }
 
-export function endpointOf (note: Note, { password }: Site): Endpoint {
-  return note.socketFolder === undefined
-    ? { host: '127.0.0.1', port: note.port, password }
-    : { host: note.socketFolder, port: note.port }
+/**
+ * Stops the cluster: open transactions are rolled back, then a checkpoint. One that is slow or hangs is left to finish
+ * alone, and the next start waits for it.
+ */
+export async function stopPostmaster (site: Site): Promise<void> {
+  const { folder, bin, account, log } = site
+  if (!await isRunning(site)) return
+  const args = ['stop', '-D', dataArgument(folder, account), '-m', 'fast', '-t', String(STOP_LIMIT_SECONDS)]
+  const failure = await run(join(bin, 'pg_ctl'), args, account, folder).then(() => undefined, (err: Error) => err)
+  log(failure?.message ?? 'PostgreSQL incorporato: fermato')
 }
 
-/** True when the process is a postmaster of this very folder, not another program that got its number since. */
-export async function isPostmasterOf (pid: number, folder: string): Promise<boolean> {
-  if (!(pid > 0)) return false
-  if (platform() === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
-  // Windows does not tell the folder: the port or the socket has to.
-  if (platform() === 'win32') return await isAlive(pid)
-  return (await commandOf(pid)).includes(folder)
+/** What the last postmaster noted in `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
+async function readNote ({ folder }: Site): Promise<{ pid: number, port: number, isReady: boolean }> {
+  const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(ignoring('ENOENT'))
+  const [pid = '0', , , port, , , , status = ''] = text?.split('\n') ?? []
+  return { pid: Number.parseInt(pid, 10), port: Number(port), isReady: status.trim() === 'ready' }
 }
 
-/** True when a process of that number exists, of any user. */
-export async function isAlive (pid: number): Promise<boolean> {
-  if (!(pid > 0)) return false
-  if (platform() === 'linux') return await access(`/proc/${pid}`).then(() => true, () => false)
-  if (platform() !== 'win32') return await commandOf(pid) !== ''
-  return (await outputOf('tasklist', '/fi', `pid eq ${pid}`, '/fo', 'csv', '/nh')).includes(`"${pid}"`)
+async function isRunning (site: Site): Promise<boolean> {
+  return await ownerOf((await readNote(site)).pid, site) === 'postmaster'
 }
 
-/** The command line of a process, empty when there is none of that number. */
-function commandOf (pid: number): Promise<string> {
-  return outputOf('ps', '-o', 'command=', '-p', String(pid))
-}
-
-async function outputOf (command: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(command, args, { windowsHide: true }).catch(() => ({ stdout: '' }))
-  return stdout.trim()
-}
-
-/** A postmaster that was just started. */
-export interface Launch {
-  pid: number | undefined
-  /** The end of it, when it did not stay; then `complaint` says why. */
-  hasExited (): boolean
-  /** What PostgreSQL wrote since the launch, or how it ended without a word. */
-  complaint (): Promise<string>
-}
-
-/** Starts the postmaster in a session of its own, so that neither Ctrl-C nor the end of this process reaches it. */
-export async function launch (site: Site): Promise<Launch> {
-  const { home, folder, account, binaries, socketFolder, port, settings } = site
-  const logFile = join(home, 'postgres.log')
-  const start = await rotate(logFile)
-  const output = await open(logFile, 'a', 0o600)
-  const listen = listenSettings(socketFolder === folder ? '.' : socketFolder, port)
-  const args = ['-D', dataArgument(folder, account), ...flags({ ...SERVER_SETTINGS, ...settings, ...listen })]
-  const child = spawn(join(binaries.bin, 'postgres'), args, {
-    ...account, cwd: folder, env: CHILD_ENV, detached: true, windowsHide: true, stdio: ['ignore', output.fd, output.fd]
-  })
-  let failure: Error | undefined
-  child.once('error', (err) => { failure = err })
-  child.unref()
-  await output.close()
-  return {
-    pid: child.pid,
-    hasExited: () => failure !== undefined || child.exitCode !== null || child.signalCode !== null,
-    complaint: async () => {
-      const said = failure?.message ?? (await readFile(logFile)).subarray(start).toString().trim()
-      return said === '' ? `si è fermato senza un messaggio (${child.signalCode ?? `codice ${child.exitCode}`})` : said
-    }
+/** Tells a postmaster of this folder from another program that has got its number since. */
+async function ownerOf (pid: number, { folder }: Site): Promise<'postmaster' | 'other' | undefined> {
+  if (!(pid > 0)) return undefined
+  if (platform() === 'linux') {
+    if (await readlink(`/proc/${pid}/cwd`).catch(() => '') === folder) return 'postmaster'
+    return await access(`/proc/${pid}`).then(() => 'other', () => undefined)
   }
+  const [command, args, sign] = platform() === 'win32'
+    ? ['tasklist', ['/fi', `pid eq ${pid}`, '/fo', 'csv', '/nh'], '"postgres.exe"'] as const
+    : ['/bin/ps', ['-o', 'pid=,command=', '-p', String(pid)], folder] as const
+  const found = await run(command, args, undefined, '.').catch(() => '')
+  return found.includes(sign) ? 'postmaster' : found.includes(String(pid)) ? 'other' : undefined
 }
 
 /**
- * Fast shutdown: no new clients, open transactions rolled back, a checkpoint, the end. By the shell's own `kill`, which
- * is there even when an update has taken the programs of this cluster away; Windows has signals only through `pg_ctl`.
+ * Starts a postmaster. `pg_ctl` gives it a session of its own: Ctrl-C and the end of this process do not reach it.
+ * Returns, too, when the next attempt may succeed. @throws EmbeddedError when it cannot run
  */
-export async function askToStop (pid: number, { binaries, account }: Site): Promise<void> {
-  if (platform() !== 'win32') await run('/bin/sh', ['-c', `kill -INT ${pid}`], { account, cwd: '/' })
-  else await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
-}
-
-/**
- * Ends a postmaster that hangs, and all its processes: one that is stopped would stay, and hold the folder. The next
- * start recovers what was committed.
- */
-export async function kill (pid: number, { folder, binaries, account }: Site): Promise<void> {
-  if (platform() === 'win32') {
-    await run(join(binaries.bin, 'pg_ctl'), ['kill', 'KILL', String(pid)], { account, cwd: binaries.bin })
-    return
+async function start (site: Site): Promise<void> {
+  const { folder, account, bin, version, log } = site
+  const { pid } = await readNote(site)
+  // PostgreSQL gives up on an empty file, and on one with the number of any living process.
+  if (Number.isNaN(pid) || await ownerOf(pid, site) === 'other') await rm(join(folder, 'postmaster.pid'))
+  const logFile = join(folder, 'postgres.log')
+  await rename(logFile, `${logFile}.old`).catch(ignoring('ENOENT'))
+  const quote = platform() === 'win32' ? '' : "'"
+  const settings = { ...SERVER_SETTINGS, ...site.settings, ...await listenSettings(site) }
+  const options = Object.entries(settings).map(([name, value]) => `-c ${quote}${name}=${value}${quote}`).join(' ')
+  const args = ['start', '-D', dataArgument(folder, account), '-l', 'postgres.log', '-o', options]
+  try {
+    await run(join(bin, 'pg_ctl'), [...args, '-t', String(START_LIMIT_SECONDS)], account, folder)
+    log(`PostgreSQL incorporato: ${version} avviato su ${folder}`)
+  } catch (err) {
+    const said = await readFile(logFile, 'utf8').catch(() => '')
+    if (PASSING_WORDS.test(said)) return await sleep(RETRY_MS)
+    const fatal = said.split('\n').findLast((line) => /FATAL|PANIC/.test(line))
+    throw fatal === undefined ? err : new EmbeddedError(`non si avvia: ${fatal}`, { cause: err })
   }
-  const all = platform() === 'linux' ? await processesIn(folder) : [pid]
-  // One may have ended by itself meanwhile.
-  await run('/bin/sh', ['-c', `kill -KILL ${all.join(' ')} || :`], { account, cwd: '/' })
 }
 
-/** A postmaster and those that it has started: they work in the folder. */
-async function processesIn (folder: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
-  const found = await Promise.all(pids.map(async (pid) =>
-    (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'postgres' && isPostmasterOf(pid, folder)))
-  return pids.filter((_, at) => found[at])
-}
-
-/** Keeps one old log. Returns the size of the present one, bytes. */
-async function rotate (logFile: string): Promise<number> {
-  const size = await stat(logFile).then((found) => found.size, () => 0)
-  if (size < LOG_LIMIT_BYTES) return size
-  await rename(logFile, `${logFile}.1`)
-  return 0
+async function listenSettings ({ folder, account, host, port }: Site): Promise<Record<string, string>> {
+  if (!host.startsWith('/')) return { listen_addresses: host, unix_socket_directories: '', port: String(port) }
+  const sockets = `${host}:${port}`
+  // A new folder: a stale lock file beside the socket would mislead PostgreSQL, too.
+  await rm(sockets, { recursive: true, force: true })
+  await makeFolder(sockets, account)
+  // The account may be unable to reach the data folder by name. PostgreSQL works in it.
+  const path = sockets.startsWith(`${folder}/`) ? relative(folder, sockets) : sockets
+  return { listen_addresses: '', unix_socket_directories: `"${path}"`, port: String(port) }
 }

@@ -8,7 +8,9 @@ export class EmbeddedError extends Error {
   }
 }
 
-/** The system error code (`ENOENT`) or SQLSTATE of a caught value. */
-export function codeOf (err: unknown): string | undefined {
-  return err instanceof Error && 'code' in err && typeof err.code === 'string' ? err.code : undefined
+/** For `catch`: rethrows every error but the one with this system error code. */
+export function ignoring (code: string): (err: unknown) => undefined {
+  return (err) => {
+    if (!(err instanceof Error && 'code' in err && err.code === code)) throw err
+  }
 }

@@ -38,14 +38,3 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   log_checkpoints: 'off',
   unix_socket_permissions: '0700'
 }
-
-/** The settings that say where the cluster listens. A socket folder may be relative to the data folder. */
-export function listenSettings (socketFolder: string | undefined, port: number): Readonly<Record<string, string>> {
-  return socketFolder === undefined
-    ? { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port) }
-    : { listen_addresses: '', unix_socket_directories: `"${socketFolder}"`, port: String(port) }
-}
-
-export function flags (settings: Readonly<Record<string, string>>): string[] {
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-}

@@ -1,192 +1,225 @@
 import { spawn } from 'node:child_process'
-import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { readNote } from '#src/plugins/database/embedded/postmaster.ts'
-import { copyOf, dataDirOf, everybody, gone, isRoot, postmasterOf, query, serve } from './cluster-servers.ts'
-import { obstacle } from './programs.ts'
+import { copyOf, copyProject, dataDirOf, gone, isRoot, ordinary, postmasterOf, query, self, start } from './clusters.ts'
 
-if (!isRoot) t.test('run by root', { skip: 'the tests do not run as root' }, async () => {})
+/* The promises of the embedded PostgreSQL, each held once, against real processes. */
 
-for (const who of everybody) {
-  t.test(`run by ${who.name}`, { skip: obstacle(who) }, async (t) => {
-    const made = dataDirOf(t, who)
-    t.test('a first start makes the cluster, a second one after a stop finds the data', async (t) => {
-      const dataDir = made
-      const first = serve(t, who, dataDir)
-      const { url, owned, connection, ms } = await first.ready
-      t.equal(owned, true)
-      t.equal(connection.host, join(dataDir, 'postgres'))
-      await query(url, 'create table kept as select 42 as value')
-      const [settings] = await query(
-        url,
-        `select current_setting('fsync') as fsync, current_setting('timezone') as zone,
-          current_setting('listen_addresses') as tcp, current_setting('server_encoding') as encoding,
-          current_setting('data_checksums') as checksums, current_setting('is_superuser') as superuser`
-      )
-      t.same(settings, { fsync: 'on', zone: 'UTC', tcp: '', encoding: 'UTF8', checksums: 'on', superuser: 'off' })
-      t.equal(statSync(join(dataDir, 'postgres')).mode & 0o777, 0o700, 'the data folder is closed to others')
-      await first.stop()
-      t.equal(postmasterOf(dataDir), undefined, 'PostgreSQL stopped with its only server')
+const made = dataDirOf(t, self)
 
-      const second = serve(t, who, dataDir)
-      const again = await second.ready
-      t.equal(again.owned, true)
-      t.same(await query(again.url, 'select value from kept; drop table kept'), [{ value: 42 }])
-      t.comment(`first start ${ms} ms, second start ${again.ms} ms`)
-      await second.stop()
-    })
+t.test('a first start makes a closed, durable cluster, a later one finds the data', async (t) => {
+  const first = start(t, self, made)
+  await query(await first.url, 'create table kept as select 42 as value')
+  const [settings] = await query(await first.url,
+    `select current_setting('fsync') as fsync, current_setting('timezone') as zone,
+      current_setting('listen_addresses') as tcp, current_setting('server_encoding') as encoding,
+      current_setting('data_checksums') as checksums, current_setting('is_superuser') as superuser`)
+  t.same(settings, { fsync: 'on', zone: 'UTC', tcp: '', encoding: 'UTF8', checksums: 'on', superuser: 'off' })
+  const folder = join(made, 'postgres')
+  for (const closed of [folder, join(folder, 'socket,:5432')]) t.equal(statSync(closed).mode & 0o777, 0o700)
+  await first.stop()
+  t.equal(postmasterOf(made), undefined, 'the server has stopped PostgreSQL')
 
-    t.test(
-      'a server killed with -9 leaves the cluster running, the next one takes it over and is the last to leave',
-      async (t) => {
-        const dataDir = copyOf(t, who, made)
-        const first = serve(t, who, dataDir)
-        const { url } = await first.ready
-        await query(url, 'create table kept as select 42 as value')
-        const pid = postmasterOf(dataDir)
-        await first.kill()
+  const second = start(t, self, made)
+  t.same(await query(await second.url, 'select value from kept; drop table kept'), [{ value: 42 }])
+  await second.stop()
+})
 
-        const second = serve(t, who, dataDir)
-        const found = await second.ready
-        t.equal(found.owned, false)
-        t.equal(found.url, url)
-        t.equal(postmasterOf(dataDir), pid, 'it is the same postmaster')
-        t.same(await query(found.url, 'select value from kept'), [{ value: 42 }])
-        await second.stop()
-        t.equal(postmasterOf(dataDir), undefined, 'nobody was left, so it stopped')
-      }
-    )
+t.test('a server killed with -9 leaves the cluster running, the next one takes it over and stops it', async (t) => {
+  const dataDir = copyOf(t, self, made)
+  const first = start(t, self, dataDir)
+  await query(await first.url, 'create table kept as select 42 as value')
+  const pid = postmasterOf(dataDir)
+  await first.kill()
 
-    t.test(
-      'two servers started at once on an empty folder share one cluster, which the last to leave stops',
-      async (t) => {
-        const dataDir = dataDirOf(t, who)
-        const servers = [serve(t, who, dataDir), serve(t, who, dataDir)]
-        const ready = await Promise.all(servers.map((server) => server.ready))
-        t.same(ready.map(({ owned }) => owned).sort(), [false, true])
-        t.equal(ready[0]?.url, ready[1]?.url)
-        t.equal(
-          servers.flatMap(({ logs }) => logs).filter((line) => line.includes('base dati nuova')).length,
-          1,
-          'one initdb'
-        )
-        const url = ready[0]?.url ?? ''
+  const second = start(t, self, dataDir)
+  t.same(await query(await second.url, 'select value from kept'), [{ value: 42 }])
+  t.equal(postmasterOf(dataDir), pid, 'it is the same postmaster')
+  await second.stop()
+  t.equal(postmasterOf(dataDir), undefined)
+})
 
-        const [owner, guest] = ready[0]?.owned ? servers : servers.reverse()
-        await owner?.stop()
-        t.same(await query(url, 'select 1 as one'), [{ one: 1 }], 'the cluster stays for the other')
-        await guest?.stop()
-        t.equal(postmasterOf(dataDir), undefined)
-      }
-    )
+t.test('a second server is refused in one line that names DATABASE_URL, and the first one goes on', async (t) => {
+  const dataDir = dataDirOf(t, self)
+  // Together, on an empty folder.
+  const servers = [start(t, self, dataDir), start(t, self, dataDir)]
+  const started = await Promise.all(servers.map(({ url }) => url.then(() => true, () => false)))
+  t.same(started.toSorted(), [false, true])
+  const [winner, loser] = started[0] ? servers : servers.toReversed()
+  await t.rejects(loser!.url, { message: /^PostgreSQL incorporato: un altro server usa già [^\n]+ DATABASE_URL$/ })
+  t.same(await query(await winner!.url, 'select 1 as one'), [{ one: 1 }])
+  await winner!.kill()
+  const next = start(t, self, dataDir)
+  await next.url
+  await next.stop()
+})
 
-    t.test(
-      'committed rows survive a postmaster killed with -9, and the server that was using it starts it again',
-      async (t) => {
-        const dataDir = copyOf(t, who, made)
-        const server = serve(t, who, dataDir)
-        const { url } = await server.ready
-        await query(url, 'create table kept as select generate_series(1, 1000) as value')
-        const pid = postmasterOf(dataDir) ?? 0
-        process.kill(pid, 'SIGKILL')
-        for (let note; !note?.ready || note.pid === pid;) {
-          await sleep(20)
-          note = await readNote(join(dataDir, 'postgres'))
-        }
-        t.same(await query(url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }], 'at the same address')
-        while (!server.logs.some((line) => line.includes('avviato') && !line.includes(`pid ${pid})`))) await sleep(20)
-        await server.stop()
-        t.equal(postmasterOf(dataDir), undefined)
-      }
-    )
+t.test('a tool uses the cluster of a server, and starts and stops one where no server runs', async (t) => {
+  const dataDir = copyOf(t, self, made)
+  const server = start(t, self, dataDir)
+  await server.url
+  const pid = postmasterOf(dataDir)
+  const beside = start(t, self, dataDir, { kind: 'tool' })
+  t.equal(await beside.url, await server.url)
+  await beside.stop()
+  t.equal(postmasterOf(dataDir), pid, 'the cluster stays for the server')
+  await server.stop()
 
-    t.test(
-      'committed rows survive both killed with -9, even when another program has the noted pid by now',
-      async (t) => {
-        const dataDir = copyOf(t, who, made)
-        const server = serve(t, who, dataDir)
-        const { url } = await server.ready
-        await query(url, 'create table kept as select generate_series(1, 1000) as value')
-        await server.kill()
-        const pid = postmasterOf(dataDir) ?? 0
-        process.kill(pid, 'SIGKILL')
-        await gone(pid, dataDir)
-        const owner = statSync(join(dataDir, 'postgres'))
-        const foreign = spawn('sleep', ['600'], isRoot ? { uid: owner.uid, gid: owner.gid, cwd: '/' } : {})
-        t.teardown(() => foreign.kill())
-        for (const name of ['postmaster.pid', '.s.PGSQL.5432.lock']) {
-          const file = join(dataDir, 'postgres', name)
-          writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, String(foreign.pid)))
-        }
+  const alone = start(t, self, dataDir, { kind: 'tool' })
+  t.same(await query(await alone.url, 'select 1 as one'), [{ one: 1 }])
+  const waiting = start(t, self, dataDir)
+  await waiting.logged(/ne attendo la fine/)
+  await alone.stop()
+  t.same(await query(await waiting.url, 'select 1 as one'), [{ one: 1 }], 'a server has waited for the tool')
+  await waiting.stop()
+  const last = start(t, self, dataDir, { kind: 'tool' })
+  await last.url
+  await last.stop()
+  t.equal(postmasterOf(dataDir), undefined)
+})
 
-        const next = await serve(t, who, dataDir).ready
-        t.equal(next.owned, true)
-        t.equal(foreign.exitCode, null, 'the other program was left alone')
-        t.same(await query(next.url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
-      }
-    )
+t.test('a server starts its postmaster again, at the same address, when that was killed with -9', async (t) => {
+  const dataDir = copyOf(t, self, made)
+  const server = start(t, self, dataDir)
+  const url = await server.url
+  await query(url, 'create table kept as select generate_series(1, 1000) as value')
+  const pid = postmasterOf(dataDir)!
+  server.logs.length = 0
+  process.kill(pid, 'SIGKILL')
+  await server.logged(/avviato/)
+  t.same(await query(url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
+  await server.stop()
+  t.equal(postmasterOf(dataDir), undefined)
+})
 
-    t.test('an empty postmaster.pid, as a power cut leaves it, does not stop a start', async (t) => {
-      const dataDir = copyOf(t, who, made)
-      writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), '')
-      t.equal((await serve(t, who, dataDir).ready).owned, true)
-    })
+t.test('rows survive when all is killed with -9 and another program gets the noted pid', async (t) => {
+  const dataDir = copyOf(t, self, made)
+  const server = start(t, self, dataDir)
+  await query(await server.url, 'create table kept as select generate_series(1, 1000) as value')
+  await server.kill()
+  const pid = postmasterOf(dataDir)!
+  process.kill(pid, 'SIGKILL')
+  await gone(pid, dataDir)
+  const { uid, gid } = statSync(join(dataDir, 'postgres'))
+  const foreign = spawn('sleep', ['600'], isRoot ? { uid, gid, cwd: '/' } : {})
+  t.teardown(() => foreign.kill())
+  const note = join(dataDir, 'postgres', 'postmaster.pid')
+  for (const file of [note, join(dataDir, 'postgres', 'socket,:5432', '.s.PGSQL.5432.lock')]) {
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, String(foreign.pid)))
+  }
 
-    t.test('an initdb cut short by kill -9 is swept away and done again', async (t) => {
-      const dataDir = dataDirOf(t, who)
-      const server = serve(t, who, dataDir)
-      const partial = () => readdirSync(dataDir).find((name) => name.startsWith('postgres.partial-'))
-      while (!existsSync(join(dataDir, partial() ?? '', 'base'))) await sleep(5)
-      const cut = partial()
-      await server.kill()
-      t.notOk(existsSync(join(dataDir, 'postgres')), 'the half-made cluster has not the final name')
+  const next = start(t, self, dataDir)
+  t.same(await query(await next.url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
+  t.equal(foreign.exitCode, null, 'the other program was left alone')
+  await next.stop()
 
-      const { url, owned } = await serve(t, who, dataDir).ready
-      t.equal(owned, true)
-      t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
-      t.notOk(existsSync(join(dataDir, cut ?? '')), 'nothing is left of it')
-    })
+  // As a power cut leaves it.
+  writeFileSync(note, '')
+  const last = start(t, self, dataDir)
+  t.same(await query(await last.url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
+})
 
-    t.test('a backend that dies takes the server down with it for a moment only', async (t) => {
-      const dataDir = copyOf(t, who, made)
-      const server = serve(t, who, dataDir)
-      const { url } = await server.ready
-      const pid = postmasterOf(dataDir)
-      const [victim] = await query(url, "select pid from pg_stat_activity where application_name = 'locanda: quota'")
-      process.kill(Number(victim?.pid), 'SIGKILL')
-      while (!server.logs.some((line) => line.includes('già in esecuzione'))) await sleep(20)
-      t.equal(postmasterOf(dataDir), pid)
-      const other = serve(t, who, dataDir)
-      await other.ready
-      await other.stop()
-      t.same(
-        await query(url, 'select 1 as one'),
-        [{ one: 1 }],
-        'its share was renewed: another one leaving does not stop the cluster'
-      )
-    })
+t.test('an initdb that was killed with -9 is done again, and nothing is left of it', async (t) => {
+  const dataDir = dataDirOf(t, self)
+  const server = start(t, self, dataDir)
+  const partial = () => readdirSync(dataDir).find((name) => name.startsWith('postgres.partial-')) ?? ''
+  while (!existsSync(join(dataDir, partial(), 'base'))) await sleep(5)
+  const cut = partial()
+  await server.kill()
+  t.notOk(existsSync(join(dataDir, 'postgres')), 'the half-made cluster has not the final name')
+  t.same(await query(await start(t, self, dataDir).url, 'select 1 as one'), [{ one: 1 }])
+  t.notOk(existsSync(join(dataDir, cut)))
+})
 
-    t.test('a folder of another major version is refused in one line and left alone', async (t) => {
-      const dataDir = copyOf(t, who, made)
-      const version = join(dataDir, 'postgres', 'PG_VERSION')
-      writeFileSync(version, '17\n')
-      const before = readdirSync(join(dataDir, 'postgres'))
-      await t.rejects(serve(t, who, dataDir).ready, {
-        message: /postgres è di PostgreSQL 17, il programma installato è PostgreSQL 18[^\n]*$/
-      })
-      t.same(readdirSync(join(dataDir, 'postgres')), before)
-      t.equal(readFileSync(version, 'utf8'), '17\n')
-    })
+t.test('a folder that is no cluster of this version, or of a disk that is away, is refused and left alone', async (t) => {
+  const old = copyOf(t, self, made)
+  writeFileSync(join(old, 'postgres', 'PG_VERSION'), '17\n')
+  await t.rejects(start(t, self, old).url, { message: /contiene PostgreSQL 17, [^\n]* PostgreSQL 18: [^\n]*$/ })
 
-    t.test('a log that has grown is put aside at the next start', async (t) => {
-      const dataDir = copyOf(t, who, made)
-      appendFileSync(join(dataDir, 'postgres.log'), Buffer.alloc(5_000_000, '.'))
-      await serve(t, who, dataDir).ready
-      t.ok(statSync(join(dataDir, 'postgres.log')).size < 10_000)
-      t.ok(existsSync(join(dataDir, 'postgres.log.1')))
-    })
+  const other = dataDirOf(t, self)
+  mkdirSync(join(other, 'postgres'))
+  writeFileSync(join(other, 'postgres', 'lettera.txt'), 'cara nonna')
+  await t.rejects(start(t, self, other).url, { message: /contiene altri file/ })
+  t.same(readdirSync(join(other, 'postgres')), ['lettera.txt'])
+
+  const away = dataDirOf(t, self)
+  symlinkSync(join(away, 'missing'), join(away, 'postgres'))
+  await t.rejects(start(t, self, away).url, { message: /non porta a una cartella/ })
+})
+
+t.test('a path that is too long for a socket gets a private folder under the temporary one', async (t) => {
+  const parent = join(dataDirOf(t, self), 'una-cartella-dal-nome-molto-lungo'.repeat(3), 'con spazi, virgole e %')
+  mkdirSync(parent, { recursive: true })
+  const server = start(t, self, dataDirOf(t, self, parent))
+  const url = await server.url
+  const [, sockets = ''] = /@([^/]+)\//.exec(url) ?? []
+  const folder = decodeURIComponent(sockets)
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.match(folder, join(tmpdir(), 'locanda-'))
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
+})
+
+t.test('an ordinary user makes, leaves and takes over a cluster', async (t) => {
+  const dataDir = dataDirOf(t, ordinary)
+  const first = start(t, ordinary, dataDir)
+  await query(await first.url, 'create table kept as select 42 as value')
+  t.equal(statSync(join(dataDir, 'postgres')).uid, statSync(dataDir).uid)
+  await first.kill()
+  const second = start(t, ordinary, dataDir)
+  t.same(await query(await second.url, 'select value from kept'), [{ value: 42 }])
+  await second.stop()
+  t.equal(postmasterOf(dataDir), undefined)
+})
+
+t.test('without sockets the cluster listens on loopback, behind a generated password', async (t) => {
+  const dataDir = dataDirOf(t, ordinary)
+  const server = start(t, ordinary, dataDir, { tcp: true })
+  const url = new URL(await server.url)
+  t.equal(url.hostname, '127.0.0.1')
+  t.same(await query(url.href, 'select 1 as one'), [{ one: 1 }])
+  t.equal(statSync(join(dataDir, 'postgres.password')).mode & 0o777, 0o600)
+  const tool = start(t, ordinary, dataDir, { kind: 'tool', tcp: true })
+  t.equal(await tool.url, url.href, 'a tool finds it')
+  await tool.stop()
+  url.password = 'sbagliata'
+  await t.rejects(query(url.href, 'select 1'), { code: '28P01' })
+  await server.stop()
+  t.equal(postmasterOf(dataDir), undefined)
+})
+
+t.test('root', { skip: isRoot ? false : 'the tests do not run as root' }, async (t) => {
+  const closed = mkdtempSync(join(tmpdir(), 'locanda-closed-'))
+  t.teardown(() => rmSync(closed, { recursive: true, force: true }))
+
+  t.test('an unprivileged user runs PostgreSQL in a project of mode 0700, from a copy of the programs', async (t) => {
+    const project = copyProject(join(closed, 'project'), { links: false })
+    const dataDir = dataDirOf(t, self, closed)
+    const server = start(t, self, dataDir, { project })
+    t.same(await query(await server.url, 'select 1 as one'), [{ one: 1 }])
+    t.not(statSync(join(dataDir, 'postgres')).uid, 0)
+    t.match(readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`), /^\/var\/cache\/locanda\/postgres-bin-[^/]+\/native\//)
+    await server.stop()
+
+    const open = dataDirOf(t, self)
+    chmodSync(open, 0o755)
+    const beside = start(t, self, open, { project })
+    await beside.url
+    t.match(readlinkSync(`/proc/${postmasterOf(open)}/exe`), join(open, 'postgres-bin-'))
   })
-}
+
+  t.test('restored files are given to that user and closed', async (t) => {
+    const dataDir = dataDirOf(t, self)
+    cpSync(join(made, 'postgres'), join(dataDir, 'postgres'), { recursive: true, verbatimSymlinks: true })
+    chmodSync(join(dataDir, 'postgres'), 0o755)
+    t.equal(statSync(join(dataDir, 'postgres', 'base')).uid, 0)
+    await start(t, self, dataDir).url
+    t.not(statSync(join(dataDir, 'postgres', 'base')).uid, 0)
+    t.equal(statSync(join(dataDir, 'postgres')).mode & 0o777, 0o700)
+  })
+})
