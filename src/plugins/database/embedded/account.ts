@@ -5,6 +5,7 @@ import { lchown, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { platform, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EmbeddedError } from './problems.ts'
 
 /** An operating-system user for a child process; undefined: the user of this process. */
@@ -60,8 +61,11 @@ export async function run (command: string, args: readonly string[], account: Ac
   const child = spawn(command, args, {
     ...account, cwd, env: CHILD_ENV, detached: true, windowsHide: true, stdio: ['ignore', 'pipe', 'pipe']
   })
-  const ended = once(child, 'close').catch((err: Error) => { throw new EmbeddedError(err.message, { cause: err }) })
-  const [output, errors, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  const written = Promise.all([text(child.stdout), text(child.stderr)]).catch(() => ['', ''])
+  const [code, signal] = await once(child, 'exit')
+    .catch((err: Error) => { throw new EmbeddedError(err.message, { cause: err }) })
+  // On Windows a postmaster that `pg_ctl` has started keeps the pipes open.
+  const [output = '', errors = ''] = await Promise.race([written, sleep(1000, [], { ref: false })])
   if (code === 0) return output
   throw new EmbeddedError(errors.trim().replaceAll(/\s*\n\s*/g, ' · ') || `${command}: ${String(signal ?? code)}`)
 }

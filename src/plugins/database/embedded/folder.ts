@@ -25,7 +25,8 @@ export async function locateFolder (home: string): Promise<string> {
  * @throws EmbeddedError for a cluster of another major version and for a folder with something else in it
  */
 export async function prepareFolder (site: Site): Promise<void> {
-  const { folder, account, version: [major], log } = { ...site, version: site.version.split('.') }
+  const { folder, account, version, log } = site
+  const [major] = version.split('.')
   const names = await readdir(folder).catch(ignoring('ENOENT'))
   if (!names?.length) {
     log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)

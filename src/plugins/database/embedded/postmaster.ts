@@ -34,6 +34,7 @@ const RETRY_MS = 200
 /** Crash recovery replays at most `max_wal_size`, which takes its time on a slow disk. */
 const START_LIMIT_SECONDS = 300
 const STOP_LIMIT_SECONDS = 30
+const REACH_LIMIT_MS = 10_000
 /** Codes of a server that is starting, stopping or gone. */
 const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_CLOSED|CONNECT_TIMEOUT)$/
 /** Words of PostgreSQL while the processes of a killed postmaster are still ending. */
@@ -41,10 +42,13 @@ const PASSING_WORDS = /is still in use|lock file ".*" already exists/
 
 /** Connects to the cluster that runs on the folder, or starts it. @throws EmbeddedError when it cannot run */
 export async function attachOrStart (site: Site, user: string, database: string): Promise<Held> {
-  for (const deadline = Date.now() + START_LIMIT_SECONDS * 1000; Date.now() < deadline; await sleep(POLL_MS)) {
+  const begun = Date.now()
+  for (; Date.now() < begun + START_LIMIT_SECONDS * 1000; await sleep(POLL_MS)) {
     const held = await reach(site, user, database)
     if (held) return held
     if (!await isRunning(site)) await start(site)
+    // Its socket was removed, or lies elsewhere.
+    else if (Date.now() > begun + REACH_LIMIT_MS && (await readNote(site)).isReady) await stopPostmaster(site)
   }
   throw new EmbeddedError(`non risponde: vedere ${site.folder}/postgres.log`)
 }
