@@ -11,10 +11,10 @@ import type { Executor } from '#src/plugins/database/connect.ts'
  */
 export function changedBookings (db: Executor): SQL<number[]> {
   const stays = staysByArrival(db, {}).as('p')
-  return sql<number[]>`array(
-    select distinct p.id from ${schedine} s join ${stays} on p.id = s.prenotazione_id
+  return sql<number[]>`(
+    select coalesce(json_agg(distinct p.id order by p.id), '[]')
+    from ${schedine} s join ${stays} on p.id = s.prenotazione_id
     where s.invio_id = ${invii}.id and s.esito = 'in_corso' and p.schedine_cambiate_il > greatest(${invii}.creato_il,
       (select max(d.quando) from ${decisions} d where d.invio_id = ${invii}.id))
-    order by p.id
   )`
 }

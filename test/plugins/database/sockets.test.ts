@@ -6,6 +6,7 @@ import { connect } from '#src/plugins/database/connect.ts'
 import { databaseProblem } from '#src/plugins/database/problems.ts'
 import { createSockets } from '#src/plugins/database/sockets.ts'
 import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 
 const own = selfSigned(t.testdir(), 'DNS:localhost')
@@ -91,6 +92,18 @@ t.test('of several hosts one that is there is found', async (t) => {
   const { url } = await front(t, (await testDatabase(t)).url)
   const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 3)
   t.teardown(close)
+  t.same([...await sql`select 1 as n`], [{ n: 1 }])
+})
+
+t.test('the first query of a connection to one of several hosts fails when that connection is lost', async (t) => {
+  const { url: direct, sql: other } = await testDatabase(t)
+  const { url } = await front(t, direct)
+  const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 1)
+  t.teardown(close)
+  const lost = t.rejects(sql`select pg_sleep(600)`, { code: /^(?:CONNECTION_CLOSED|ECONNRESET|57P01)$/ })
+  await until(async () => (await other`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and query like '%pg_sleep(600)'`).length > 0)
+  await lost
   t.same([...await sql`select 1 as n`], [{ n: 1 }])
 })
 
