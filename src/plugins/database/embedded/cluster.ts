@@ -84,10 +84,10 @@ async function own (site: Site): Promise<EmbeddedCluster> {
     await prepareDatabase(held.sql, site.password)
     const { url, sql } = await attachOrStart(site, USER, DATABASE)
     await sql.end()
-    let isStopping = false
+    const ending = new AbortController()
     let attaching: Promise<void> | undefined
     const watch = async () => {
-      for (await held.closed; !isStopping; await held.closed) {
+      for (await held.closed; !ending.signal.aborted; await held.closed) {
         site.log('PostgreSQL incorporato: collegamento perso, lo riprendo')
         // It listens where its clients know it.
         attaching = attach({ ...site, port: held.port })
@@ -100,7 +100,7 @@ async function own (site: Site): Promise<EmbeddedCluster> {
     return {
       url,
       async stop () {
-        isStopping = true
+        ending.abort()
         await attaching
         await held.sql.end({ timeout: 1 })
         await stopPostmaster(site)

@@ -2,9 +2,9 @@ import process from 'node:process'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 
 /*
- * A server or another program as far as the cluster goes: `cluster-process.ts DATA_DIR server|tool [tcp]`. It writes one
- * JSON line when the cluster runs. It ends when a line comes in on stdin. Without arguments it only loads the modules,
- * which shows that its user can read them.
+ * A server or a tool as far as the cluster goes: `cluster-process.ts DATA_DIR server|tool [tcp]`. It writes one JSON
+ * line when the cluster runs. It ends when a line comes in on stdin. Without arguments it only loads the modules, which
+ * shows that its user can read them.
  */
 const [dataDir, kind, mode] = process.argv.slice(2)
 if (dataDir === undefined) process.exit(0)

@@ -136,7 +136,7 @@ t.test('an initdb that was killed with -9 is done again, and nothing is left of 
   t.notOk(existsSync(join(dataDir, cut)))
 })
 
-t.test('a folder that is no cluster of this version, or of a disk that is away, is refused and left alone', async (t) => {
+t.test('a folder without a cluster of this version, or on a missing disk, is refused and left alone', async (t) => {
   const old = copyOf(t, self, made)
   writeFileSync(join(old, 'postgres', 'PG_VERSION'), '17\n')
   await t.rejects(start(t, self, old).url, { message: /contiene PostgreSQL 17, [^\n]* PostgreSQL 18: [^\n]*$/ })

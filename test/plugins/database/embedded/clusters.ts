@@ -143,7 +143,7 @@ function commandIn (project: string): { node: string, script: string } {
 
 let copied: string | undefined
 
-/** The project where that user can run it: as installed, or a copy where it lies in a folder that is closed to others. */
+/** The project where that user can run it: as installed, or a copy when its folder is closed to others. */
 function projectOf ({ uid, gid }: Who): string {
   const { node, script } = commandIn(PROJECT)
   if (uid === undefined || spawnSync(node, [script], { uid, gid, cwd: '/', env: {} }).status === 0) return PROJECT
