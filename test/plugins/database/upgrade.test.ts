@@ -15,7 +15,7 @@ import { build } from '#test/helper.ts'
 /** The migrations of 0.1.0. They are the newest now: this test upgrades a database from the next migration on. */
 const RELEASED = ['0000_init', '0001_rules']
 
-t.test('a database that 0.1.0 has filled keeps its rows when it is upgraded, and the server starts on it', async (t) => {
+t.test('a database that 0.1.0 has filled keeps its rows in an upgrade, and the server starts on it', async (t) => {
   const { sql, url } = await testDatabase(t, true)
   const released = readJournal().filter(({ tag }) => RELEASED.includes(tag)).map(({ when }) => when)
   t.equal(released.length, RELEASED.length)
