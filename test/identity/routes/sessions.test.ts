@@ -225,7 +225,7 @@ t.test('unlinking a provider', async (t) => {
     t.match(
       [...await app.sql`
         select details from audit_log where action = 'identita_scollegata' and object = ${`user:${id}`}`],
-      [{ details: { provider: 'google', revoked: 2 } }]
+      [{ details: { provider: 'google', revoked: 1 } }]
     )
 
     const { access_token: mine } = await begin('github')
