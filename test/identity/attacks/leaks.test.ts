@@ -165,10 +165,6 @@ t.test('an outage of the database', async (t) => {
     }
   })
 
-  t.test('a request that waits for the other processes is answered nevertheless', async () => {
-    await app.identity.waitForListeners()
-  })
-
   t.test('the log has no error of this server', async (t) => {
     t.same(logs.filter(({ msg, level }) => msg === 'request failed' && Number(level) >= 50), [])
   })

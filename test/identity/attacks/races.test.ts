@@ -229,16 +229,6 @@ t.test('no two requests on one account wait for each other', async (t) => {
     t.same(answers.map(({ statusCode }) => statusCode), [200, 403])
   })
 
-  t.test('a proof by code, and a new mail of the same kind', async (t) => {
-    const { email, hold } = await somebody()
-    const { email_otp } = await linkOf(email)
-    const answers = await inTurn(hold, [
-      newLink(email, 'recovery'),
-      post('/auth/v1/verify', { type: 'recovery', email, token: email_otp })
-    ])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 403])
-  })
-
   t.test('a new password, and a new mail', async (t) => {
     const { email, hold } = await somebody()
     const { access_token } = (await signIn(email)).json<{ access_token: string }>()

@@ -174,14 +174,6 @@ t.test('the look-up of users at an external provider', async (t) => {
     t.match(await people.now(ID), { id: ID })
   })
 
-  t.test('many callers at once ask one question', async (t) => {
-    const people = create()
-    fake.answer(user())
-    const found = await Promise.all(Array.from({ length: 20 }, () => people.recent(ID)))
-    t.equal(found.filter((each) => each?.id === ID).length, 20)
-    t.equal(requests.length, 1)
-  })
-
   t.test('no answer, or an answer about another user, is an error and is not cached', async (t) => {
     const people = create()
     for (const behaviour of [json(500, {}), json(200, {}), json(200, null), json(200, { id: OTHER }), json(401, {})]) {

@@ -38,12 +38,6 @@ t.test('the directory of an external provider', async (t) => {
   const auditOf = async (action: string) =>
     await first.app.sql`select actor, object, details from audit_log where action = ${action} order by id`
 
-  t.test('clients get the provider’s address and its public key', async (t) => {
-    t.same((await first.app.inject('/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
-    const { app } = await build(t, { ...idp.environ, IDP_URL: `${idp.url}/` })
-    t.same((await app.inject('/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
-  })
-
   t.test('an operator is created at the provider, signs in there and works here', async (t) => {
     const answer = await as(admin, 'POST', '/api/operators', PIERO)
     t.equal(answer.statusCode, 200)

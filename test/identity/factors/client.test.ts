@@ -116,7 +116,6 @@ t.test('a guarded request is refused when a second factor is enrolled while it r
 
 /* The official client's own calls. */
 
-
 const levels = async ({ auth }: Client) => {
   const { data } = await auth.mfa.getAuthenticatorAssuranceLevel()
   return [data?.currentLevel, data?.nextLevel]

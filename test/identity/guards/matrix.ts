@@ -32,11 +32,11 @@ export async function checkGuards (t: Test): Promise<void> {
     app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
       if (url === undefined) return
       return await reply.code(LET_IN).headers({
-          'x-reached': `${method} ${url}`,
-          'x-access': config.access,
-          'x-scope': config.scope,
-          'x-bearer-key': String(config.bearerKey === true)
-        })
+        'x-reached': `${method} ${url}`,
+        'x-access': config.access,
+        'x-scope': config.scope,
+        'x-bearer-key': String(config.bearerKey === true)
+      })
         .type('text/plain')
         .send('entrato')
     })

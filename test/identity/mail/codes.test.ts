@@ -123,13 +123,6 @@ t.test('codes and links of mails', async (t) => {
     t.ok(link)
   })
 
-  t.test('codes and links of a deleted account are void', async (t) => {
-    const { email, link } = await recovery('rita')
-    const { data: { users } } = await admin.listUsers()
-    await admin.deleteUser(users.find((user) => user.email === email)!.id, true)
-    t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'otp_expired')
-  })
-
   t.test('a request with a missing field is refused with a message', async (t) => {
     for (const body of [
       { type: 'recovery' },

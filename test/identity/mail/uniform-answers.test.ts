@@ -140,7 +140,7 @@ const unknown = 'eva@ospiti.example'
 
 t.test('while the database has no room', async (t) => {
   const place = await site(t)
-  const { app, person, forgetCounts, client } = place
+  const { app, person, forgetCounts } = place
   await person(known)
   const post = async (path: string, payload: object) =>
     await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload })
@@ -162,31 +162,6 @@ t.test('while the database has no room', async (t) => {
       }
     }
   })
-
-  t.test('a change of address whose mail could not be written may be asked for again at once', async (t) => {
-    await forgetCounts()
-    const { auth } = client()
-    await auth.signInWithPassword({ email: known, password: PASSWORD })
-    const change = async () => (await auth.updateUser({ email: 'ada@casa.example' }, { emailRedirectTo: HOME })).error
-    const heal = await fillDisk(place, 'insert', 'mails')
-    t.equal((await change())?.status, 503)
-    await heal()
-    t.equal(await change(), null)
-    t.equal((await change())?.code, 'over_email_send_rate_limit')
-  })
-})
-
-t.test('requests that fail count for their caller: nobody has endless tries of them', async (t) => {
-  const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '1' })
-  await fillDisk(place, 'insert', 'mails')
-  const statuses = []
-  for (let time = 1; time <= 6; time++) {
-    const { statusCode } = await place.app.inject({
-      method: 'POST', url: '/auth/v1/recover', payload: { email: unknown }
-    })
-    statuses.push(statusCode)
-  }
-  t.same(statuses, [503, 503, 503, 503, 503, 429])
 })
 
 /** Has every row that is written so meet a full disk. @returns what makes room again */

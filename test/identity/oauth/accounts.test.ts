@@ -160,10 +160,10 @@ t.test('earlier access to an unconfirmed account is revoked when its owner signs
   await mintKey(db, apiKeyFormat(createKeys(randomBytes(32))), planted.id, {})
   const flow = { provider: 'google', redirect_to: 'https://app.example', authentication_method: 'oauth' }
   await db.insert(flow_states).values([
-      { ...flow, linking_user_id: planted.id },
-      { ...flow, user_id: planted.id, auth_code: Buffer.from('x') },
-      flow
-    ])
+    { ...flow, linking_user_id: planted.id },
+    { ...flow, user_id: planted.id, auth_code: Buffer.from('x') },
+    flow
+  ])
   const fingerprint = Buffer.from('x')
   await db.insert(one_time_tokens).values({
     user_id: planted.id,

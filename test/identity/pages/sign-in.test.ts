@@ -467,14 +467,6 @@ t.test('there is one script, a file of this server, and no other', async (t) => 
   t.match(answer.body, 'role="alert">The device has not confirmed. Try again.<')
 })
 
-t.test('with another identity provider there are no pages to sign in, and / does not lead there', async (t) => {
-  const { app } = await build(t, { IDP_URL: 'http://127.0.0.1:9/auth/v1', IDP_ANON_KEY: 'chiave', API_KEY: undefined })
-  t.equal((await app.inject({ url: '/auth/accedi', headers: { accept: 'text/html' } })).statusCode, 404)
-  const { statusCode, body } = await app.inject({ url: '/', headers: { accept: 'text/html' } })
-  t.equal(statusCode, 200)
-  t.notMatch(body, '/auth/')
-})
-
 t.test('the language is one of those offered, for every Accept-Language header', async (t) => {
   const all = ['it', 'en', 'de', 'fr'] as const
   fc.assert(fc.property(fc.string(), (header) => all.includes(preferredLanguage(header, all))))

@@ -228,19 +228,6 @@ t.test('the last administrator', async (t) => {
     t.same(await admins(app), [banned.id])
   })
 
-  t.test('every other field of the last administrator can be changed', async (t) => {
-    const [last] = await admins(app)
-    const change = async (body: object) =>
-      (await as(app, service, 'PUT', `/auth/v1/admin/users/${last}`, body)).statusCode
-    t.equal(await change({ user_metadata: { name: 'Anna' } }), 200)
-    t.equal(await change({ app_metadata: { piano: 'primo' } }), 200)
-    t.equal(await change({ app_metadata: { role: 'admin' }, ban_duration: 'none' }), 200)
-    t.equal(await change({ app_metadata: { role: 'operator', roles: ['admin'] } }), 200,
-      'an administrator by a list of roles')
-    t.equal(await change({ app_metadata: { roles: [] } }), 422)
-    t.equal(await change({ app_metadata: { role: 'admin', roles: null } }), 200)
-  })
-
   t.test('an operator can be demoted, banned and deleted', async (t) => {
     for (const [name, remove] of Object.entries(REMOVALS)) {
       const { user } = await signIn(app, `op-${name.replaceAll(' ', '-')}`, 'operator')

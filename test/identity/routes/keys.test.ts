@@ -401,16 +401,6 @@ t.test('a key made with the password alone unlinks nothing once its person has a
   t.equal((await client.auth.getUserIdentities()).data?.identities.length, 1)
 })
 
-t.test('a key unlinks a provider while its person has no second factor', async (t) => {
-  const person = await server.person()
-  await addIdentity(server.app.db, person.id, { provider: 'google', provider_id: person.id, identity_data: {} })
-  const key = await mintOf(server, await server.signedIn(person))
-  const payload = { provider: 'google' }
-  const headers = withKey(key.apiKey)
-  const answer = await server.app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload })
-  t.equal(answer.statusCode, 200)
-})
-
 t.test('a key made with the password alone revokes itself and no other, once there is a second factor', async (t) => {
   const { app } = server
   const { client, before, another, after } = await setting()

@@ -111,15 +111,15 @@ t.test('a link that is missing, or not http(s), is refused', async (t) => {
 
 t.test('no value that is filled in becomes markup, or a line of the text', async (t) => {
   const hostile = fc.array(
-      fc.oneof(
-        fc.constantFrom(
-          '<b>', '</p>', '"', "'", '&', '&lt;', '<!--', '-->', '<script>', '" onclick="x', '\r\n', '\u2028', '\0',
-          ' ', 'Se non hai chiesto tu'
-        ),
-        fc.string({ unit: anyCharacter, maxLength: 10 })
+    fc.oneof(
+      fc.constantFrom(
+        '<b>', '</p>', '"', "'", '&', '&lt;', '<!--', '-->', '<script>', '" onclick="x', '\r\n', '\u2028', '\0',
+        ' ', 'Se non hai chiesto tu'
       ),
-      { maxLength: 8 }
-    )
+      fc.string({ unit: anyCharacter, maxLength: 10 })
+    ),
+    { maxLength: 8 }
+  )
     .map((parts) => parts.join(''))
   fc.assert(fc.property(fc.constantFrom(...kinds), hostile, hostile, (kind, query, email) => {
     const link = `https://locanda.example/auth/v1/verify?redirect_to=${query}#${query}`

@@ -195,17 +195,6 @@ t.test('while there are imported hashes a wrong password waits for a whole secon
   t.match(await slow.hash('una password'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/, 'what the table knows as ours')
 })
 
-t.test('hashing and verifying share the limit', async (t) => {
-  const busy = createPasswords({ atOnce: 1, waiting: { first: 2, later: 2 } })
-  const answers = await Promise.allSettled([
-    busy.hash('una password'), busy.verify(null, 'x'), busy.verify(BCRYPT[0]![1], 'U*U'), busy.verify('x', 'x'),
-    busy.hash('x')
-  ])
-  t.same(answers.map(({ status }) => status), ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
-  t.match(answers.slice(3), [{ reason: { code: 'SERVIZIO_OCCUPATO' } }, { reason: { code: 'SERVIZIO_OCCUPATO' } }])
-  t.equal(await busy.verify(BCRYPT[0]![1], 'U*U'), true)
-})
-
 t.test('a password has 8 to 128 characters, counted as a person counts them', async (t) => {
   t.same(passwordProblems('x7#kQ!z'), ['length'])
   t.same(passwordProblems('x7#kQ!zp'), [])
