@@ -1,16 +1,18 @@
 import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
-import { addDays, createClock } from '#src/lib/time.ts'
-import { API_KEY, type TestApp } from '#test/helper.ts'
+import { create } from '#test/bookings/samples.ts'
 import { reserveInTime } from '#src/alloggiati/schedine/reserve-in-time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
-import { judge } from '#test/alloggiati/rules/samples.ts'
+import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 import { emptied } from './emptied.ts'
 import { administrator, deliveryOver } from './ledger/administrator.ts'
 import { ledgerOf } from './ledger/context.ts'
+import { judge } from './rules/samples.ts'
 import { answer } from './service/soap/server.ts'
-import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
+import { envelope } from './service/soap/xml.ts'
+import { guestNo, held, invio, production, refusalReply, rowsReply, standIn, until } from './stand-in.ts'
 
 /* A caller is always answered in time, whatever the police does, and what they asked for goes on. */
 
@@ -44,10 +46,7 @@ t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says whe
   const late = await send()
   t.equal(late.statusCode, 422)
   t.match(late.json(), {
-    success: false,
-    codice: 'INVIO_IN_CORSO',
-    dettagli: { codice_errore: 'INVIO_IN_CORSO' },
-    ricevuta: /^AW-/
+    success: false, codice: 'INVIO_IN_CORSO', dettagli: { codice_errore: 'INVIO_IN_CORSO' }, ricevuta: /^AW-/
   })
   t.match(late.headers.location, /^\/api\/v1\/invii\/\d+$/)
   await reply.arrived
@@ -90,34 +89,32 @@ t.test('who prefers not to wait is answered 202 at once, and the guest is sent',
 })
 
 t.test('a request that is repeated with its key is told of its submission as it is by then', async (t) => {
-  for (const prefer of ['return=minimal', 'respond-async']) {
-    const { police, server: one, send } = await anew(soon)
-    const headers = { 'idempotency-key': 'una', prefer }
-    const reply = held()
-    police.on.Send = reply.behaviour
-    const { ricevuta } = (await send(headers)).json()
-    t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: /^p|in_invio/ })
-    await reply.arrived
-    t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: 'in_invio' })
-    delete police.on.Send
-    reply.release(answer(rowsReply('Send', [true])))
-    await until(async () => await stateOf(one) === 'acquisito')
-    const restarted = await production(t, police, { DATABASE_URL: one.url, DATA_DIR: one.dataDir })
-    const after = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
-    t.equal(after.statusCode, 200)
-    t.match(after.headers.location, /^\/api\/v1\/invii\/\d+$/)
-    t.match(after.json(), {
-      success: true,
-      message: '1 schedina acquisita',
-      ricevuta,
-      dettagli: { schedine_inviate: 1, metodo: 'Send', prenotazione_id: null }
-    })
-    const again = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
-    t.equal(again.body, after.body)
-    t.equal(again.headers.location, after.headers.location, 'a stored answer keeps its headers')
-    t.equal(again.headers['idempotency-replayed'], 'true')
-    t.equal(police.callsOf('Send').length, 1)
-  }
+  const { police, server: one, send } = await anew(soon)
+  const headers = { 'idempotency-key': 'una', prefer: 'respond-async' }
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const { ricevuta } = (await send(headers)).json()
+  t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: /^p|in_invio/ })
+  await reply.arrived
+  t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: 'in_invio' })
+  delete police.on.Send
+  reply.release(answer(rowsReply('Send', [true])))
+  await until(async () => await stateOf(one) === 'acquisito')
+  const restarted = await production(t, police, { DATABASE_URL: one.url, DATA_DIR: one.dataDir })
+  const after = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
+  t.equal(after.statusCode, 200)
+  t.match(after.headers.location, /^\/api\/v1\/invii\/\d+$/)
+  t.match(after.json(), {
+    success: true,
+    message: '1 schedina acquisita',
+    ricevuta,
+    dettagli: { schedine_inviate: 1, metodo: 'Send', prenotazione_id: null }
+  })
+  const again = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
+  t.equal(again.body, after.body)
+  t.equal(again.headers.location, after.headers.location, 'a stored answer keeps its headers')
+  t.equal(again.headers['idempotency-replayed'], 'true')
+  t.equal(police.callsOf('Send').length, 1)
 })
 
 t.test('a request that is repeated is told what its submission failed of', async (t) => {
@@ -130,24 +127,16 @@ t.test('a request that is repeated is told what its submission failed of', async
   reply.release(answer(rowsReply('Send', [false])))
   await until(async () => await stateOf(one) === 'rifiutato')
   t.match((await send(headers)).json(), {
-    status: 422,
-    codice: 'SCHEDINE_RIFIUTATE',
-    ricevuta,
-    schedine: [{ esito: 'rifiutata', codice_errore: '12' }]
+    status: 422, codice: 'SCHEDINE_RIFIUTATE', ricevuta, schedine: [{ esito: 'rifiutata', codice_errore: '12' }]
   })
 })
 
 t.test('an unknown outcome is no end: the same key tells what is decided of it, and sends nothing', async (t) => {
   const { police, server: one, send } = await anew(never)
   const { decide } = administrator(one)
-  const stay = { check_in: createClock().today(), numero_notti: 3 }
-  const created = await one.call('POST', '/api/v1/prenotazioni', {
-    nome_cognome: 'Ospite di prova', lingua: 'IT', paese_id: 380, numero_ospiti: 1, ...stay
-  })
-  const { id: booking } = created.json().data
+  const { id: booking } = await create(one.call, { check_in: createClock().today(), numero_ospiti: 1 })
   await one.call('POST', '/api/saveOspiti', { prenotazione_id: booking, dati: [guestNo(4)] })
-  const ofBooking: typeof send = (headers) =>
-    one.call('POST', `/api/v1/prenotazioni/${booking}/invio`, {}, headers)
+  const ofBooking: typeof send = (headers) => one.call('POST', `/api/v1/prenotazioni/${booking}/invio`, {}, headers)
   const cases = [
     ['acquisito', send, { success: true, message: '1 schedina acquisita' }],
     ['depositato', send, { success: true, message: '1 schedina comunicata per altra via' }],
@@ -226,9 +215,7 @@ t.test('check, a dry run, apartments and receipts are answered in time when the 
     const operations = hanging === 'rest' ? ['Authentication_Test', 'Test', 'Tabella', 'Ricevuta'] : [hanging]
     for (const operation of operations) police.on[operation] = () => {}
     t.match((await call('GET', '/api/alloggiati/check')).json(), {
-      connected: false,
-      status: 503,
-      codice: 'SERVIZIO_NON_RAGGIUNGIBILE'
+      connected: false, status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE'
     })
     t.match((await call('POST', SEND, invio([guestNo(1)], { testMode: true }))).json(), {
       status: 422,
@@ -260,25 +247,81 @@ t.test('a decision to send again is refused while the attempt before may still b
     police.on.Send = (socket) => socket.resetAndDestroy()
     await send()
     delete police.on.Send
-    const decide = async () => {
-      const [{ id, versione, data_arrivo } = { id: 0, versione: 0, data_arrivo: '' }] = await one.app.sql<
-        { id: number, versione: number, data_arrivo: string }[]
-      >`select id, versione, data_arrivo::text from invii`
-      const headers = { authorization: `Bearer ${await one.token({ name: 'amministratore-1', role: 'admin' })}` }
-      const payload = {
-        decisione: 'reinvia', motivo: 'Guardato sul portale', versione, conferma: `1 ospite ${data_arrivo}`
-      }
-      return one.app.inject({ method: 'POST', url: `/api/v1/invii/${id}/decisione`, headers, payload })
-    }
+    const { decide } = administrator(one)
     const [{ end } = { end: '' }] = await one.app.sql<{ end: string }[]>`
       select to_char(date_trunc('minute', consegna_entro + interval '59.999 seconds') at time zone 'Europe/Rome',
         'HH24:MI') as end from invii_tentativi`
-    const refused = await decide()
+    const refused = await decide(1, 'reinvia')
     t.match(refused.json(), { status: 409, codice: 'DECISIONE_NON_POSSIBILE' })
     t.match(refused.json().error, `dalle ${end}`)
     t.equal(police.callsOf('Send').length, 1)
     await deliveryOver(one)
-    t.equal((await decide()).statusCode, 200)
+    t.equal((await decide(1, 'reinvia')).statusCode, 200)
     t.equal(police.callsOf('Send').length, 2)
   }
 )
+
+/* What a service that is down, or lets nobody in, does to a submission. What wrong replies do is in misbehaviours/. */
+
+t.test('after a refused token the next Send begins with a fresh login', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  police.on.Send = answer(refusalReply('Send', 'TOKEN_NON_VALIDO'))
+  await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  delete police.on.Send
+  await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  await call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+  t.same(police.calls.map(({ operation }) => operation), [
+    'GenerateToken', 'Test', 'Send', 'GenerateToken', 'Test', 'Send', 'Test', 'Send'
+  ])
+})
+
+t.test('a service that is down sends nothing, and the same guest goes out once it is back', async (t) => {
+  const { police, server: { call } } = await anew(never)
+  await police.stop()
+  const down = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  t.equal(down.statusCode, 422)
+  t.match(down.json(), {
+    success: false, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', dettagli: { codice_errore: 'SERVIZIO_NON_RAGGIUNGIBILE' }
+  })
+  t.equal(police.calls.length, 0)
+  await police.start()
+  t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('refused credentials send nothing, and are not tried again at once: that could lock the account', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  police.on.GenerateToken = answer(
+    envelope(
+      '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
+        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA parola-di-prova</ErroreDes>' +
+        '</result></GenerateTokenResponse>'
+    )
+  )
+  for (const time of ['first', 'second']) {
+    const refused = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+    t.match(
+      refused.json(),
+      {
+        success: false,
+        status: 422,
+        codice: 'CREDENZIALI_RIFIUTATE',
+        dettagli: { messaggio_soap: /AUTENTICAZIONE_FALLITA/ }
+      },
+      time
+    )
+    t.notMatch(refused.body, 'parola-di-prova', 'the password is not repeated')
+  }
+  t.same(police.calls.map(({ operation }) => operation), ['GenerateToken'])
+})
+
+t.test('a dry run without a usable answer leaves nothing in doubt and nothing behind', async (t) => {
+  const { police, server: { app, call } } = await anew(never)
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  const failed = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)], { testMode: true }))
+  t.match(failed.json(), { success: false, status: 422, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
+  t.notOk('ricevuta' in failed.json())
+  t.same(await app.sql`select id from invii`, [])
+})

@@ -18,7 +18,7 @@ const OTHERS = [
  * A server without a booking, a submission or a line in its log, as a new one would be, and its police without a call:
  * each test of a file finds the one server of all as if it had it for itself, at a small part of what a new one costs.
  */
-export async function emptied<S extends Pick<TestApp, 'app' | 'dataDir' | 'logs'>> (
+export async function emptied<S extends Pick<TestApp, 'dataDir' | 'logs'> & { app: Pick<TestApp['app'], 'sql'> }> (
   server: S, police?: StandIn
 ): Promise<S> {
   const triggers = (word: string) => GUARDED.map((table) => `alter table ${table} ${word} trigger user;`).join('')

@@ -16,9 +16,7 @@ import { oracle, type Oracle } from './oracle.ts'
 /* A police service on loopback that answers as it is told, call by call, and remembers what reached it. */
 
 export const CREDENTIALS = {
-  ALLOGGIATI_UTENTE: 'RM000001',
-  ALLOGGIATI_PASSWORD: 'parola-di-prova',
-  ALLOGGIATI_WSKEY: 'chiave-di-prova'
+  ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova'
 }
 
 export interface Call extends Received { operation: string, rows: string[] }
@@ -218,10 +216,7 @@ export async function dump ({ app }: TestApp): Promise<string> {
 export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
   if (operation === 'GenerateToken') return loginReply()
   return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test'
-    ? rowsReply(
-      operation,
-      rows.map(() => true)
-    )
+    ? rowsReply(operation, rows.map(() => true))
     : plainAnswer(operation)
 }
 

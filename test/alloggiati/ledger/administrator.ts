@@ -39,12 +39,7 @@ export function administrator (server: TestApp, name = 'amministratore-1') {
       const conferma = `${numero_schedine} ${numero_schedine === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
       const protocollo = decisione === 'depositato' ? { protocollo: 'PEC 2026/4711' } : {}
       return call('POST', `${INVII}/${id}/decisione`, {
-        decisione,
-        motivo: 'Guardato sul portale',
-        versione,
-        conferma,
-        ...protocollo,
-        ...changes
+        decisione, motivo: 'Guardato sul portale', versione, conferma, ...protocollo, ...changes
       })
     }
   }

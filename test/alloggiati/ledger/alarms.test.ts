@@ -220,12 +220,3 @@ t.test('a missing receipt is alarmed on the second, the seventh and the twenty-f
   t.same(days, ['2026-11-22', '2026-11-27', '2026-12-15'])
   t.match(w.errors()[0], { msg: /receipt .* missing/, giorno: '2026-11-20' })
 })
-
-t.test('a receipt that is kept raises no alarm', async (t) => {
-  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
-  await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K' })
-  w.clock.set('2026-11-22T11:30:00Z')
-  await w.archive.fetchReceipt('2026-11-20')
-  await raiseTimedAlarms(w.context)
-  t.same(w.errors(), [])
-})

@@ -48,6 +48,9 @@ export async function ledgerBench (t: Test) {
     police,
     db,
     sql,
+    /** For `emptied`. */
+    app: { sql },
+    dataDir,
     url,
     logs,
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {

@@ -2,10 +2,8 @@ import type { Test } from 'tap'
 import type { TestApp } from '#test/helper.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 
-export type Sql = TestApp['app']['sql']
-
 /** Locks a booking: whoever wants to change it waits, in the order of arrival, until it is released. */
-export async function bookingLock (t: Test, sql: Sql, id: number, mode: 'share' | 'update') {
+export async function bookingLock (t: Test, sql: TestApp['app']['sql'], id: number, mode: 'share' | 'update') {
   const { promise: released, resolve } = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
   const lock = sql.begin(async (sql) => {

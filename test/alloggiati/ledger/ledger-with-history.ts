@@ -159,10 +159,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
         .insert(invii_esiti)
         .values({ invio_id: id, numero, esito: seen, fonte: 'risposta', registrato_il, ...counts })
       await move(tx, id, {
-        da: 'in_invio',
-        a: seen === 'K' ? 'acquisito' : seen === 'N' ? 'rifiutato' : 'sconosciuto',
-        chi,
-        perche: ''
+        da: 'in_invio', a: seen === 'K' ? 'acquisito' : seen === 'N' ? 'rifiutato' : 'sconosciuto', chi, perche: ''
       })
       await moveRows(tx, id, seen === 'K' ? 'acquisita' : seen === 'N' ? 'rifiutata' : 'sconosciuta', 'in_corso')
     })

@@ -12,12 +12,7 @@ import type { Scope, Trigger } from './model/world.ts'
  */
 const WORLDS: Record<string, Partial<Scope>> = {
   'one submission, two workers, a crash, a resend, partial acceptance, guests entered again': {
-    workers: 2,
-    attempts: 2,
-    crashes: 1,
-    resends: 1,
-    reentries: 1,
-    partial: true
+    workers: 2, attempts: 2, crashes: 1, resends: 1, reentries: 1, partial: true
   },
   'one submission, two workers, three attempts, a resend': { workers: 2, attempts: 3, resends: 1 },
   'one submission around midnight': { workers: 2, attempts: 2, resends: 1, midnight: true, partial: true },
@@ -25,11 +20,7 @@ const WORLDS: Record<string, Partial<Scope>> = {
   'two submissions around midnight': { units: 2, workers: 1, midnight: true, partial: true },
   'one submission, its account is given up': { workers: 2, attempts: 2, crashes: 1, resends: 1, leaves: true },
   'the same guests under another spelling or corrected': {
-    units: 2,
-    workers: 2,
-    reentries: 2,
-    confirmations: 1,
-    twin: 'respelled'
+    units: 2, workers: 2, reentries: 2, confirmations: 1, twin: 'respelled'
   },
   'two submissions, two workers, a crash': { units: 2, workers: 2, crashes: 1 },
   'two submissions, each tried twice': { units: 2, workers: 1, attempts: 2, crashes: 1 },
@@ -37,12 +28,7 @@ const WORLDS: Record<string, Partial<Scope>> = {
   'two submissions, somebody else files': { units: 2, workers: 1, strangers: 1, exclusive: false, partial: true },
   'two submissions, filings on the portal': { units: 2, workers: 1, attempts: 1, portal: true },
   'two submissions, two workers in one process that dies': {
-    units: 2,
-    workers: 2,
-    attempts: 2,
-    crashes: 1,
-    outages: 1,
-    quiet: true
+    units: 2, workers: 2, attempts: 2, crashes: 1, outages: 1, quiet: true
   }
 }
 

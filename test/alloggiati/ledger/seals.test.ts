@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
 import type postgres from 'postgres'
+import t from 'tap'
 import { sealSettings } from '#src/alloggiati/ledger/seals/key.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, invio, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
+import { type Call, guestNo, invio, production, rowsReply } from '#test/alloggiati/stand-in.ts'
 import type { TestApp } from '#test/helper.ts'
 import { administrator, detail, ledgerServer, sent, unknown } from './administrator.ts'
 import { keysOf } from './chain.ts'
@@ -120,9 +120,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
         keylessLink(acquired, 'acquisito', 'ricevuto'),
       acquired, /transizione \d+ è stata alterata/
     ],
-    ['another version', `update invii set versione = 9 where id = ${lost}`, lost, /stato, versione/],
     ['another arrival', `update invii set permanenza = 9 where id = ${lost}`, lost, /dati dell'invio/],
-    ['no seal', `update invii set sigillo = null where id = ${lost}`, lost, /dati dell'invio/],
     [
       'another row outcome',
       `update invii_schedine set esito = 'rifiutata' where invio_id = ${decided}`, decided, /schedina/
@@ -133,45 +131,26 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
       decided, /riportata indietro/
     ],
     ['a record erased', `update invii_schedine set riga = null where invio_id = ${filed}`, filed, /schedina/],
-    [
-      'seals exchanged between two rows',
-      `update invii_schedine s set sigillo = o.sigillo from invii_schedine o
-       where s.invio_id = ${acquired} and o.invio_id = s.invio_id and o.indice = 1 - s.indice`,
-      acquired, /schedina è stata alterata/
-    ],
     ['a row gone', `delete from invii_schedine where invio_id = ${acquired} and indice = 1`, acquired, /transizione/],
     [
       'an attempt taken away',
       `delete from invii_esiti where invio_id = ${lost}; delete from invii_tentativi where invio_id = ${lost}`,
       lost, /tentativo manca/
     ],
-    ['another time of a Send', `update invii_tentativi set inviato_il = now() where invio_id = ${lost}`, lost, /tentativo/],
     ['another outcome', `update invii_esiti set esito = 'N' where invio_id = ${lost}`, lost, /esito di un tentativo/],
     ['an outcome taken away', `delete from invii_esiti where invio_id = ${acquired}`, acquired, /manca l'esito/],
-    ['a decision reworded', `update invii_decisioni set motivo = 'altro' where invio_id = ${filed}`, filed, /decisione/],
     ['a decision taken away', `delete from invii_decisioni where invio_id = ${cancelled}`, cancelled, /decisione manca/],
-    ['a confirmation reworded', "update invii_conferme set motivo = 'altro'", acquired, /conferma è stata alterata/],
     [
       'a confirmation taken away',
       `update invii_schedine set confermata = true where invio_id = ${acquired}; ${resealed};
        delete from invii_conferme`,
       acquired, /manca la conferma/
     ],
-    ['a correction reworded', "update invii_correzioni set motivo = 'altro'", acquired, /correzione è stata alterata/],
     [
       'an erasure that nobody wrote down',
       `update invii_schedine set riga = null where invio_id = ${filed}; ${resealed}`, filed, /manca la cancellazione/
     ],
-    [
-      'an erasure that does not erase, without a seal',
-      `insert into invii_cancellazioni (invio_id, righe) values (${filed}, 1)`, filed, /cancellazione .* alterata/
-    ],
     ['other totals of a receipt', 'update ricevute set schedine = 9', null, /ricevuta del 2026-11-01/],
-    ['another PDF', "update ricevute set pdf = 'altro'", null, /ricevuta del 2026-11-01/],
-    [
-      'a receipt without seal', 'update ricevute set sigillo = null', null, /ricevuta del 2026-11-01/
-    ],
-    ['another look at a receipt', 'update ricevute_letture set notti = 9', null, /lettura della ricevuta/],
     ['a suspension reworded', "update invii_sospensioni set chi = 'altri'", null, /sospensione/],
     ['another author of a change', "update invii_transizioni set chi = 'altri' where id = 3", acquired, /transizione 3/],
     [
@@ -180,9 +159,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
        update invii set stato = 'in_invio', versione = versione - 1 where id = ${partial}`,
       partial, /dati dell'invio/
     ],
-    [
-      'a submission taken away', takenAway(refused), decided, /manca quella prima/
-    ],
+    ['a submission taken away', takenAway(refused), decided, /manca quella prima/],
     [
       'a submission that never was',
       `insert into invii
@@ -191,9 +168,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
        from invii where id = 1;` + keylessLink(8, null, 'pronto'),
       8, /transizione/
     ],
-    [
-      'the last submission taken away', takenAway(partial), null, /fine della catena/
-    ]
+    ['the last submission taken away', takenAway(partial), null, /fine della catena/]
   ]
   for (const [name, change, id, motivo] of forgeries) {
     t.test(`altered behind the triggers, it says where: ${name}`, async (t) => {

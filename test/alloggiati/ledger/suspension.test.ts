@@ -1,18 +1,18 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
-import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
-import { build, temporaryFolder, writtenWith, type TestApp } from '#test/helper.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
+import { build, temporaryFolder, type TestApp, writtenWith } from '#test/helper.ts'
+import { administrator, detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 import { ledgerBench } from './bench.ts'
 import { ledgerOf } from './context.ts'
-import { administrator, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const HOLD = `${INVII}/sospensione`
 const ACCOUNT = '/api/v1/alloggiati/account'
@@ -28,21 +28,13 @@ async function anew () {
   return shared
 }
 
-t.test('sending is not suspended until an administrator suspends it', async (t) => {
-  const server = await emptied(sandbox)
-  t.strictSame(await hold(server), { sospeso: false, motivo: null, chi: null, dal: null })
-})
-
 t.test(
   'while sending is suspended a request is a 422 INVII_SOSPESI without a call, and its guests stay free',
   async (t) => {
     const { police, server, admin, who } = await anew()
     const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
     t.match(stopped.json(), {
-      sospeso: true,
-      motivo: 'Controllo delle credenziali',
-      chi: await who(),
-      dal: /^\d{4}-.+Z$/
+      sospeso: true, motivo: 'Controllo delle credenziali', chi: await who(), dal: /^\d{4}-.+Z$/
     })
     t.strictSame(await hold(server), stopped.json())
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
@@ -63,32 +55,6 @@ t.test(
     t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
   }
 )
-
-t.test('a second suspension leaves the first one\'s reason, and resuming twice does no harm', async (t) => {
-  const { server, admin, who } = await anew()
-  await admin('POST', HOLD, { sospeso: true, motivo: 'Il primo motivo' })
-  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), {
-    sospeso: true,
-    motivo: 'Il primo motivo'
-  })
-  for (let n = 0; n < 2; n++) {
-    t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), { sospeso: false })
-  }
-  t.equal((await server.app.sql`select from invii_sospensioni`).length, 1, 'the history of suspensions stays')
-  t.match(await server.app.sql`select tolta_da from invii_sospensioni`, [{ tolta_da: await who() }])
-})
-
-t.test('a standby that is promoted while sending is suspended adds its reason, and the alarm rings', async (t) => {
-  const { server, admin } = await ledgerServer(t)
-  await admin('POST', HOLD, { sospeso: true, motivo: 'Ferie del personale' })
-  await server.app.sql`update registro_server set timeline = timeline - 1`
-  const refused = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  for (let n = 0; n < 2; n++) t.match((await refused()).json(), { status: 422, codice: 'INVII_SOSPESI' })
-  t.match(await hold(server), { sospeso: true, motivo: /^Ferie del personale\. Il database è passato a una sua replica/ })
-  t.equal(told(server).length, 1)
-  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Ricevute confrontate' })).json(), { sospeso: false })
-  t.equal((await refused()).statusCode, 200, 'it was said, and is not said again')
-})
 
 t.test('only administrators suspend and resume', async (t) => {
   const { call } = await emptied(sandbox)
@@ -158,7 +124,7 @@ t.test('a database older than its history sends nothing until an administrator r
 })
 
 t.test('while ledger.head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
-  for (const kind of ['forged', 'damaged', 'a directory']) {
+  for (const kind of ['forged', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
       await sent(server, [guestNo(1)])
@@ -166,9 +132,8 @@ t.test('while ledger.head cannot be read nothing is sent, all are told so, and w
       const head = join(server.dataDir, 'ledger.head')
       const forged = readFileSync(head, 'utf8').replace(/"id":\d+/, '"id":1')
       rmSync(head)
-      // No row has that number.
       if (kind === 'a directory') mkdirSync(head)
-      else writeFileSync(head, kind === 'forged' ? forged : '{"id":3000000000,"hash":"x"}')
+      else writeFileSync(head, forged)
       const sends = police.callsOf('Send').length
       for (let n = 0; n < 2; n++) {
         const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))
@@ -178,9 +143,7 @@ t.test('while ledger.head cannot be read nothing is sent, all are told so, and w
       t.equal(police.callsOf('Send').length, sends)
       t.match(await hold(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
       t.match((await admin('GET', `${INVII}/verifica`)).json(), {
-        status: 200,
-        integra: false,
-        prima_riga_errata: { motivo: /non si può leggere/ }
+        status: 200, integra: false, prima_riga_errata: { motivo: /non si può leggere/ }
       })
 
       await server.app.sql`update invii_sospensioni set tolta_il = now()`
@@ -245,22 +208,16 @@ t.test('while servers run, the database is replaced by an older copy: no guest i
     }
     t.equal(police.callsOf('Send').length, 1)
   })
-  await t.test('two processes with folders of their own, of which one is gone', async (t) => {
+  await t.test('two processes with folders of their own: each compares before it is asked for anything', async (t) => {
     const { police, servers: [first, second], replace } = await replaceable(t, before, 'apart')
     await sent(first, [guestNo(2)])
     await sweep(await ledgerOf(second, police))
     await first.app.close()
     await replace()
+    await until(async () => (await hold(second)).sospeso === true)
     const again = await second.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
     t.match(again.json(), { codice: 'INVII_SOSPESI' })
     t.equal(police.callsOf('Send').length, 1)
-  })
-  await t.test('a server that is back at the database compares before anybody asks for anything', async (t) => {
-    const { servers: [first, second], replace } = await replaceable(t, before, 'apart')
-    await sent(first, [guestNo(2)])
-    await replace()
-    await until(async () => (await hold(second)).sospeso === true)
-    await until(() => told(first).length + told(second).length > 0)
   })
 })
 
@@ -282,34 +239,11 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
   }
 })
 
-t.test('the sandbox\'s account is another than the real one of the same name', async (t) => {
-  const { server, admin } = await anew()
-  await admin('PUT', ACCOUNT, { canale_esclusivo: true })
-  const credentials = {
-    ALLOGGIATI_UTENTE: 'RM000001',
-    ALLOGGIATI_PASSWORD: 'parola-di-prova',
-    ALLOGGIATI_WSKEY: 'chiave-di-prova'
-  }
-  const sandbox = await build(t, {
-    ALLOGGIATI_MODE: 'sandbox',
-    ...credentials,
-    DATABASE_URL: server.url,
-    DATA_DIR: server.dataDir
-  })
-  t.strictSame((await sandbox.call('GET', ACCOUNT)).json(), {
-    utente: 'RM000001',
-    modalita: 'sandbox',
-    canale_esclusivo: false
-  })
-})
-
 t.test('without credentials no account is shown or set, and sending cannot be resumed', async (t) => {
   const server = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator(server)
   t.strictSame((await server.call('GET', ACCOUNT)).json(), {
-    utente: null,
-    modalita: 'production',
-    canale_esclusivo: false
+    utente: null, modalita: 'production', canale_esclusivo: false
   })
   t.match((await admin('PUT', ACCOUNT, { canale_esclusivo: true })).json(), {
     status: 503,
@@ -320,17 +254,6 @@ t.test('without credentials no account is shown or set, and sending cannot be re
     status: 503,
     codice: 'CREDENZIALI_MANCANTI'
   })
-})
-
-t.test('a dry run is possible while sending is suspended', async (t) => {
-  const server = await emptied(sandbox)
-  await administrator(server).admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  const tried = await server.call('POST', '/api/alloggiati/invio', {
-    ospiti: [single()],
-    prenotazione: soggiorno,
-    testMode: true
-  })
-  t.equal(tried.statusCode, 200)
 })
 
 /** The URL of a database with the same content, which must not be in use. */

@@ -1,19 +1,21 @@
-import fc from 'fast-check'
 import type postgres from 'postgres'
 import t from 'tap'
-import { SchedineGiaInviate, SchedineInCorso } from '#src/alloggiati/sent-errors.ts'
-import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
-import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, held, rowsReply, until, type Call } from '#test/alloggiati/stand-in.ts'
+import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, held, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { ledgerBench } from './bench.ts'
 
 /* What becomes of submissions whose process has died, or that nobody waits for. */
+
+/** The ledger of all tests, each of which finds it empty. */
+const bench = await ledgerBench(t)
+const anew = () => emptied(bench, bench.police)
 
 /** A process has died that had the one in flight, and had claimed the other. */
 async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserved): Promise<void> {
@@ -25,7 +27,7 @@ async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserv
 }
 
 t.test('the sweep does not touch a submission that a worker has claimed, nor one whose outcome is known', async (t) => {
-  const { police, worker, reserve, expire, states, logs } = await ledgerBench(t)
+  const { police, worker, reserve, expire, states, logs } = await anew()
   const [settled, sent, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
   await carryOut(await worker(), settled.id, true)
   const reply = held()
@@ -49,7 +51,7 @@ t.test('the sweep does not touch a submission that a worker has claimed, nor one
 })
 
 t.test('the sweep sends a submission that no worker has claimed, once its lease is over', async (t) => {
-  const { police, worker, reserve, expire, states } = await ledgerBench(t)
+  const { police, worker, reserve, expire, states } = await anew()
   await reserve(family())
   await sweep(await worker())
   t.same(await states(), ['pronto/in_corso,in_corso'], 'not before: somebody may be waiting')
@@ -66,7 +68,7 @@ t.test('a submission whose worker died before the dispatch is sent by the sweep;
     ['Send', 'sconosciuto/sconosciuta', 1]
   ] as const) {
     await t.test(`it died at ${operation}`, async (t) => {
-      const { police, worker, reserve, expire, states } = await ledgerBench(t)
+      const { police, worker, reserve, expire, states } = await anew()
       const { id } = await reserve([single()])
       const hanging = held()
       police.on[operation] = hanging.behaviour
@@ -88,7 +90,7 @@ t.test('a submission whose worker died before the dispatch is sent by the sweep;
 })
 
 t.test('sweeps at once send a submission once', async (t) => {
-  const { police, worker, reserve, expire } = await ledgerBench(t)
+  const { police, worker, reserve, expire } = await anew()
   for (let n = 0; n < 4; n++) await reserve([guestNo(n)])
   await expire()
   const workers = await Promise.all(Array.from({ length: 4 }, () => worker()))
@@ -99,7 +101,7 @@ t.test('sweeps at once send a submission once', async (t) => {
 })
 
 t.test('the submission with the earliest deadline is sent first', async (t) => {
-  const { police, sql, worker, reserve, expire } = await ledgerBench(t)
+  const { police, sql, worker, reserve, expire } = await anew()
   const late = await reserve([guestNo(1)])
   await reserve([guestNo(2)])
   await forced(sql, 'invii', `update invii set scadenza = scadenza + interval '1 hour' where id = ${late.id}`)
@@ -109,7 +111,7 @@ t.test('the submission with the earliest deadline is sent first', async (t) => {
 })
 
 t.test('a Send that the web server refuses is tried again later, and its guests stay live meanwhile', async (t) => {
-  const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
+  const { police, sql, worker, reserve, expire, states } = await anew()
   await reserve([single()])
   police.on.Send = respond('404 Not Found', '')
   await expire()
@@ -132,7 +134,7 @@ t.test('a Send that the web server refuses is tried again later, and its guests 
 t.test(
   'rows that an earlier rehearsal refused count in a later Send: the submission is acquired in part',
   async (t) => {
-    const { police, worker, reserve, expire, states } = await ledgerBench(t)
+    const { police, worker, reserve, expire, states } = await anew()
     await reserve([guestNo(1), guestNo(2)])
     police.on.Test = answer(rowsReply('Test', [true, false]))
     police.on.Send = respond('404 Not Found', '')
@@ -146,21 +148,8 @@ t.test(
   }
 )
 
-t.test('while sending is suspended the service is not called, and submissions stay ready', async (t) => {
-  const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
-  await reserve([single()])
-  await expire()
-  await suspendSending((await worker()).db, 'prova', 'prova')
-  await sweep(await worker())
-  t.same(police.calls, [])
-  t.same(await states(), ['pronto/in_corso'])
-  await sql`update invii_sospensioni set tolta_il = now()`
-  await sweep(await worker())
-  t.same(await states(), ['acquisito/acquisita'])
-})
-
 t.test('one submission that cannot be carried out keeps no other waiting, nor the account', async (t) => {
-  const { police, sql, worker, reserve, expire, states, logs } = await ledgerBench(t)
+  const { police, sql, worker, reserve, expire, states, logs } = await anew()
   const damaged = await reserve([guestNo(1)])
   await reserve([guestNo(2)])
   await forced(sql, 'invii_schedine', `update invii_schedine set riga = '\\x00' where invio_id = ${damaged.id}`)
@@ -175,7 +164,7 @@ t.test('one submission that cannot be carried out keeps no other waiting, nor th
 t.test(
   'the sweep ends what another account left in flight, and does not send what that account had ready',
   async (t) => {
-    const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
+    const { police, sql, worker, reserve, expire, states } = await anew()
     const flying = await reserve([guestNo(1)], { account: 'RM000009' })
     const taken = await reserve([guestNo(2)], { account: 'RM000008' })
     const ready = await reserve([guestNo(3)], { account: 'RM000007' })
@@ -189,7 +178,7 @@ t.test(
 )
 
 t.test('what is ready of an account that is not used any more ends; a person decides where in doubt', async (t) => {
-  const { police, sql, worker, reserve, states, logs } = await ledgerBench(t)
+  const { police, sql, worker, reserve, states, logs } = await anew()
   await reserve([guestNo(1)], { account: 'RM000009' })
   const doubtful = await reserve([guestNo(2)], { account: 'RM000009' })
   await reserve([guestNo(3)], { account: 'RM000008' })
@@ -219,78 +208,12 @@ t.test('without credentials, too, what a dead process left is ended', async (t) 
 })
 
 t.test('a lease from a clock that was ahead keeps a submission no longer than any other', async (t) => {
-  const { sql, worker, reserve, states } = await ledgerBench(t)
+  const { sql, worker, reserve, states } = await anew()
   await reserve([guestNo(1)])
   await sql`update invii set stato = 'preso', proprietario = 'morto', lease_fino_al = now() + interval '1 day'`
   await sweep(await worker())
   t.same(await states(), ['acquisito/acquisita'])
 })
-
-const BEHAVIOURS: Record<string, { reply: Behaviour, acquires: boolean }> = {
-  acquired: { reply: answer(rowsReply('Send', [true])), acquires: true },
-  refused: { reply: answer(rowsReply('Send', [false])), acquires: false },
-  'turned away': { reply: respond('404 Not Found', ''), acquires: false },
-  'lost before': { reply: (socket) => socket.resetAndDestroy(), acquires: false },
-  'lost after': { reply: (socket) => socket.resetAndDestroy(), acquires: true }
-}
-
-type Act = 'reserve' | 'carry' | 'abandon' | 'expire' | 'sweep'
-/** Proven not sent, and sent again. */
-const REPEATED = [
-  { act: 'carry', reply: 'turned away' }, { act: 'reserve', reply: 'acquired' }, { act: 'carry', reply: 'acquired' }
-] as const
-const step = fc.record({
-  act: fc.constantFrom<Act>('reserve', 'reserve', 'carry', 'carry', 'abandon', 'expire', 'sweep'),
-  reply: fc.constantFrom(...Object.keys(BEHAVIOURS))
-})
-
-t.test(
-  'in every order of events no guest is acquired twice, and an acquired guest is known as such or in doubt',
-  async (t) => {
-    const { police, worker, reserve, expire, sql } = await ledgerBench(t)
-    let run = 0
-    let repeated = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 15 }), async (steps) => {
-        const guest = guestNo(run++)
-        const before = { acquired: police.acquired().length, sends: police.callsOf('Send').length }
-        let last: Reserved | undefined
-        for (const { act, reply } of [{ act: 'reserve', reply: 'acquired' } as const, ...steps]) {
-          const { reply: behaviour, acquires } = BEHAVIOURS[reply]!
-          police.on.Send = (socket, received) => {
-            if (acquires) police.acquire((received as Call).rows)
-            behaviour(socket, received)
-          }
-          if (act === 'reserve') {
-            last =
-              (await reserve([guest]).catch((err: unknown) => {
-                if (!(err instanceof SchedineGiaInviate || err instanceof SchedineInCorso)) throw err
-              })) ?? last
-          }
-          if (act === 'carry') await carryOut(await worker(), last!.id, true)
-          // As if its worker had died: between the claim and the dispatch.
-          if (act === 'abandon') {
-            await sql`
-              update invii set stato = 'preso', proprietario = 'morto'
-              where id = ${last!.id} and stato = 'pronto'`
-          }
-          if (act === 'expire') await expire()
-          if (act === 'sweep') await sweep(await worker())
-        }
-        const acquired = police.acquired().length - before.acquired
-        if (police.callsOf('Send').length - before.sends > 1) repeated++
-        const held =
-          await sql`select from invii_schedine where invio_id = ${last!.id} and esito in ('acquisita', 'sconosciuta')`
-        // The next guest finds the account free.
-        await sql`update invii set stato = 'pronto' where stato = 'preso'`
-        await sql`update invii set stato = 'non_inviato' where stato = 'pronto'`
-        return acquired === 0 || (acquired === 1 && held.length === 1)
-      }),
-      { numRuns: 30, examples: [[[...REPEATED]]] }
-    )
-    t.ok(repeated > 0, 'guests that were proven not sent were sent again')
-  }
-)
 
 /** A change that the triggers of a table refuse. */
 async function forced (sql: postgres.Sql, table: string, statement: string): Promise<void> {

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { ACQUIRED_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
+import { ACQUIRED_STATES, type State, UNDER_WAY_STATES } from '#schemas/submission.ts'
+import { sealSettings } from '#src/alloggiati/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
+import { connect } from '#src/plugins/database/connect.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { good, guestNo, invio, productionEnviron, standIn, type Call } from '#test/alloggiati/stand-in.ts'
+import {
+  type Call, good, guestNo, held, invio, production, productionEnviron, standIn, until
+} from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, temporaryFolder } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
@@ -88,10 +92,7 @@ async function twoServers (t: Test) {
   const { url, sql } = await testDatabase(t)
   const master = randomBytes(32)
   const environ = {
-    ...productionEnviron(police),
-    DATABASE_URL: url,
-    MASTER_KEY: master.toString('base64'),
-    RATE_LIMIT_MAX: '1000'
+    ...productionEnviron(police), DATABASE_URL: url, MASTER_KEY: master.toString('base64'), RATE_LIMIT_MAX: '1000'
   }
   const servers = await Promise.all([1, 2].map(() => startServer({ ...environ, DATA_DIR: temporaryFolder(t) })))
   for (const server of servers) t.teardown(server.kill)
@@ -115,4 +116,64 @@ async function twoServers (t: Test) {
     }
   }
   return { police, flights, post, sql, keys: createKeys(master) }
+}
+
+/* What is written before the first byte leaves, and what that is worth when a process dies or sleeps. */
+
+t.test('when the first byte of a Send arrives, the dispatch is already committed', async (t) => {
+  const police = await standIn(t)
+  const { url, call } = await production(t, police)
+  const outside = connect(url, 1)
+  t.teardown(outside.close)
+  let seen: unknown
+  police.firstByte = async (operation) => {
+    if (operation !== 'Send') return
+    seen = await outside.sql`
+      select i.stato, s.esito as riga, a.numero, e.esito as tentativo from invii i
+      join invii_schedine s on s.invio_id = i.id
+      join invii_tentativi a on a.invio_id = i.id
+      left join invii_esiti e on e.invio_id = i.id`
+  }
+  t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', numero: 1, tentativo: null }])
+})
+
+t.test('a server that dies while the police holds the reply: unknown after the lease, never sent again', async (t) => {
+  const { police, environ, server, sql } = await realServer(t)
+  const reply = held()
+  police.on.Send = reply.behaviour
+  server.post('/api/alloggiati/invio', invio([guestNo(1)])).catch(() => {})
+  await reply.arrived
+  await server.kill()
+  t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }])
+
+  const early = await production(t, police, environ)
+  t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }], 'not before the lease has run out')
+  t.equal((await early.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
+  await early.app.close()
+  await sql`update invii set lease_fino_al = now() - interval '1 second'`
+
+  delete police.on.Send
+  const { call, logs } = await production(t, police, environ)
+  const [{ ricevuta } = {}] = await sql`select ricevuta from invii`
+  await until(() => logs.some((line) => line.level === 50 && line.ricevuta === ricevuta))
+  t.same(await sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [
+    { stato: 'sconosciuto', esito: 'sconosciuta' }
+  ])
+  t.match((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json(), { status: 409, ricevuta })
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+/** A stand-in, a database, and the server as a process of its own between them. */
+async function realServer (t: Test) {
+  const police = await standIn(t)
+  const { url } = await testDatabase(t)
+  const master = randomBytes(32)
+  const environ = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t), MASTER_KEY: master.toString('base64') }
+  // With the server's key: without it nothing of its submissions can be changed.
+  const { sql, close } = connect(url, 2, sealSettings(createKeys(master)))
+  t.teardown(close)
+  const server = await startServer({ ...productionEnviron(police), ...environ })
+  t.teardown(server.kill)
+  return { police, environ, sql, server }
 }

@@ -1,43 +1,31 @@
 import t from 'tap'
+import { create } from '#test/bookings/samples.ts'
 import { createClock, inRome } from '#src/lib/time.ts'
-import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, held, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
-import { bookingLock, type Sql } from './booking-lock.ts'
+import { respond } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, held, production, until } from '#test/alloggiati/stand-in.ts'
 import { deliveryOver, detail, INVII, ledgerServer } from './administrator.ts'
+import { bookingLock } from './booking-lock.ts'
 
 /* A submission that could not leave waits for its next try: it can be withdrawn, and once it is stale it stays. */
 
 const GIORNATA = `${INVII}/giornata`
-
-/** Done between the save of the guest and the Send; what it returns is called when the Send has been refused. */
-type Meanwhile = (booking: { id: number, sql: Sql, save: (guest: object) => Promise<unknown> }) =>
-Promise<() => Promise<void>>
 
 /** The servers of all tests, each of which finds them empty: where guests are sent, and another on its database. */
 const shared = await ledgerServer(t)
 const other = await production(t, shared.police, { DATABASE_URL: shared.server.url, DATA_DIR: shared.server.dataDir })
 
 /** A booking of one guest whose Send the web server has refused: it is tried again later. */
-async function waitingServer (meanwhile?: Meanwhile) {
+async function waitingServer () {
   const { police, server, ...people } = shared
   await emptied(server, police)
   other.logs.length = 0
   const { call, app: { sql } } = server
-  const created = await call('POST', '/api/v1/prenotazioni', {
-    nome_cognome: 'Marco Provetti',
-    lingua: 'IT',
-    paese_id: 380,
-    check_in: createClock().today(),
-    numero_notti: 3,
-    numero_ospiti: 1
-  })
-  const { id: booking } = created.json().data
+  const { id: booking } = await create(call, { check_in: createClock().today(), numero_ospiti: 1 })
   const save = (guest: object) => call('POST', '/api/saveOspiti', { prenotazione_id: booking, dati: [guest] })
   const send = async (headers: Record<string, string> = {}) =>
     (await call('POST', `/api/v1/prenotazioni/${booking}/invio`, {}, headers)).json()
   await save(guestNo(1))
-  const afterwards = await meanwhile?.({ id: booking, sql, save })
   police.on.Send = respond('404 Not Found', '')
   const { ricevuta } = await send({ prefer: 'respond-async' })
   const [{ id } = { id: 0 }] = await sql<{ id: number }[]>`select id from invii`
@@ -46,7 +34,6 @@ async function waitingServer (meanwhile?: Meanwhile) {
     return stato === 'pronto' && versione > 0
   })
   delete police.on.Send
-  await afterwards?.()
   /** Its time has come: another server takes it, as the sweep does. */
   const retry = async (stato: string) => {
     await sql`update invii set lease_fino_al = now() - interval '1 second'`
@@ -114,17 +101,6 @@ t.test('what waits is withdrawn by an administrator: on record, its guests free,
   t.equal(police.acquired().length, 1)
 })
 
-t.test('one that is at work cannot be withdrawn, and leaves', async (t) => {
-  const { police, server, id, retry, decide } = await waitingServer()
-  const rehearsal = held()
-  police.on.Test = rehearsal.behaviour
-  await retry('preso')
-  await rehearsal.arrived
-  t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
-  rehearsal.release(answer(rowsReply('Test', [true])))
-  await until(async () => (await detail(server, id)).stato === 'acquisito')
-})
-
 t.test('what waited while its booking changed does not leave: its guests are free, and an alarm says so', async (t) => {
   for (const change of ['guest', 'stay'] as const) {
     const { police, server, booking, id, ricevuta, save, send, retry } = await waitingServer()
@@ -140,23 +116,6 @@ t.test('what waited while its booking changed does not leave: its guests are fre
     t.match(await send(), { success: true })
     t.match(police.acquired(), change === 'guest' ? [/CORRETTO/] : [/^16..\/..\/....05/])
   }
-})
-
-t.test('what waited does not leave when a change came after it that had been asked for before it', async (t) => {
-  const { police, id, send, retry } = await waitingServer(async ({ id, sql, save }) => {
-    // Shared: the submission passes, the change waits.
-    const lock = await bookingLock(t, sql, id, 'share')
-    const saving = save(guestNo(1, { nome: 'CORRETTO' }))
-    await lock.waiting(1)
-    return async () => {
-      await lock.release()
-      await saving
-    }
-  })
-  await retry('non_inviato')
-  t.equal(police.acquired().length, 0)
-  t.match(await send(), { success: true })
-  t.match(police.acquired(), [/CORRETTO/], `of submission ${id} nothing`)
 })
 
 t.test('what waited leaves when nothing of its booking has changed that goes to the police', async (t) => {
@@ -184,8 +143,67 @@ t.test('what was sent before, and may have been acquired, goes to a person when 
   t.equal(police.callsOf('Send').length, 2)
 })
 
-t.test('what waited, and whose booking is as it was, leaves as it was asked for', async (t) => {
-  const { police, retry } = await waitingServer()
-  await retry('acquisito')
+/** Bookings of one saved guest each, that arrive today. */
+async function bookedServer (guests: readonly number[]) {
+  const { police, server } = shared
+  await emptied(server, police)
+  other.logs.length = 0
+  const save = (prenotazione_id: number, guest: object) =>
+    server.call('POST', '/api/saveOspiti', { prenotazione_id, dati: [guest] })
+  const ids: number[] = []
+  for (const n of guests) {
+    ids.push((await create(server.call, { check_in: createClock().today(), numero_ospiti: 1 })).id)
+    await save(ids.at(-1)!, guestNo(n))
+  }
+  return { police, server, sql: server.app.sql, ids, save }
+}
+
+t.test('guests that were saved while a Send was on its way to the ledger: the old ones are not sent', async (t) => {
+  for (const body of [{}, { solo_mancanti: true }]) {
+    const { police, server, sql, ids: [id], save } = await bookedServer([1])
+    const lock = await bookingLock(t, sql, id!, 'update')
+    const saving = save(id!, guestNo(1, { nome: 'CORRETTO' }))
+    await lock.waiting(1)
+    const sending = server.call('POST', `/api/v1/prenotazioni/${id}/invio`, body)
+    await lock.waiting(2)
+    await lock.release()
+    t.equal((await saving).statusCode, 200)
+    t.match((await sending).json(), { status: 409, codice: 'PRENOTAZIONE_CAMBIATA', prenotazione_id: id })
+    t.same(police.callsOf('Send'), [])
+    const again = await server.call('POST', `/api/v1/prenotazioni/${id}/invio`, body)
+    t.equal(again.statusCode, 200, again.body)
+    t.match(police.acquired(), [/CORRETTO/])
+  }
+})
+
+t.test('of a booking that is deleted while a Send is on its way to the ledger nothing is sent', async (t) => {
+  const { police, server, sql, ids: [id] } = await bookedServer([1])
+  const lock = await bookingLock(t, sql, id!, 'update')
+  const deleting = server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
+  await lock.waiting(1)
+  const prenotazione = { id, check_in: createClock().today(), numero_notti: 3 }
+  const sending = server.call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(1)], prenotazione })
+  await lock.waiting(2)
+  await lock.release()
+  t.same((await deleting).json().deleted, [id])
+  t.equal((await sending).statusCode, 404, (await sending).body)
+  t.same(police.callsOf('Send'), [])
+})
+
+t.test('of a day the booking that was changed is left out, and told; the others are sent', async (t) => {
+  const { police, server, sql, ids, save } = await bookedServer([1, 2])
+  const lock = await bookingLock(t, sql, ids[0]!, 'update')
+  const saving = save(ids[0]!, guestNo(1, { nome: 'CORRETTO' }))
+  await lock.waiting(1)
+  const sending = server.call('POST', GIORNATA, { prenotazioni: ids })
+  await lock.waiting(2)
+  await lock.release()
+  await saving
+  t.match((await sending).json().prenotazioni, [
+    { stato: 'non_inviata', errors: [{ messaggio: /cambiata nel frattempo/ }], ricevute: [] },
+    { stato: 'acquisita' }
+  ])
   t.equal(police.acquired().length, 1)
+  t.match((await server.call('POST', GIORNATA, { prenotazioni: ids })).json(), { success: true })
+  t.match(police.acquired()[1], /CORRETTO/)
 })

@@ -1,27 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
-import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
-import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { ledgerBench } from './bench.ts'
 
 /* How one submission is carried out: in which order, by whom, and what of it. */
 
+/** The ledger of all tests, each of which finds it empty. */
+const bench = await ledgerBench(t)
+const anew = () => emptied(bench, bench.police)
+
 t.test('a rehearsal with the same rows precedes the Send', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states } = await anew()
   const { id } = await reserve([guestNo(1), guestNo(2)])
   t.match(await carryOut(await worker(), id, true), {
     stato: 'acquisito',
-    schedine: [
-      { indice: 0, esito: 'acquisita' },
-      { indice: 1, esito: 'acquisita' }
-    ]
+    schedine: [{ indice: 0, esito: 'acquisita' }, { indice: 1, esito: 'acquisita' }]
   })
   t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Test', 'Send'])
   t.same(police.callsOf('Test')[0]!.rows, police.callsOf('Send')[0]!.rows)
@@ -29,7 +30,7 @@ t.test('a rehearsal with the same rows precedes the Send', async (t) => {
 })
 
 t.test('a row that the rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states } = await anew()
   police.on.Test = answer(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), guestNo(1)])
   const { schedine } = await carryOut(await worker(), id, true)
@@ -50,19 +51,8 @@ t.test('a row that the rehearsal refuses is not sent, nor is the rest of its fam
   )
 })
 
-t.test('a list that a rehearsal refuses whole is never dispatched, and can be put right', async (t) => {
-  const { police, sql, worker, reserve, states } = await ledgerBench(t)
-  police.on.Test = answer(rowsReply('Test', [false]))
-  const { id } = await reserve([single()])
-  t.equal((await carryOut(await worker(), id, true)).stato, 'rifiutato')
-  t.same(await states(), ['rifiutato/rifiutata'])
-  t.same(await sql`select from invii_tentativi`, [])
-  t.notOk(police.begun.includes('Send'))
-  await t.resolves(reserve([single()]))
-})
-
 t.test('of several workers at once one carries a submission out', async (t) => {
-  const { police, sql, worker, reserve } = await ledgerBench(t)
+  const { police, sql, worker, reserve } = await anew()
   const { id } = await reserve([single()])
   const workers = await Promise.all(Array.from({ length: 5 }, () => worker()))
   await Promise.all(workers.map((each) => carryOut(each, id, true)))
@@ -72,22 +62,8 @@ t.test('of several workers at once one carries a submission out', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a submission that ended without a Send is not sent any more', async (t) => {
-  const { police, sql, worker, reserve } = await ledgerBench(t)
-  const { id } = await reserve([single()])
-  await suspendSending((await worker()).db, 'prova', 'prova')
-  t.match(await carryOut(await worker(), id, true), {
-    stato: 'non_inviato',
-    causa: 'INVII_SOSPESI',
-    schedine: [{ esito: 'non_inviata' }]
-  })
-  await sql`update invii_sospensioni set tolta_il = now()`
-  t.equal((await carryOut(await worker(), id, true)).stato, 'non_inviato')
-  t.same(police.calls, [])
-})
-
 t.test('an account has one submission in flight: another process rehearses the next one, and waits', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states } = await anew()
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
   police.on.Send = reply.behaviour
@@ -105,7 +81,7 @@ t.test('an account has one submission in flight: another process rehearses the n
 })
 
 t.test('of many submissions of a process four are rehearsed at a time; they are sent as they came', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states } = await anew()
   const reserved = []
   for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
   const reply = held()
@@ -127,55 +103,8 @@ t.test('of many submissions of a process four are rehearsed at a time; they are 
   t.same(numbers, [...numbers].sort(), 'first come first served')
 })
 
-t.test('a sweep leaves alone what is in the lane of its process, and renews its lease', async (t) => {
-  const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
-  const reserved = []
-  for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
-  const reply = held()
-  police.on.Send = reply.behaviour
-  const mine = await worker()
-  const all = reserved.map(({ id }) => carryOut(mine, id, true))
-  await reply.arrived
-  await until(() => police.callsOf('Test').length === 5)
-  const before = await states()
-  await expire()
-  await sweep(mine)
-  t.same(await states(), before)
-  const renewed = await sql`
-    select from invii where stato = 'pronto' and lease_fino_al > now() + interval '60 seconds'`
-  t.equal(renewed.length, 2, 'no other process need take them')
-  delete police.on.Send
-  police.acquire(police.callsOf('Send')[0]!.rows)
-  reply.release(answer(rowsReply('Send', [true])))
-  await Promise.all(all)
-  t.equal(police.acquired().length, 7)
-  t.same(twice(police.acquired()), [])
-})
-
-t.test('what another process takes out of an overlong lane is carried out once, and reported', async (t) => {
-  const { police, worker, reserve, expire } = await ledgerBench(t)
-  const reserved = []
-  for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
-  const reply = held()
-  police.on.Send = reply.behaviour
-  const mine = await worker()
-  const all = reserved.map(({ id }) => carryOut(mine, id, true))
-  await reply.arrived
-  await until(() => police.callsOf('Test').length === 5)
-  await expire(reserved[6])
-  const other = sweep(await worker())
-  await until(() => police.callsOf('Test').length === 6)
-  delete police.on.Send
-  police.acquire(police.callsOf('Send')[0]!.rows)
-  reply.release(answer(rowsReply('Send', [true])))
-  await Promise.all([...all, other])
-  t.equal(police.acquired().length, 7)
-  t.same(twice(police.acquired()), [])
-  t.equal(police.callsOf('Test').length, 7)
-})
-
 t.test('when the process ends, what waits is ready for the next one, and what is out is followed', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states } = await anew()
   const reserved = []
   for (let n = 0; n < 6; n++) reserved.push(await reserve([guestNo(n)]))
   const reply = held()
@@ -203,7 +132,7 @@ t.test('when the process ends, what waits is ready for the next one, and what is
 })
 
 t.test('a token that the service does not take any more is replaced once, before anything is given up', async (t) => {
-  const { police, worker, reserve } = await ledgerBench(t)
+  const { police, worker, reserve } = await anew()
   const mine = await worker()
   await carryOut(mine, (await reserve([guestNo(1)])).id, true)
   let tests = 0
@@ -218,20 +147,8 @@ t.test('a token that the service does not take any more is replaced once, before
   t.equal(police.callsOf('Test').length, before + 2, 'and not for ever')
 })
 
-t.test('a caller who is not there any more changes nothing: what fails stays ready, and is tried again', async (t) => {
-  const { police, worker, reserve, expire, states } = await ledgerBench(t)
-  const { id } = await reserve([guestNo(1)])
-  police.on.Test = (socket) => socket.resetAndDestroy()
-  t.equal((await carryOut(await worker(), id, { hold: () => false })).stato, 'pronto')
-  t.same(await states(), ['pronto/in_corso'])
-  delete police.on.Test
-  await expire()
-  await sweep(await worker())
-  t.same(await states(), ['acquisito/acquisita'])
-})
-
 t.test('while a worker lives each step renews its lease', async (t) => {
-  const { police, sql, worker, reserve, expire } = await ledgerBench(t)
+  const { police, sql, worker, reserve, expire } = await anew()
   const steps = { GenerateToken: held(), Test: held(), Send: held() }
   for (const [operation, { behaviour }] of Object.entries(steps)) police.on[operation] = behaviour
   const { id } = await reserve([single()])
@@ -250,7 +167,7 @@ t.test('while a worker lives each step renews its lease', async (t) => {
 })
 
 t.test('an attempt carries the Rome days on which the service may count it', async (t) => {
-  const { sql, worker, reserve } = await ledgerBench(t)
+  const { sql, worker, reserve } = await anew()
   const today = createClock().today()
   const now = new Date(`${today}T22:55:00Z`)
   const { id } = await reserve([single()])
@@ -258,9 +175,7 @@ t.test('an attempt carries the Rome days on which the service may count it', asy
   const [days] = await sql`select giorno_da::text, giorno_a::text from invii_tentativi`
   const summer =
     new Date(`${today}T12:00:00Z`).toLocaleString('en', {
-      timeZone: 'Europe/Rome',
-      hour: 'numeric',
-      hourCycle: 'h23'
+      timeZone: 'Europe/Rome', hour: 'numeric', hourCycle: 'h23'
     }) === '14'
   t.same(
     days,
@@ -271,7 +186,7 @@ t.test('an attempt carries the Rome days on which the service may count it', asy
 })
 
 t.test('a submission whose arrival the service does not take any more goes to a person, without a call', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states } = await anew()
   const later = { now: () => new Date(), today: () => addDays(createClock().today(), 2) }
   const { id } = await reserve([single()])
   t.equal((await carryOut(await worker({ clock: later }), id, true)).stato, 'da_verificare')
@@ -281,7 +196,7 @@ t.test('a submission whose arrival the service does not take any more goes to a 
 })
 
 t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
-  const { police, sql, worker, reserve, states, headIn } = await ledgerBench(t)
+  const { police, sql, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const chainHead = { ...headIn(t.testdir()), note: async () => { await sleep(5100) } }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
@@ -291,7 +206,7 @@ t.test('a worker that slept between the commit and the first byte does not write
 })
 
 t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
-  const { police, worker, reserve, states, headIn } = await ledgerBench(t)
+  const { police, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const note = async () => { throw new Error('no space left on the device') }
   const chainHead = { ...headIn(t.testdir()), note }
@@ -301,7 +216,7 @@ t.test('an attempt that was committed and could not be followed is written down 
 })
 
 t.test('a worker that lost its claim frees no row that another worker is about to send', async (t) => {
-  const { police, worker, reserve, states, sql } = await ledgerBench(t)
+  const { police, worker, reserve, states, sql } = await anew()
   const { id } = await reserve([guestNo(1), guestNo(2)])
   const [mine, its] = [held(), held()]
   police.on.Test = mine.behaviour
@@ -321,36 +236,8 @@ t.test('a worker that lost its claim frees no row that another worker is about t
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a worker that lost its claim while it connected does not send', async (t) => {
-  const { police, worker, reserve, states, sql, headIn } = await ledgerBench(t)
-  const { id } = await reserve([single()])
-  const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
-  let looks = 0
-  const head = headIn(t.testdir())
-  // The first look at the end of the chain alone is the dispatch's.
-  const last = async () => {
-    looks++
-    await gate.promise
-    return head.last()
-  }
-  const seen = until(() => looks === 1)
-  const sleeper = carryOut(await worker({ chainHead: { ...head, last } }), id, true)
-  await seen
-  await sql`update invii set stato = 'pronto', proprietario = null`
-  police.on.Test = rehearsal.behaviour
-  const other = carryOut(await worker(), id, true)
-  await rehearsal.arrived
-  gate.resolve()
-  t.equal((await sleeper).stato, 'preso')
-  t.notOk(police.begun.includes('Send'))
-  t.same(await states(), ['preso/in_corso'])
-  rehearsal.release(answer(rowsReply('Test', [true])))
-  t.equal((await other).stato, 'acquisito')
-  t.equal(police.callsOf('Send').length, 1)
-})
-
 t.test('the raw reply is kept encrypted', async (t) => {
-  const { worker, reserve, sql } = await ledgerBench(t)
+  const { worker, reserve, sql } = await anew()
   await carryOut(await worker(), (await reserve([single()])).id, true)
   const [{ risposta } = {}] = await sql<{ risposta: Buffer }[]>`select risposta from invii_esiti`
   t.ok(risposta!.length > '<soap:Envelope>'.length)
@@ -360,7 +247,7 @@ t.test('the raw reply is kept encrypted', async (t) => {
 t.test(
   'an attempt tells how many rows were handed over, and its outcome how many were acquired, with their nights',
   async (t) => {
-    const { police, worker, reserve, sql } = await ledgerBench(t)
+    const { police, worker, reserve, sql } = await anew()
     police.on.Test = answer(rowsReply('Test', [true, true, false]))
     police.on.Send = answer(rowsReply('Send', [true, false]))
     await carryOut(await worker(), (await reserve([guestNo(1), guestNo(2), guestNo(3)])).id, true)
@@ -370,7 +257,7 @@ t.test(
 )
 
 t.test('the same guest can be entered for two accounts, but not for two apartments of one account', async (t) => {
-  const { reserve } = await ledgerBench(t)
+  const { reserve } = await anew()
   await reserve([single()])
   await t.rejects(reserve([single()]), { code: 'INVIO_IN_CORSO' })
   await t.resolves(reserve([single()], { account: 'RM000002' }))
@@ -378,7 +265,7 @@ t.test('the same guest can be entered for two accounts, but not for two apartmen
 })
 
 t.test('a refused reservation uses up no reference', async (t) => {
-  const { reserve } = await ledgerBench(t)
+  const { reserve } = await anew()
   const first = await reserve([guestNo(1)])
   await t.rejects(reserve([guestNo(1)]))
   t.equal((await reserve([guestNo(2)])).ricevuta, first.ricevuta.replace(/1$/, '2'))
@@ -387,7 +274,7 @@ t.test('a refused reservation uses up no reference', async (t) => {
 t.test(
   'a waiting caller is told at once that the service is down; without a waiting caller it is tried again later',
   async (t) => {
-    const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
+    const { police, worker, reserve, expire, states, sql } = await anew()
     await police.stop()
     t.match(await carryOut(await worker(), (await reserve([guestNo(1)])).id, true), {
       stato: 'non_inviato',

@@ -22,9 +22,7 @@ const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; told:
     told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
   },
   rifiutato: {
-    righe: ['rifiutata'],
-    tentativo: 'N',
-    told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+    righe: ['rifiutata'], tentativo: 'N', told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
   },
   non_inviato: { righe: ['non_inviata'], tentativo: 'N', told: { success: false, status: 422 } },
   sconosciuto: {

@@ -6,16 +6,12 @@ export type Attacked = 'GenerateToken' | 'Test' | 'Send'
 
 /** The call that comes before, in a submission that begins with a login. */
 const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = {
-  GenerateToken: undefined,
-  Test: 'GenerateToken',
-  Send: 'Test'
+  GenerateToken: undefined, Test: 'GenerateToken', Send: 'Test'
 }
 
 /** Rows that a Send hands over and the police keeps. */
 export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly string[]) => readonly string[]>> = {
-  all: (rows) => rows,
-  first: (rows) => rows.slice(0, 1),
-  none: () => []
+  all: (rows) => rows, first: (rows) => rows.slice(0, 1), none: () => []
 }
 
 /**

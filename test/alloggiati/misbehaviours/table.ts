@@ -95,314 +95,101 @@ const accented = (body: string) =>
     .replace('<esito>true</esito></result>', '<esito>true</esito><ErroreDes>già verificato</ErroreDes></result>')
 
 export const MISBEHAVIOURS: readonly Misbehaviour[] = [
-  // Before there is a request.
-  { name: 'refuses the connection', acquires: 'none', verdict: NOT_SENT, when: 'refused', act: () => nothing },
-  { name: 'accepts and closes', acquires: 'none', verdict: EITHER, when: 'connected', act: () => close },
-  { name: 'accepts and resets', acquires: 'none', verdict: EITHER, when: 'connected', act: () => reset },
-  {
-    name: 'greets like a mail server',
-    acquires: 'none',
-    verdict: EITHER,
-    when: 'connected',
-    act: () => raw('220 mail.example.com ESMTP\r\n')
-  },
-  {
-    name: 'greets with bytes of TLS',
-    acquires: 'none',
-    verdict: EITHER,
-    when: 'connected',
-    act: () => raw(Buffer.from('15030100020228', 'hex'))
-  },
-  // In the middle of it.
-  { name: 'resets at the first bytes', acquires: 'none', verdict: UNKNOWN, when: 'first-byte', act: () => reset },
-  {
-    name: 'finds it too large at the first bytes',
-    acquires: 'none',
-    verdict: EITHER,
-    when: 'first-byte',
-    act: status('413 Content Too Large')
-  },
-  {
-    name: 'has an accident at the first bytes',
-    acquires: 'none',
-    verdict: UNKNOWN,
-    when: 'first-byte',
-    act: status('500 Internal Server Error', page, HTML)
-  },
-  // No reply, or half of one.
-  { name: 'resets before it acquires', acquires: 'none', verdict: UNKNOWN, act: () => reset },
-  { name: 'resets after it has acquired', acquires: 'all', verdict: UNKNOWN, act: () => reset },
-  { name: 'closes without a word', acquires: 'all', verdict: UNKNOWN, act: () => close },
-  { name: 'cuts the headline', acquires: 'all', verdict: UNKNOWN, act: () => raw('HTTP/1.1 200 OK\r\nContent-Le') },
-  {
-    name: 'cuts the reply',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: (operation, rows) => raw(cut(fine(operation, rows), -100))
-  },
-  {
-    name: 'cuts the reply by one byte',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: (operation, rows) => raw(cut(fine(operation, rows), -1))
-  },
-  { name: 'replies with bytes that are not HTTP', acquires: 'all', verdict: UNKNOWN, act: () => raw('grazie\r\n\r\n') },
-  { name: 'hangs before it acquires', acquires: 'none', verdict: UNKNOWN, slow: true, act: () => nothing },
-  { name: 'hangs after it has acquired', acquires: 'all', verdict: UNKNOWN, slow: true, act: () => nothing },
-  { name: 'replies too late', acquires: 'all', verdict: UNKNOWN, slow: true, act: late },
-  { name: 'trickles', acquires: 'all', verdict: UNKNOWN, slow: true, act: dripping(50, fine) },
-  // A reply that somebody else gave.
-  { name: 'replies 404', acquires: 'none', verdict: NOT_SENT, act: status('404 Not Found', page, HTML) },
-  { name: 'replies 405', acquires: 'none', verdict: NOT_SENT, act: status('405 Method Not Allowed') },
-  { name: 'replies 413', acquires: 'none', verdict: NOT_SENT, act: status('413 Content Too Large') },
-  { name: 'replies 415', acquires: 'none', verdict: NOT_SENT, act: status('415 Unsupported Media Type') },
-  { name: 'replies 400', acquires: 'none', verdict: UNKNOWN, act: status('400 Bad Request') },
-  {
-    name: 'replies 401',
-    acquires: 'none',
-    verdict: UNKNOWN,
-    act: status('401 Unauthorized', '', 'WWW-Authenticate: Negotiate')
-  },
-  { name: 'replies 403', acquires: 'none', verdict: UNKNOWN, act: status('403 Forbidden', page, HTML) },
-  { name: 'replies 408', acquires: 'none', verdict: UNKNOWN, act: status('408 Request Timeout') },
-  {
-    name: 'replies 429',
-    acquires: 'none',
-    verdict: UNKNOWN,
-    act: status('429 Too Many Requests', '', 'Retry-After: 1')
-  },
-  {
-    name: 'replies HTML with status 500',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: status('500 Internal Server Error', page, HTML)
-  },
-  { name: 'replies an empty 502', acquires: 'all', verdict: UNKNOWN, act: status('502 Bad Gateway') },
-  {
-    name: 'replies 503 through a proxy',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: status('503 Service Unavailable', 'sovraccarico', 'Retry-After: 1')
-  },
-  { name: 'replies 504 through a proxy', acquires: 'all', verdict: UNKNOWN, act: status('504 Gateway Timeout') },
-  {
-    name: 'redirects',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: status('307 Temporary Redirect', '', 'Location: http://127.0.0.1:9/')
-  },
-  { name: 'replies HTML with status 200', acquires: 'all', verdict: UNKNOWN, act: status('200 OK', page, HTML) },
-  { name: 'replies an empty 200', acquires: 'all', verdict: UNKNOWN, act: status('200 OK', '', XML) },
-  { name: 'replies 204', acquires: 'all', verdict: UNKNOWN, act: status('204 No Content') },
-  {
-    name: 'replies 200 with a good body and status 500',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: (operation, rows) => respond('500 Oops', fine(operation, rows), XML)
-  },
-  // A fault.
-  { name: 'has a fault 1.2 of the server', acquires: 'all', verdict: UNKNOWN, act: fault(fault12('Receiver')) },
-  { name: 'has a fault 1.2 of the client', acquires: 'none', verdict: UNKNOWN, act: fault(fault12('Sender')) },
-  { name: 'has a fault 1.1 of the server', acquires: 'all', verdict: UNKNOWN, act: fault(fault11('Server')) },
-  { name: 'has a fault 1.1 of the client', acquires: 'none', verdict: UNKNOWN, act: fault(fault11('Client')) },
-  {
-    name: 'has a fault with a status that never reaches the service',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: status('404 Not Found', fault12('Receiver'), XML)
-  },
-  // A reply that is not what it seems.
-  {
-    name: 'replies malformed XML',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => body.replace(/<\/\w+Response>/, ''))
-  },
-  {
-    name: 'replies with a DOCTYPE',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => body.replace('?>', '?><!DOCTYPE x [<!ENTITY y "z">]>'))
-  },
-  {
-    name: "replies another operation's element",
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: () => answer(fine('Tabella', 0))
-  },
-  {
-    name: 'replies the element of the operation beside',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: (operation, rows) => answer(fine(operation === 'Send' ? 'Test' : 'Send', rows))
-  },
-  {
-    name: 'replies without a namespace',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => body.replace(' xmlns="AlloggiatiService"', ''))
-  },
-  {
-    name: 'replies hugely',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => `${body}${' '.repeat(21 * 1024 * 1024)}`)
-  },
-  {
-    name: 'replies compressed',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => gzipSync(body), XML, 'Content-Encoding: gzip')
-  },
-  {
-    name: 'replies ISO-8859-1 and calls it UTF-8',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => Buffer.from(accented(body), 'latin1'))
-  },
-  {
-    name: 'spells a boolean in its own way',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => body.replaceAll('>true<', '>True<'))
-  },
-  {
-    name: 'repeats an element',
-    acquires: 'all',
-    verdict: UNKNOWN,
-    act: bodyOf((body) => body.replace('<esito>true</esito>', '<esito>true</esito><esito>true</esito>'))
-  },
-  // Outcomes that do not fit the rows.
-  {
-    name: 'counts more than it took',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: outcomes((rows) => [all(rows), rows + 1])
-  },
-  { name: 'counts none', acquires: 'all', rows: true, verdict: UNKNOWN, act: outcomes((rows) => [all(rows), 0]) },
-  {
-    name: 'counts a refused row',
-    acquires: 'first',
-    rows: true,
-    verdict: UNKNOWN,
-    act: outcomes((rows) => [all(rows).fill(false, 1), rows])
-  },
-  {
-    name: 'answers for fewer rows',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: outcomes((rows) => [all(rows - 1)])
-  },
-  {
-    name: 'answers for more rows',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: outcomes((rows) => [all(rows + 1)])
-  },
-  {
-    name: 'answers for no row',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: (operation, rows) => answer(fine(operation, rows).replace(/<result>.*<\/result>/, ''))
-  },
-  {
-    name: 'answers twice for every row',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: (operation, rows) => answer(fine(operation, rows).replace(/<Dettaglio>.*<\/Dettaglio>/, '$&$&'))
-  },
-  // Refusals.
-  { name: 'refuses the token', acquires: 'none', rows: true, verdict: NOT_SENT, act: refusal('TOKEN_NON_VALIDO') },
-  { name: 'refuses an expired token', acquires: 'none', rows: true, verdict: NOT_SENT, act: refusal('TOKEN_SCADUTO') },
-  {
-    name: 'refuses the account',
-    acquires: 'none',
-    rows: true,
-    verdict: NOT_SENT,
-    act: refusal('AUTENTICAZIONE_FALLITA')
-  },
-  {
-    name: 'refuses a parameter',
-    acquires: 'none',
-    rows: true,
-    verdict: NOT_SENT,
-    act: refusal('ERRORE_PARAMETRO_ERRATO')
-  },
-  {
-    name: 'refuses for a reason of its own',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: refusal('ERRORE_GENERICO')
-  },
-  {
-    name: 'refuses the token beside rows that it took',
-    acquires: 'all',
-    rows: true,
-    verdict: UNKNOWN,
-    act: (operation, rows) =>
-      answer(
-        fine(operation, rows).replace(
-          '<esito>true</esito><ErroreCod/><ErroreDes/>',
-          '<esito>false</esito><ErroreCod/><ErroreDes>TOKEN_NON_VALIDO</ErroreDes>'
-        )
-      )
-  },
-  {
-    name: 'refuses every row',
-    acquires: 'none',
-    rows: true,
-    verdict: ['rifiutato'],
-    act: outcomes((rows) => [all(rows).fill(false)])
-  },
-  {
-    name: 'refuses one row',
-    acquires: 'first',
-    rows: true,
-    verdict: ['parziale'],
-    act: outcomes((rows) => [all(rows).fill(false, 1)])
-  },
-  // Odd, and right all the same.
-  {
-    name: 'replies ISO-8859-1',
-    acquires: 'all',
-    verdict: ACQUIRED,
-    act: bodyOf((body) => Buffer.from(accented(body), 'latin1'), 'Content-Type: text/xml; charset=iso-8859-1')
-  },
-  {
-    name: 'replies with a byte order mark',
-    acquires: 'all',
-    verdict: ACQUIRED,
-    act: bodyOf((body) => `\ufeff${body}`)
-  },
-  {
-    name: 'replies in chunks of one byte',
-    acquires: 'all',
-    verdict: ACQUIRED,
-    act: (operation, rows) => raw(chunked(fine(operation, rows)))
-  },
-  {
-    name: 'asks to go on before it replies',
-    acquires: 'all',
-    verdict: ACQUIRED,
-    act: (operation, rows) => raw(`HTTP/1.1 100 Continue\r\n\r\n${whole(fine(operation, rows))}`)
-  },
-  {
-    name: 'replies twice',
-    acquires: 'all',
-    verdict: ACQUIRED,
-    act: (operation, rows) => raw(whole(fine(operation, rows)).repeat(2))
-  },
-  {
-    name: 'says 1 for true',
-    acquires: 'all',
-    verdict: ACQUIRED,
-    act: bodyOf((body) => body.replaceAll('>true<', '>1<'))
-  },
-  { name: 'is slow of speech', acquires: 'all', verdict: ACQUIRED, act: dripping(1, fine) }
+  ...those({ acquires: 'none', verdict: NOT_SENT, when: 'refused' }, { 'refuses the connection': () => nothing }),
+  ...those({ acquires: 'none', verdict: EITHER, when: 'connected' }, {
+    'accepts and closes': () => close,
+    'greets like a mail server': () => raw('220 mail.example.com ESMTP\r\n')
+  }),
+  ...those({ acquires: 'none', verdict: UNKNOWN, when: 'first-byte' }, {
+    'resets at the first bytes': () => reset
+  }),
+  ...those({ acquires: 'none', verdict: EITHER, when: 'first-byte' }, {
+    'finds it too large at the first bytes': status('413 Content Too Large')
+  }),
+  ...those({ acquires: 'none', verdict: UNKNOWN }, {
+    'resets before it acquires': () => reset,
+    'replies 401': status('401 Unauthorized', '', 'WWW-Authenticate: Negotiate'),
+    'replies 403': status('403 Forbidden', page, HTML),
+    'replies 408': status('408 Request Timeout'),
+    'replies 429': status('429 Too Many Requests', '', 'Retry-After: 1'),
+    'has a fault 1.2 of the client': fault(fault12('Sender')),
+    'has a fault 1.1 of the client': fault(fault11('Client'))
+  }),
+  ...those({ acquires: 'all', verdict: UNKNOWN }, {
+    'resets after it has acquired': () => reset,
+    'closes without a word': () => close,
+    'cuts the reply': (operation, rows) => raw(cut(fine(operation, rows), -100)),
+    'cuts the reply by one byte': (operation, rows) => raw(cut(fine(operation, rows), -1)),
+    'replies with bytes that are not HTTP': () => raw('grazie\r\n\r\n'),
+    'replies HTML with status 500': status('500 Internal Server Error', page, HTML),
+    'replies an empty 502': status('502 Bad Gateway'),
+    'replies 503 through a proxy': status('503 Service Unavailable', 'sovraccarico', 'Retry-After: 1'),
+    'replies 504 through a proxy': status('504 Gateway Timeout'),
+    redirects: status('307 Temporary Redirect', '', 'Location: http://127.0.0.1:9/'),
+    'replies HTML with status 200': status('200 OK', page, HTML),
+    'replies an empty 200': status('200 OK', '', XML),
+    'replies 200 with a good body and status 500': (operation, rows) => respond('500 Oops', fine(operation, rows), XML),
+    'has a fault 1.2 of the server': fault(fault12('Receiver')),
+    'has a fault 1.1 of the server': fault(fault11('Server')),
+    'has a fault with a status that never reaches the service': status('404 Not Found', fault12('Receiver'), XML),
+    'replies malformed XML': bodyOf((body) => body.replace(/<\/\w+Response>/, '')),
+    'replies with a DOCTYPE': bodyOf((body) => body.replace('?>', '?><!DOCTYPE x [<!ENTITY y "z">]>')),
+    'replies the element of the operation beside': (operation, rows) =>
+      answer(fine(operation === 'Send' ? 'Test' : 'Send', rows)),
+    'replies without a namespace': bodyOf((body) => body.replace(' xmlns="AlloggiatiService"', '')),
+    'replies hugely': bodyOf((body) => `${body}${' '.repeat(21 * 1024 * 1024)}`),
+    'replies compressed': bodyOf((body) => gzipSync(body), XML, 'Content-Encoding: gzip'),
+    'replies ISO-8859-1 and calls it UTF-8': bodyOf((body) => Buffer.from(accented(body), 'latin1')),
+    'spells a boolean in its own way': bodyOf((body) => body.replaceAll('>true<', '>True<'))
+  }),
+  ...those({ acquires: 'all', verdict: UNKNOWN, slow: true }, {
+    'hangs after it has acquired': () => nothing, 'replies too late': late, trickles: dripping(50, fine)
+  }),
+  ...those({ acquires: 'none', verdict: NOT_SENT }, { 'replies 404': status('404 Not Found', page, HTML) }),
+  ...those({ acquires: 'all', verdict: UNKNOWN, rows: true }, {
+    'counts more than it took': outcomes((rows) => [all(rows), rows + 1]),
+    'counts none': outcomes((rows) => [all(rows), 0]),
+    'answers for fewer rows': outcomes((rows) => [all(rows - 1)]),
+    'answers for more rows': outcomes((rows) => [all(rows + 1)]),
+    'answers for no row': (operation, rows) => answer(fine(operation, rows).replace(/<result>.*<\/result>/, '')),
+    'refuses for a reason of its own': refusal('ERRORE_GENERICO'),
+    'refuses the token beside rows that it took': (operation, rows) =>
+      answer(fine(operation, rows).replace(
+        '<esito>true</esito><ErroreCod/><ErroreDes/>',
+        '<esito>false</esito><ErroreCod/><ErroreDes>TOKEN_NON_VALIDO</ErroreDes>'
+      ))
+  }),
+  ...those({ acquires: 'first', verdict: UNKNOWN, rows: true }, {
+    'counts a refused row': outcomes((rows) => [all(rows).fill(false, 1), rows])
+  }),
+  ...those({ acquires: 'none', verdict: NOT_SENT, rows: true }, {
+    'refuses the token': refusal('TOKEN_NON_VALIDO'),
+    'refuses an expired token': refusal('TOKEN_SCADUTO'),
+    'refuses the account': refusal('AUTENTICAZIONE_FALLITA'),
+    'refuses a parameter': refusal('ERRORE_PARAMETRO_ERRATO')
+  }),
+  ...those({ acquires: 'none', verdict: ['rifiutato'], rows: true }, {
+    'refuses every row': outcomes((rows) => [all(rows).fill(false)])
+  }),
+  ...those({ acquires: 'first', verdict: ['parziale'], rows: true }, {
+    'refuses one row': outcomes((rows) => [all(rows).fill(false, 1)])
+  }),
+  ...those({ acquires: 'all', verdict: ACQUIRED }, {
+    'replies ISO-8859-1': bodyOf(
+      (body) => Buffer.from(accented(body), 'latin1'), 'Content-Type: text/xml; charset=iso-8859-1'
+    ),
+    'replies with a byte order mark': bodyOf((body) => `\ufeff${body}`),
+    'replies in chunks of one byte': (operation, rows) => raw(chunked(fine(operation, rows))),
+    'asks to go on before it replies': (operation, rows) =>
+      raw(`HTTP/1.1 100 Continue\r\n\r\n${whole(fine(operation, rows))}`),
+    'says 1 for true': bodyOf((body) => body.replaceAll('>true<', '>1<')),
+    'is slow of speech': dripping(1, fine)
+  })
 ]
+
+/** Misbehaviours that differ in what happens to the socket alone. */
+function those (
+  facts: Omit<Misbehaviour, 'name' | 'act'>, acts: Record<string, Misbehaviour['act']>
+): Misbehaviour[] {
+  return Object.entries(acts).map(([name, act]) => ({ name, act, ...facts }))
+}

@@ -1,26 +1,24 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import t from 'tap'
-import { readTotals } from '#src/alloggiati/receipts/text.ts'
+import { ricevute, ricevute_letture } from '#drizzle/tables/alloggiati.ts'
+import { reconcileDay } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
-import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
+import { readTotals } from '#src/alloggiati/receipts/text.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
+import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
-import { build } from '#test/helper.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
+import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
+import { answer, type Behaviour, respond } from '#test/alloggiati/service/soap/server.ts'
 import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
-import {
-  production,
-  productionEnviron,
-  refusalReply,
-  standIn,
-  type Call
-} from '#test/alloggiati/stand-in.ts'
+import { type Call, production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { build } from '#test/helper.ts'
 
 const realToday = createClock().today()
 const yesterday = addDays(realToday, -1)
@@ -45,11 +43,7 @@ const real = await production(t, police)
 t.test('today, the future and days over 30 days ago are a 404, and the service is not asked for them', async (t) => {
   const { call } = await emptied(real, police)
   for (const day of [
-    realToday,
-    addDays(realToday, 1),
-    addDays(realToday, 400),
-    addDays(realToday, -31),
-    '1999-01-01'
+    realToday, addDays(realToday, 1), addDays(realToday, 400), addDays(realToday, -31), '1999-01-01'
   ]) {
     const missing = await call('GET', path(day))
     t.equal(missing.statusCode, 404, day)
@@ -196,24 +190,6 @@ t.test('several requests at once for a day keep one receipt', async (t) => {
   t.equal((await app.sql`select from ricevute`).length, 1)
 })
 
-t.test('the nightly job fetches the receipts of the last 30 days that are missing, each once', async (t) => {
-  const { archive, sql } = await nightly()
-  const sent = [lately, addDays(realToday, -30)]
-  police.on.Ricevuta = (socket, received) =>
-    (sent.includes(dayAsked(received)) ? receiptReply(Buffer.from(`%PDF-1.4 ${dayAsked(received)}`)) : none)(
-      socket,
-      received
-    )
-  await archive.fetchMissing()
-  const asked = police.callsOf('Ricevuta').map(dayAsked)
-  t.same(asked.toSorted(), Array.from({ length: 30 }, (_, at) => addDays(realToday, at - 30)))
-  t.same((await sql`select giorno::text from ricevute order by giorno`).map(({ giorno }) => giorno), sent.toSorted())
-
-  police.calls.length = 0
-  await archive.fetchMissing()
-  t.equal(police.callsOf('Ricevuta').length, 28, 'what is kept is not asked for again')
-})
-
 t.test('a day that fails does not keep the nightly job from the others, and it says so at the end', async (t) => {
   const { archive, sql } = await nightly()
   const failing = addDays(realToday, -29)
@@ -226,13 +202,6 @@ t.test('a day that fails does not keep the nightly job from the others, and it s
   await archive.fetchMissing()
   // That of yesterday is asked for again before 02:00.
   t.same(police.callsOf('Ricevuta').map(dayAsked).filter((day) => day !== yesterday), [failing])
-})
-
-t.test('a nightly job that finds the service down ends after three days', async (t) => {
-  const { archive } = await nightly()
-  police.on.Ricevuta = (socket) => socket.resetAndDestroy()
-  await t.rejects(archive.fetchMissing())
-  t.equal(police.callsOf('Ricevuta').length, 3)
 })
 
 t.test('receipts that are kept of an account that was changed, or is gone, are served', async (t) => {
@@ -265,11 +234,91 @@ async function nightly () {
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
   const clock = createClock()
   const { service } = await policeService({
-    config,
-    keys: createKeys(config.MASTER_KEY),
-    clock,
-    db: app.db,
-    log: app.log
+    config, keys: createKeys(config.MASTER_KEY), clock, db: app.db, log: app.log
   })
   return { archive: receiptArchive({ db: app.db, service, mode: 'production', clock }), sql: app.sql }
 }
+
+const DAY = '2026-11-20'
+
+async function keptOf ({ db }: LedgerWithHistory) {
+  const { giorno, sha256, schedine, notti } = ricevute
+  return db.select({ giorno, sha256, schedine, notti }).from(ricevute).orderBy(giorno)
+}
+
+async function fetches ({ db }: LedgerWithHistory) {
+  return (await db.select().from(ricevute_letture).orderBy(ricevute_letture.id)).map(
+    ({ giorno, letta_il, sha256, schedine, notti }) => ({
+      giorno, letta_il: new Date(letta_il).toISOString(), available: sha256 !== null, schedine, notti
+    })
+  )
+}
+
+t.test('a fetch that brings no receipt is written down, too', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
+  await t.rejects(w.archive.getReceipt(DAY), { code: 'RICEVUTA_NON_TROVATA' })
+  t.same(await w.archive.fetchReceipt(DAY), { pdf: undefined, differs: false })
+  t.same(
+    (await fetches(w)).map(({ available, schedine }) => ({ available, schedine })),
+    [{ available: false, schedine: null }, { available: false, schedine: null }]
+  )
+  t.same(await keptOf(w), [])
+})
+
+t.test('a later fetch with other totals is reported and written down, and never replaces the copy', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
+  await w.acquired(`${DAY}T17:00:00Z`, 3, 2)
+  const first = await w.archive.fetchReceipt(DAY)
+  t.equal(first.differs, false)
+  await w.acquired(`${DAY}T17:00:00Z`, 1, 2)
+  t.equal((await w.archive.fetchReceipt(DAY)).differs, true)
+  t.match(await keptOf(w), [{ schedine: 3, notti: 6 }])
+  t.match(await fetches(w), [{ schedine: 3 }, { schedine: 4 }])
+  t.ok((await w.archive.getReceipt(DAY)).equals(first.pdf!))
+  await t.rejects(w.db.execute(sql`update ricevute set schedine = 4`), { cause: { code: 'LC003' } })
+  await t.rejects(w.db.execute(sql`delete from ricevute_letture`), { cause: { code: 'LC003' } })
+})
+
+t.test('the nightly job fetches the missing receipts of the last thirty days', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T05:30:00Z')
+  for (const day of ['2026-10-21', '2026-10-22', DAY, '2026-11-21']) await w.acquired(`${day}T10:00:00Z`, 1, 1)
+  await w.archive.fetchMissing()
+  t.same((await keptOf(w)).map(({ giorno }) => giorno), ['2026-10-22', DAY])
+  t.equal((await fetches(w)).length, 30)
+  await w.archive.fetchMissing()
+  t.equal((await fetches(w)).length, 58, 'it does not fetch what is kept')
+})
+
+t.test('a copy from before two in the morning is replaced by the next one, and no later copy is', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T23:30:00Z')
+  await w.acquired(`${DAY}T17:00:00Z`, 1, 2)
+  await w.archive.getReceipt(DAY)
+  await w.acquired(`${DAY}T22:59:00Z`, 1, 2)
+  w.clock.set('2026-11-21T05:30:00Z')
+  await w.archive.getReceipt(DAY)
+  t.match(await keptOf(w), [{ schedine: 2, notti: 4 }])
+  await w.acquired(`${DAY}T22:59:00Z`, 1, 2)
+  w.clock.set('2026-11-21T09:00:00Z')
+  t.equal((await w.archive.fetchReceipt(DAY)).differs, true)
+  await w.archive.getReceipt(DAY)
+  t.match(await keptOf(w), [{ schedine: 2, notti: 4 }])
+})
+
+t.test('a kept receipt of which the totals were not read is read again, and proves its day then', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
+  const id = await w.sent({ at: `${DAY}T17:00:00Z`, seen: 'K' })
+  await w.archive.fetchReceipt(DAY)
+  // As a reader that did not know this PDF would have left it.
+  for (const table of ['ricevute', 'ricevute_letture']) {
+    await w.db.execute(sql.raw(`alter table ${table} disable trigger user`))
+    await w.db.execute(sql.raw(`update ${table} set schedine = null, notti = null`))
+    await w.db.execute(sql.raw(`alter table ${table} enable trigger user`))
+  }
+  await reconcileDay(w.context, { account: w.account, day: DAY })
+  t.equal((await w.stands(id)).stato, 'acquisito')
+  await Promise.all([w.archive.readAgain(), w.archive.readAgain()])
+  t.match(await keptOf(w), [{ schedine: 2, notti: 6 }])
+  t.equal((await fetches(w)).length, 2, 'once, and with the time of the copy')
+  await reconcileDay(w.context, { account: w.account, day: DAY })
+  t.equal((await w.stands(id)).stato, 'ricevuto')
+})

@@ -1,8 +1,8 @@
 import t from 'tap'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { production, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { production, standIn } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
 
 const PATH = '/api/v1/appartamenti'
@@ -12,13 +12,15 @@ const HOUSE = {
   indirizzo: 'Via dei Prati, 8',
   proprietario: 'Ada Provetti'
 }
+/** The server of most tests, each of which finds it empty. */
+const sandbox = await build(t, { TODAY: today })
 const ADD = 'GestioneAppartamenti_AggiungiAppartamento'
 const DISABLE = 'GestioneAppartamenti_DisabilitaAppartamento'
 
 t.test(
   'an apartment that was added is listed with the id that the service gave it; disabled, it is gone',
   async (t) => {
-    const server = await build(t, { TODAY: today })
+    const server = await emptied(sandbox)
     const { admin } = administrator(server)
     const list = async () => (await server.call('GET', PATH)).json().data
     t.same(await list(), [])
@@ -47,7 +49,7 @@ t.test(
 )
 
 t.test('what the service refuses is a 422 in its own words', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   const { admin } = administrator(server)
   const ceased = await admin('POST', PATH, { ...HOUSE, comune_codice: '401001501' })
   const { requestId, ...refused } = ceased.json()
@@ -65,7 +67,7 @@ t.test('what the service refuses is a 422 in its own words', async (t) => {
 })
 
 t.test('what cannot be an apartment is refused here', async (t) => {
-  const server = await build(t, { TODAY: today })
+  const server = await emptied(sandbox)
   const { admin } = administrator(server)
   for (const change of [
     { descrizione: ' ' },
@@ -81,7 +83,7 @@ t.test('what cannot be an apartment is refused here', async (t) => {
 })
 
 t.test('only administrators change apartments; every caller sees them', async (t) => {
-  const { call, app } = await build(t, { TODAY: today })
+  const { call, app } = await emptied(sandbox)
   t.equal((await call('POST', PATH, HOUSE)).statusCode, 403)
   t.equal((await call('DELETE', `${PATH}/0`)).statusCode, 403)
   t.equal((await call('GET', PATH)).statusCode, 200)
@@ -108,29 +110,6 @@ t.test(
     t.equal(police.callsOf(ADD).length, 1)
   }
 )
-
-t.test('after a refused token the next call logs in afresh', async (t) => {
-  const police = await standIn(t)
-  const { admin } = administrator(await production(t, police))
-  police.on[ADD] = answer(refusalReply(ADD, 'TOKEN_NON_VALIDO'))
-  t.equal((await admin('POST', PATH, HOUSE)).statusCode, 422)
-  delete police.on[ADD]
-  t.equal((await admin('POST', PATH, HOUSE)).statusCode, 201)
-  t.equal(police.callsOf('GenerateToken').length, 2)
-})
-
-t.test('an account that manages no apartments has an empty list; a list that is no list is a 503', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
-  police.on.Tabella = answer(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
-  t.same((await call('GET', PATH)).json(), { data: [] })
-  const table = (csv: string) =>
-    refusalReply('Tabella', '')
-      .replace('false', 'true')
-      .replace('</TabellaResult>', `</TabellaResult><CSV>${csv}</CSV>`)
-  police.on.Tabella = answer(table('Altro;Elenco'))
-  t.match((await call('GET', PATH)).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
-})
 
 t.test('without credentials there is no account to ask', async (t) => {
   const { admin } = administrator(await build(t, { ALLOGGIATI_MODE: 'production' }))

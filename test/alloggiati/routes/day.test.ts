@@ -1,33 +1,27 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import type { GiornataAnswer } from '#schemas/giornata.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { listsOf } from '#src/alloggiati/schedine/day/lists.ts'
 import type { DayBooking } from '#src/alloggiati/schedine/day/look.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
-import type { TestApp } from '#test/helper.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
+import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
 import { judge, member } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
-import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
-import { emptied } from '#test/alloggiati/emptied.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
+import type { TestApp } from '#test/helper.ts'
 
 const PATH = '/api/v1/invii/giornata'
 const today = createClock().today()
 
 /** A booking that arrives today, with these guests saved; `seats` where it is for more of them, or for fewer. */
 async function book ({ call }: TestApp, guests: readonly Schedina[], seats = guests.length): Promise<number> {
-  const created = await call('POST', '/api/v1/prenotazioni', {
-    nome_cognome: `Prenotazione ${guests[0]?.cognome}`,
-    lingua: 'IT',
-    paese_id: 380,
-    check_in: today,
-    numero_notti: 3,
-    numero_ospiti: Math.max(seats, guests.length)
-  })
-  const { id } = created.json<{ data: { id: number } }>().data
-  const saved = await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: guests })
+  const nome_cognome = `Prenotazione ${guests[0]?.cognome}`
+  const { id } = await create(call, { nome_cognome, check_in: today, numero_ospiti: Math.max(seats, guests.length) })
+  const saved = await saveGuests(call, id, [...guests])
   if (saved.statusCode !== 200) throw new Error(saved.body)
   if (seats < guests.length) await call('PUT', `/api/v1/prenotazioni/${id}`, { numero_ospiti: seats })
   return id
@@ -212,25 +206,6 @@ t.test('a booking counts as sent only for the guests that are saved of it now, a
   t.equal(police.callsOf('Send').length, sends)
 })
 
-t.test('a double is called sent only when it was; of another one of the day its booking is told', async (t) => {
-  const server = await emptied(real, police)
-  const twins = [await book(server, [guestNo(1)]), await book(server, [guestNo(1)])]
-  const told = async (id: number) => {
-    const { prenotazioni } = await sendDay(server, { prova: true })
-    return prenotazioni.find(({ prenotazione_id }) => prenotazione_id === id)!.errors[0]!.messaggio
-  }
-  t.equal(await told(twins[1]!), `Stessa persona di un altro ospite della giornata (prenotazione ${twins[0]}): ` +
-    'una delle due prenotazioni è forse un doppione')
-  const reply = held()
-  police.on.Send = reply.behaviour
-  const sending = sendDay(server, { prenotazioni: [twins[0]!] })
-  await reply.arrived
-  t.match(await told(twins[1]!), /^Stessa persona della ricevuta AW-\S+: è in corso di invio, e questa .*doppione$/)
-  reply.release((socket) => socket.resetAndDestroy())
-  await sending
-  t.match(await told(twins[1]!), /^Stessa persona della ricevuta AW-\S+: è di esito sconosciuto, e questa .*doppione$/)
-})
-
 t.test('what the police refuses of one booking keeps no other back', async (t) => {
   const server = await emptied(real, police)
   const [one, two, three] = [
@@ -324,14 +299,6 @@ t.test('a day of which nothing was begun is tried anew with the same key, once i
   t.match(states(await ask()), { [id]: 'acquisita' }, 'and what was done is kept')
 })
 
-t.test('without credentials, and while sending is suspended, nothing of a day is begun', async (t) => {
-  const server = await emptied(real, police)
-  await book(server, [guestNo(1)])
-  await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
-  t.match((await server.call('POST', PATH)).json(), { status: 422, codice: 'INVII_SOSPESI' })
-  t.same(await server.app.sql`select from invii`, [])
-})
-
 t.test('a day whose process died is told from all that it had begun, in the order of its guests', async (t) => {
   const server = await emptied(real, police)
   const large = await book(server, [...family(1, 30), ...family(2, 30), ...family(3, 10)])
@@ -368,11 +335,6 @@ t.test('lists hold every guest once, bookings of up to 50 guests whole, and fami
             (booking.ospiti > 50 || places.filter((each) => each.booking === booking).length === booking.ospiti)
         }))
   }), { numRuns: 50 })
-})
-
-t.test('a list is filled to its fiftieth guest before another is begun', async (t) => {
-  const lists = listsOf([bookingOf(1, [25]), bookingOf(2, [25]), bookingOf(3, [1])])
-  t.same(lists.map(({ places }) => places.length), [50, 1])
 })
 
 t.test('a day can be rehearsed while sending is suspended, and is not sent', async (t) => {

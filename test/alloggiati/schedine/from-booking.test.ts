@@ -1,28 +1,20 @@
 import t from 'tap'
-import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
+import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
-import { build, type TestApp } from '#test/helper.ts'
-import { single, member, today } from '#test/alloggiati/rules/samples.ts'
+import { member, single, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { emptied } from '#test/alloggiati/emptied.ts'
-import { guestNo, held, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { build, type TestApp } from '#test/helper.ts'
 
 /** A booking with these guests saved; null where a field is not known. */
 async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
-  const created = await call('POST', '/api/v1/prenotazioni', {
-    nome_cognome: 'Marco Provetti',
-    lingua: 'IT',
-    paese_id: 380,
-    check_in: today,
-    numero_notti: 3,
-    numero_ospiti: Math.max(1, guests.length),
-    ...changes
-  })
-  const { id } = created.json<{ data: { id: number } }>().data
-  const saved = await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: guests })
+  const { id } = await create(call, { check_in: today, numero_ospiti: Math.max(1, guests.length), ...changes })
+  const saved = await saveGuests(call, id, [...guests])
   if (saved.statusCode !== 200) throw new Error(saved.body)
   return id
 }
@@ -89,14 +81,6 @@ t.test('a member\'s stored document is no part of his schedina', async (t) => {
   t.same(warnings, [])
 })
 
-t.test('what the schedine answer says can be sent as it is', async (t) => {
-  const server = await emptied(sandbox)
-  const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
-  const { schedine, soggiorno } = (await records(server, id)).json()
-  const sent = await server.call('POST', '/api/alloggiati/invio', { ospiti: schedine, prenotazione: soggiorno })
-  t.match(sent.json(), { success: true, dettagli: { schedine_inviate: 2, prenotazione_id: id } })
-})
-
 t.test('a booking is sent from what is stored, and tied to itself', async (t) => {
   const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
@@ -116,28 +100,6 @@ t.test('a booking is sent from what is stored, and tied to itself', async (t) =>
     ]
   )
   t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and not twice')
-})
-
-t.test('a booking can be rehearsed: nothing is registered', async (t) => {
-  const server = await emptied(sandbox)
-  const id = await booked(server, [untyped(single())])
-  t.match((await send(server, id, { testMode: true })).json(), {
-    success: true,
-    ricevuta: '',
-    dettagli: { metodo: 'Test' }
-  })
-  t.same(await server.app.sql`select from invii`, [])
-})
-
-t.test('the same Idempotency-Key gives the stored answer', async (t) => {
-  const server = await emptied(sandbox)
-  const id = await booked(server, [untyped(single())])
-  const [first, second] = [
-    await send(server, id, {}, { 'idempotency-key': 'una' }),
-    await send(server, id, {}, { 'idempotency-key': 'una' })
-  ]
-  t.equal(first.statusCode, 200)
-  t.equal(second.body, first.body)
 })
 
 t.test('an apartment that is named makes records of 174 characters', async (t) => {
@@ -177,13 +139,6 @@ t.test('a booking that does not exist is not found', async (t) => {
   for (const answer of [await records(server, 1), await send(server, 1)]) {
     t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   }
-})
-
-t.test('unknown fields are refused', async (t) => {
-  const server = await emptied(sandbox)
-  const id = await booked(server, [untyped(single())])
-  t.equal((await records(server, id, { altro: 1 })).statusCode, 400)
-  t.equal((await send(server, id, { ospiti: [] })).statusCode, 400)
 })
 
 const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
@@ -257,19 +212,6 @@ t.test('a booking that was moved after its Send is sent again when a person conf
     t.equal((await send(server, id, WORD)).statusCode, 409)
     t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
   }
-})
-
-t.test('a guest with the document of one who was sent is not taken for sent: a person confirms', async (t) => {
-  const server = await emptied(sandbox)
-  const id = await booked(server, [untyped(single())], { numero_ospiti: 2 })
-  await send(server, id)
-  const child = untyped(single({ nome: 'FIGLIO', data_nascita: '2015-03-04' }))
-  await server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [untyped(single()), child] })
-  t.match((await send(server, id, { solo_mancanti: true })).json(), {
-    status: 409,
-    codice: 'SCHEDINE_GIA_INVIATE',
-    duplicati: [{ ospite: 1, motivo: 'stesso_documento' }]
-  })
 })
 
 t.test('that the questura was asked for a correction is recorded, and the submission shows it', async (t) => {
@@ -396,18 +338,6 @@ t.test('what the police refused of a booking is what is left of it, told by its 
   const rest = (await send(server, id, MISSING)).json()
   t.match(rest, { status: 422, schedine: [{ ospite: 1, esito: 'acquisita' }, { ospite: 2, esito: 'rifiutata' }] })
   t.same(police.callsOf('Send').map(({ rows }) => rows.length), [3, 2])
-})
-
-t.test('solo_mancanti while the earlier submission is under way says so', async (t) => {
-  const server = await emptied(real, police)
-  const id = await booked(server, [guestNo(1)], { check_in: createClock().today() })
-  const reply = held()
-  police.on.Send = reply.behaviour
-  const first = send(server, id)
-  await reply.arrived
-  t.match((await send(server, id, MISSING)).json(), { status: 409, codice: 'INVIO_IN_CORSO', stato: 'in_invio' })
-  reply.release(answer(rowsReply('Send', [true])))
-  t.equal((await first).statusCode, 200)
 })
 
 t.test('a stay longer than 30 nights is communicated again from the days that the law says alone', async (t) => {

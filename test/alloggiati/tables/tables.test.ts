@@ -7,8 +7,6 @@ import { codici } from '#src/alloggiati/tables/codici.ts'
 import { parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella } from '#src/alloggiati/tables/csv.ts'
 import { formatTabelle } from '#src/alloggiati/tables/format.ts'
 import { PROVINCE } from '#src/alloggiati/tables/provinces.ts'
-import { searchKey } from '#src/alloggiati/tables/search.ts'
-import { commonNames } from '#src/alloggiati/tables/state-names.ts'
 import { loadTables, refreshTables, saveTables } from '#src/alloggiati/tables/store.ts'
 import { createTables } from '#src/alloggiati/tables/tables.ts'
 import { testDatabase } from '#test/database.ts'
@@ -149,19 +147,6 @@ t.test('a state is found first by each of its ISO codes, and by the names that p
     ['ital', 'ITALIA'],
     ['olan', 'PAESI BASSI']
   ] as const) t.equal(first(query), name, query)
-})
-
-t.test('every common name is that of one state in force, and adds to what the table finds', async (t) => {
-  const { stati } = bundledData()
-  const byTable = createTables({ ...bundledData(), stati: stati.map((row) => ({ ...row, iso2: null, iso3: null })) })
-  for (const state of stati) {
-    for (const name of commonNames(state)) {
-      t.same(tables.search('paesi', name, 1), [state], name)
-      t.equal(state.cessato_il, null, name)
-      t.equal(searchKey(name), name, 'written as searches compare it')
-      t.not(byTable.search('paesi', name, 1)[0]?.codice, state.codice, name)
-    }
-  }
 })
 
 const withErrors = { ...bundledData(), errori: [{ codice: '12', descrizione: 'SCHEDINA_CAMPO_NON_CORRETTO' }] }

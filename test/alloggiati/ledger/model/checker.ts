@@ -36,9 +36,7 @@ export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, l
   const rest: number[] = []
   let frontier: [number, S][] = [[0, initial]]
   const outcome = (found?: Outcome['found']): Outcome => ({
-    states: known.size,
-    steps: edges.length / 2,
-    ...(found && { found })
+    states: known.size, steps: edges.length / 2, ...(found && { found })
   })
   const trace = (at: number): string[] => from[at] === -1 ? [] : [...trace(from[at]!), by[at]!]
 

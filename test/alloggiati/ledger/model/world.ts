@@ -132,11 +132,7 @@ export function begin (law: Law): World {
     law,
     time: 0,
     units: Array.from({ length: units }, (_, i) => ({
-      stato: twin !== null && i > 0 ? 'non_inviato' : 'pronto',
-      attempts: [],
-      first: 0,
-      accepted: 0,
-      knowing: false
+      stato: twin !== null && i > 0 ? 'non_inviato' : 'pronto', attempts: [], first: 0, accepted: 0, knowing: false
     })),
     workers: Array.from({ length: workers }, () => IDLE),
     elsewhere: [0, 0],

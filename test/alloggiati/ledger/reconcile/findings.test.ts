@@ -1,8 +1,13 @@
 import t from 'tap'
-import { deriveFindings } from '#src/alloggiati/ledger/reconcile/findings.ts'
 import type { AttemptOutcome } from '#schemas/submission.ts'
-import type { AccountDay, DayAttempt, DayFindings, DaySubmission } from '#src/alloggiati/ledger/reconcile/day.ts'
-import { AFTERNOON, attempt, DAY, day, fetched, NEXT, submission, twice } from './samples.ts'
+import type {
+  AccountDay, DayAttempt, DayFindings, DaySubmission, ReceiptFetch
+} from '#src/alloggiati/ledger/reconcile/day.ts'
+import { isFetchDue } from '#src/alloggiati/ledger/reconcile/fetches.ts'
+import { deriveFindings } from '#src/alloggiati/ledger/reconcile/findings.ts'
+import type { AttemptDay } from '#src/alloggiati/receipts/days.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
+import { attempt, day, DAY, fetched, NEXT, submission, twice } from './samples.ts'
 
 const known = (invio_id: number, more: Partial<DayAttempt> = {}) => attempt(invio_id, { esito: 'K', ...more })
 const MORNING = new Date(`${NEXT}T09:00:00Z`)
@@ -32,14 +37,6 @@ t.test('nothing follows for a day while one of its calls is under way', async (t
     fetches: twice(0, 0)
   })
   t.same(deriveFindings(inFlight), { rule: 'in_volo', findings: [] })
-  t.test('a later attempt of a submission does not hold up the day of its first attempt', async (t) => {
-    const resent = day({
-      attempts: [known(1), attempt(2)],
-      submissions: [submission(1, 'ricevuto'), submission(2, 'in_invio', { tentativo: 2, otherOutcomes: ['?'] })],
-      fetches: twice(2, 6)
-    })
-    t.same(outcome(resent), { 2: '1N' })
-  })
 })
 
 t.test('a receipt that the service has not does not count zero', async (t) => {
@@ -54,11 +51,6 @@ t.test('a receipt that the service has not does not count zero', async (t) => {
   t.test('from noon on unknown submissions, and no others, are referred to a person', async (t) =>
     t.same(outcome(input), { 1: 'da_verificare' })
   )
-  t.test('a receipt that cannot be read is as good as none', async (t) => {
-    t.same(outcome({ ...input, fetches: [fetched('07:00', 4, null, true), fetched('10:00', 4, null, true)] }), {
-      1: 'da_verificare'
-    })
-  })
   t.test('a receipt that was fetched before six may be incomplete, and is ignored', async (t) => {
     t.same(
       deriveFindings({ ...input, now: MORNING, fetches: [fetched('00:10', 2, 6), fetched('05:59', 2, 6)] }).rule,
@@ -96,9 +88,7 @@ t.test('an attempt around midnight keeps the receipt from proving anything about
 
 t.test('a receipt that does not count the unknown attempts proves that they were not acquired', async (t) => {
   const input = day({
-    attempts: [attempt(1), known(2)],
-    submissions: [submission(1), submission(2, 'acquisito')],
-    fetches: twice(2, 6)
+    attempts: [attempt(1), known(2)], submissions: [submission(1), submission(2, 'acquisito')], fetches: twice(2, 6)
   })
   t.test('their submissions are sent again while the service takes their arrival', async (t) => {
     t.same(outcome(input), { 1: '1N pronto', 2: 'ricevuto' })
@@ -115,30 +105,11 @@ t.test('a receipt that does not count the unknown attempts proves that they were
       2: 'ricevuto'
     })
   })
-  t.test('one fetch does not prove it, and neither do two within two hours', async (t) => {
-    t.same(deriveFindings({ ...input, fetches: [fetched('07:00', 2, 6)] }), { rule: 'nessuno', findings: [] })
-    const fetchedAt = (...hours: string[]) => ({ ...input, fetches: hours.map((hour) => fetched(hour, 2, 6)) })
-    t.same(deriveFindings(fetchedAt('07:00', '08:59')), { rule: 'nessuno', findings: [] })
-    t.same(outcome(fetchedAt('07:00', '09:00')), { 1: '1N pronto', 2: 'ricevuto' })
-    t.same(
-      outcome({ ...input, fetches: [fetched('07:00', 2, 6)], now: new Date('2026-11-22T12:00:00Z') }),
-      { 1: 'da_verificare' },
-      'the second fetch is not waited for any longer'
-    )
-  })
   t.test('two fetches that disagree prove nothing', async (t) => {
     const fetches = [fetched('07:00', 1, 3), fetched('09:00', 2, 6), fetched('12:00', 2, 6)]
     const result = deriveFindings({ ...input, fetches })
     t.same(shown(result), { 1: 'da_verificare' })
     t.match(result, { rule: 'ricevuta_mutata', alarm: 'changed' })
-  })
-  t.test('a submission that was referred to a person stays with the person, who is shown the proof', async (t) => {
-    const before = {
-      ...input,
-      submissions: [submission(1, 'da_verificare'), submission(2, 'ricevuto')]
-    }
-    t.same(outcome(before), { 1: '1N' })
-    t.match(notes(before)[1], /prova che non è stato acquisito$/)
   })
   t.test('no submission is sent again while another attempt of it may have been acquired', async (t) => {
     const resent = {
@@ -149,13 +120,6 @@ t.test('a receipt that does not count the unknown attempts proves that they were
     t.same(outcome(resent), { 1: '2N da_verificare' })
     const certain = submission(1, 'sconosciuto', { tentativo: 2, otherOutcomes: ['N'] })
     t.same(outcome({ ...resent, submissions: [certain, submission(2, 'ricevuto')] }), { 1: '2N pronto' })
-  })
-  t.test('the proof about an earlier attempt moves no submission: it waits for its last attempt', async (t) => {
-    const earlier = {
-      ...input,
-      submissions: [submission(1, 'sconosciuto', { tentativo: 2, otherOutcomes: ['?'] }), submission(2, 'ricevuto')]
-    }
-    t.same(outcome(earlier), { 1: '1N' })
   })
 })
 
@@ -174,13 +138,6 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
     const shared = { ...input, isExclusive: false }
     t.same(outcome(shared), { 1: 'da_verificare', 2: 'da_verificare' })
     t.match(notes(shared)[1], /^Suggerimento: acquisito/)
-  })
-  t.test('it proves in part a submission of which rows were held back', async (t) => {
-    const partial = submission(1, 'sconosciuto', { isWhole: false })
-    t.equal(
-      outcome({ ...input, submissions: [partial, submission(2), submission(3, 'ricevuto')] })[1],
-      '1K parziale'
-    )
   })
   t.test('it stops a submission that a person wanted to send again', async (t) => {
     for (const stato of ['pronto', 'preso'] as const) {
@@ -217,15 +174,6 @@ t.test('the only combination that adds up is a suggestion for a person, and prov
     const alike = { ...input, attempts: [attempt(1), attempt(2)], fetches: twice(2, 6) }
     t.match(deriveFindings(alike), { rule: 'ambigua', findings: { length: 2 } })
     t.notMatch(notes(alike)[1], /Suggerimento/)
-  })
-  t.test('a day with too many attempts to try gives no suggestion', async (t) => {
-    const ids = Array.from({ length: 17 }, (_, at) => at + 1)
-    const many = day({
-      attempts: ids.map((id) => attempt(id, { notti: id })),
-      submissions: ids.map((id) => submission(id)),
-      fetches: twice(2, 5)
-    })
-    t.equal(deriveFindings(many).rule, 'ambigua')
   })
 })
 
@@ -303,14 +251,6 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
       'a person is not asked twice'
     )
   })
-  t.test('a decision before a further attempt is neither denied nor receipted', async (t) => {
-    const resent = day({
-      attempts: [decided, attempt(2)],
-      submissions: [submission(1, 'acquisito', { tentativo: 2, otherOutcomes: ['K'] }), submission(2)],
-      fetches: twice(0, 0)
-    })
-    t.same(outcome(resent), { 2: '1N pronto' })
-  })
   t.test('the receipt may confirm it', async (t) => {
     t.same(outcome(day({ attempts: [decided, attempt(2)], submissions, fetches: twice(4, 12) })), {
       1: 'ricevuto',
@@ -319,19 +259,32 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
     const alone = day({ attempts: [decided], submissions: [submissions[0]!], fetches: twice(2, 6) })
     t.same(outcome(alone), { 1: 'ricevuto' })
   })
-  t.test('a receipt that fits either the decision or the unknown attempt is ambiguous', async (t) => {
-    t.equal(deriveFindings(day({ attempts: [decided, attempt(2)], submissions, fetches: twice(2, 6) })).rule, 'ambigua')
-  })
 })
 
-t.test('the same day gives the same findings, and is not changed', async (t) => {
-  const input = day({
-    attempts: [attempt(1), known(2)],
-    submissions: [submission(1), submission(2, 'acquisito')],
-    fetches: twice(2, 6),
-    now: AFTERNOON
-  })
-  const copy = structuredClone(input)
-  t.same(deriveFindings(input), deriveFindings(input))
-  t.same(input, copy)
+t.test('a receipt is fetched when the fetch can prove something', async (t) => {
+  const none = fetched('06:00', null, null)
+  const seen = fetched('06:00', 2, 6)
+  const ofDay = { account: 'RM000001', day: DAY, hasReceipt: false, hasUncertain: true }
+  const due = (rome: string, fetches: ReceiptFetch[], changes: Partial<AttemptDay> = {}) =>
+    isFetchDue({ ...ofDay, ...changes }, fetches, clockAt(`${rome}:00+01:00`))
+  t.notOk(due('2026-11-21T05:59', []), 'not before the receipt is complete')
+  t.ok(due('2026-11-21T06:00', [fetched('00:30', 2, 6)], { hasReceipt: true }), 'an earlier fetch does not count')
+  t.notOk(due('2026-11-21T07:59', [none]))
+  t.ok(due('2026-11-21T08:00', [none]), 'every two hours')
+  t.ok(due('2026-11-22T23:00', [none], { hasUncertain: false }), 'for two days')
+  t.notOk(due('2026-11-23T06:00', [none]), 'then the nightly job asks')
+  t.ok(due('2026-11-21T08:00', [seen], { hasReceipt: true }), 'a second time where something is unknown')
+  t.notOk(due('2026-11-21T08:00', [seen], { hasReceipt: true, hasUncertain: false }))
+  t.notOk(due('2026-11-21T12:00', [seen, fetched('08:00', 2, 6)], { hasReceipt: true }), 'never a third time')
+  t.ok(
+    due('2026-11-21T06:00', [fetched('00:30', 2, 6)], { hasReceipt: true, hasUncertain: false }),
+    'a day that was looked at too early is looked at again, also where everything is known'
+  )
+  const unreadable = (...hours: string[]) => hours.map((hour) => fetched(hour, 2, null, true))
+  t.ok(due('2026-11-21T12:00', unreadable('06:00', '07:00'), { hasReceipt: true }))
+  t.notOk(
+    due('2026-11-21T12:00', unreadable('06:00', '08:00'), { hasReceipt: true }),
+    'a receipt that cannot be read stays so'
+  )
+  t.ok(due('2026-11-30T12:00', [], { hasReceipt: true }), 'also an old one, of which the nightly job has kept a copy')
 })

@@ -2,14 +2,13 @@ import { count, eq, sql } from 'drizzle-orm'
 import t from 'tap'
 import { ricevute_letture } from '#drizzle/tables/alloggiati.ts'
 import { invii_decisioni } from '#drizzle/tables/decisions.ts'
-import { invii, invii_esiti, invii_transizioni } from '#drizzle/tables/ledger.ts'
-import { reconcileDays } from '#src/alloggiati/ledger/reconcile/job.ts'
-import { unprovenDays } from '#src/alloggiati/receipts/days.ts'
+import { invii, invii_transizioni } from '#drizzle/tables/ledger.ts'
+import { move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { differingDays } from '#src/alloggiati/ledger/reconcile/discrepancies.ts'
-import { readDays } from '#src/alloggiati/ledger/reconcile/read-day.ts'
+import { reconcileDays } from '#src/alloggiati/ledger/reconcile/job.ts'
 import { reconcileDay } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
+import { unprovenDays } from '#src/alloggiati/receipts/days.ts'
 import { SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
-import { attribute, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 
 const DAY = '2026-11-20'
@@ -78,9 +77,7 @@ t.test('guests that the receipt counts are acquired by it', async (t) => {
   const part = await w.sent({ at: SENT, seen: '?', taken: 2, held: 1 })
   await jobAt(w, '06:00')
   t.match(await w.stands(id), {
-    stato: 'ricevuto',
-    rows: 'acquisita acquisita',
-    outcomes: ['1? risposta 0/0', '1K ricevuta 2/6']
+    stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6']
   })
   t.match(await w.stands(part), { stato: 'parziale', rows: 'acquisita acquisita rifiutata' })
   t.same((await transitions(w, part)).slice(-2), ['sconosciuto', 'parziale'], 'a guest is still to be sent')
@@ -94,9 +91,7 @@ t.test('the receipt of an account that is used elsewhere proves no attempt acqui
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w, '06:00')
   t.match(await w.stands(id), {
-    stato: 'da_verificare',
-    nota: /^Suggerimento: acquisito/,
-    rows: 'sconosciuta sconosciuta'
+    stato: 'da_verificare', nota: /^Suggerimento: acquisito/, rows: 'sconosciuta sconosciuta'
   })
   t.test('neither does the receipt of a day with guests whom a person filed on the portal', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
@@ -118,11 +113,7 @@ async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
     await tx
       .insert(invii_decisioni)
       .values({
-        invio_id: id,
-        versione: submission!.versione,
-        decisione: 'depositato',
-        chi: 'prova',
-        motivo: 'portale'
+        invio_id: id, versione: submission!.versione, decisione: 'depositato', chi: 'prova', motivo: 'portale'
       })
     await move(tx, id, { da: 'da_verificare', a: 'depositato_altrove', chi: 'prova', perche: 'portale' })
   })
@@ -180,22 +171,6 @@ t.test('guests sent around midnight, and all others of both days, are receipted 
   t.same(w.errors(), [])
 })
 
-t.test('a receipt that counts none of the guests sent around midnight, or all, settles its day at once', async (t) => {
-  for (const day of [DAY, NEXT]) {
-    const w = await ledgerWithHistory(t, SENT)
-    const known = await w.sent({ at: SENT, seen: 'K' })
-    const late = await w.sent({ at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K', taken: 0 })
-    await w.acquired(`${day}T17:00:00Z`, 2, 3)
-    await jobAt(w, '06:00')
-    t.equal((await w.stands(known)).stato, 'ricevuto')
-    t.equal((await w.stands(late)).stato, day === DAY ? 'ricevuto' : 'acquisito')
-    w.clock.set('2026-11-22T06:00:00+01:00')
-    await reconcileDays(w.context, w.archive)
-    t.equal((await w.stands(late)).stato, 'ricevuto')
-    t.same(await differing(w), [])
-  }
-})
-
 t.test('guests sent around midnight who are on neither receipt are alarmed, and are a discrepancy', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.sent({ at: SENT, seen: 'K' })
@@ -211,19 +186,6 @@ t.test('guests sent around midnight who are on neither receipt are alarmed, and 
 function differing ({ db }: LedgerWithHistory) {
   return differingDays(db, 'sandbox', { from: DAY, to: NEXT })
 }
-
-t.test('a receipt that changes between two fetches is alarmed, and proves nothing', async (t) => {
-  const w = await ledgerWithHistory(t, SENT)
-  await w.exclusive()
-  await w.sent({ at: SENT, seen: 'K' })
-  const id = await w.sent({ at: SENT, seen: '?' })
-  await jobAt(w, '06:00')
-  await w.acquired(SENT, 2, 3)
-  await jobAt(w, '08:00')
-  t.match(await w.stands(id), { stato: 'da_verificare', nota: /è cambiata fra una lettura e l'altra/ })
-  const msg = 'the receipt of a day has changed between two fetches'
-  t.match(w.errors(), [{ msg, giorno: DAY }])
-})
 
 t.test('a receipt that counts less than the service had said is alarmed once, and a decision stands', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
@@ -246,50 +208,6 @@ t.test('a receipt that counts less than the service had said is alarmed once, an
   t.equal((await w.stands(id)).stato, 'acquisito')
   t.equal(w.errors().length, alarms)
 })
-
-t.test('a receipt that denies a person\'s decision refers the submission to a person again', async (t) => {
-  const w = await ledgerWithHistory(t, SENT)
-  await w.sent({ at: SENT, seen: 'K' })
-  const decided = await w.sent({ at: SENT, seen: '?', taken: 0 })
-  const unknown = await w.sent({ at: SENT, seen: '?', taken: 0 })
-  await decideAcquired(w, decided)
-  await jobAt(w, '06:00', '08:00')
-  t.match(await w.stands(decided), { stato: 'da_verificare', nota: /smentisce/, rows: 'acquisita acquisita' })
-  t.equal((await w.stands(unknown)).stato, 'pronto')
-  t.match(w.errors(), [{ msg: /denies/, invio: decided }])
-})
-
-t.test('what a person decided, and what may count on two days, is not summed up with what is settled', async (t) => {
-  for (const kind of ['decided', 'around midnight'] as const) {
-    const w = await ledgerWithHistory(t, SENT)
-    await w.sent({ at: SENT, seen: 'K' })
-    const isDecided = kind === 'decided'
-    const id = isDecided
-      ? await w.sent({ at: SENT, seen: '?', taken: 2 })
-      : await w.sent({ at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K' })
-    if (isDecided) await decideAcquired(w, id)
-    await jobAt(w, '06:00')
-    t.equal((await w.stands(id)).stato, 'ricevuto', kind)
-    const days = await w.db.transaction((tx) => readDays(tx, { account: w.account, day: DAY }, w.clock.now(), false))
-    const { attempts } = days.find(({ day }) => day === DAY)!
-    t.match(attempts.toSorted((one, other) => one.invio_id - other.invio_id), [
-      { invio_id: 0, schedine: 2, giorno_a: DAY, isDecided: false },
-      { invio_id: id, schedine: 2, giorno_a: isDecided ? DAY : NEXT, isDecided }
-    ], kind)
-  }
-})
-
-/** A person says that a submission of two guests was acquired. */
-async function decideAcquired ({ db }: LedgerWithHistory, id: number): Promise<void> {
-  await db.transaction(async (tx) => {
-    await attribute(tx, 'admin', 'visto')
-    await tx
-      .insert(invii_esiti)
-      .values({ invio_id: id, numero: 1, esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 })
-    await move(tx, id, { da: 'sconosciuto', a: 'acquisito', chi: 'admin', perche: 'visto' })
-    await moveRows(tx, id, 'acquisita', 'sconosciuta')
-  })
-}
 
 t.test('a submission that waits to be sent again is stopped when the receipt counts its first call', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
@@ -331,22 +249,6 @@ async function resumed (w: LedgerWithHistory, taken: number): Promise<number> {
   return id
 }
 
-t.test('a day with a call under way is not reconciled', async (t) => {
-  const w = await ledgerWithHistory(t, SENT)
-  await w.exclusive()
-  const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
-  const inFlight = await resumed(w, 0)
-  await w.db.transaction(async (tx) => {
-    await move(tx, inFlight, { da: 'pronto', a: 'preso', chi: 'prova', perche: '' })
-    await tx.execute(sql`insert into invii_tentativi
-      select invio_id, 2, base, inviato_il, consegna_entro, giorno_da, giorno_a, schedine, notti, impronta_richiesta
-      from invii_tentativi where invio_id = ${inFlight}`)
-    await move(tx, inFlight, { da: 'preso', a: 'in_invio', chi: 'prova', perche: '', set: { tentativo: 2 } })
-  })
-  await jobAt(w, '06:00', '09:00', '12:00')
-  t.equal((await w.stands(id)).stato, 'sconosciuto')
-})
-
 t.test('several processes at once reconcile a day once', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.exclusive()
@@ -385,9 +287,7 @@ t.test('a day that cannot be reconciled does not hold up the others', async (t) 
   const w = await ledgerWithHistory(t, `${NEXT}T17:00:00Z`)
   const first = await w.sent({ at: SENT, seen: 'K' })
   const second = await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K' })
-  await w.db.execute(
-    sql`create function keep () returns trigger language plpgsql as $$ begin return null; end $$`
-  )
+  await w.db.execute(sql`create function keep () returns trigger language plpgsql as $$ begin return null; end $$`)
   await w.db.execute(
     sql.raw(
       `create trigger keep before update on invii for each row when (old.id = ${first}) execute function keep()`
@@ -421,10 +321,21 @@ t.test(
   }
 )
 
-t.test('an error of the server itself while it fetches a receipt ends the run', async (t) => {
-  const w = await ledgerWithHistory(t, SENT)
-  await w.sent({ at: SENT, seen: '?' })
-  w.clock.set(`${NEXT}T12:00:00+01:00`)
-  const fetchReceipt = () => Promise.reject(new Error('disk full'))
-  await t.rejects(reconcileDays(w.context, { ...w.archive, fetchReceipt }), { message: 'disk full' })
+t.test('a day is unproven when an attempt of it is unknown, or was acquired and is on no receipt yet', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
+  await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
+  await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
+  await w.sent({ at: '2026-12-01T17:00:00Z', seen: 'K' })
+  await w.sent({ at: '2026-12-02T17:00:00Z', seen: 'N' })
+  await w.sent({ at: '2026-12-04T22:55:00Z', seen: '?' })
+  await w.sent({ at: '2026-12-19T22:55:00Z', seen: 'K' })
+  await w.sent({ at: '2026-12-20T08:00:00Z', seen: '?' })
+  const days = await unprovenDays(w.db, 'sandbox', { from: '2026-11-20', to: '2026-12-19' })
+  t.same(days.map(({ day, hasReceipt, hasUncertain }) => ({ day, hasReceipt, hasUncertain })), [
+    { day: '2026-11-20', hasReceipt: false, hasUncertain: true },
+    { day: '2026-12-01', hasReceipt: false, hasUncertain: false },
+    { day: '2026-12-04', hasReceipt: false, hasUncertain: true },
+    { day: '2026-12-05', hasReceipt: false, hasUncertain: true },
+    { day: '2026-12-19', hasReceipt: false, hasUncertain: false }
+  ])
 })

@@ -130,22 +130,6 @@ t.test('apartments', async (t) => {
     )
   })
 
-  t.test('need all their data, and a comune of today', async (t) => {
-    const before = await listed()
-    for (const [from, to] of [
-      ['Casa al lago', ' '],
-      ['via', 'a;b'],
-      ['412058091', '999999999'],
-      ['412058091', '401001501'],
-      ['Bianchi Ada', 'x'.repeat(201)]
-    ]) {
-      t.match(outcomes((await add(APARTMENT.replace(from ?? '', to ?? ''))).text), [
-        /^false \d+ ERRORE_PARAMETRO_ERRATO ./
-      ])
-    }
-    t.same(await listed(), before)
-  })
-
   t.test('a disabled one is gone for good, and its number is not given again', async (t) => {
     t.same(outcomes((await call('GestioneAppartamenti_DisabilitaAppartamento', prefix + withId('3'), 1.1)).text), [
       'true'
@@ -204,30 +188,6 @@ t.test('apartments', async (t) => {
       (await acquired(db, ACCOUNT.utente)).slice(before).map(({ riga, id_appartamento }) => [riga, id_appartamento]),
       [[rows[0], 0], [rows[1], 1], [rows[5], 1], [rows[6], 1]]
     )
-  })
-})
-
-t.test('Tabella', async (t) => {
-  const { db } = await testDatabase(t)
-  const { call, token: getToken } = await sandbox(t, db, clockAt(NOW))
-  const prefix = session(await getToken())
-  const table = async (tipo: string) => first((await call('Tabella', `${prefix}<a:tipo>${tipo}</a:tipo>`)).text, 'CSV')
-
-  t.test('Luoghi holds comuni and states in one list, those that are no more with their end', async (t) => {
-    const csv = await table('Luoghi')
-    const lines = csv.split('\n')
-    t.equal(lines[0], 'Codice;Descrizione;Provincia;DataFineVal')
-    for (const line of [
-      '412058091;ROMA;RM;',
-      '100000100;ITALIA;ES;',
-      '401001501;ABBADIA ALPINA;TO;31/12/1983 00:00:00',
-      '100000210;CECOSLOVACCHIA;ES;01/01/1993 00:00:00'
-    ]) {
-      t.ok(lines.includes(line), line)
-    }
-    t.ok(lines.length > 11_000)
-    t.ok(lines.every((line) => line.split(';').length === 4))
-    t.notMatch(csv, /\r|\n$/)
   })
 })
 

@@ -124,23 +124,6 @@ t.test('the wire', async (t) => {
     }
   )
 
-  t.test('an envelope of the other version is a version mismatch', async (t) => {
-    isFault(
-      t,
-      await post(envelope(validTest, 1.2), headersOf('Test', 1.1)),
-      1.1,
-      'VersionMismatch',
-      /Expecting http:\/\/schemas\.xmlsoap\.org/
-    )
-    isFault(
-      t,
-      await post(envelope(validTest, 1.1), headersOf('Test', 1.2)),
-      1.2,
-      'VersionMismatch',
-      /Expecting http:\/\/www\.w3\.org/
-    )
-  })
-
   const prefix = session(token)
   const rows = list([guest()])
   const UNREADABLE: Record<string, string> = {

@@ -290,29 +290,6 @@ t.test('an element that is missing, repeated or of another type makes the answer
   }
 })
 
-t.test('a reply is read in the charset that it declares, and refused when its bytes are of another', async (t) => {
-  const text = SEND.replace('<ErroreDes/>', '<ErroreDes>però</ErroreDes>')
-  const latin = Buffer.from(text, 'latin1')
-  const declared = await recorder(t, respond('200 OK', latin, 'Content-Type: text/xml; charset=ISO-8859-1'))
-  t.match((await CALLS.Send(clientOf(declared))).result, { SendResult: { ErroreDes: 'però' } })
-  const within = await recorder(
-    t,
-    respond('200 OK', Buffer.from(text.replace('utf-8', 'iso-8859-1'), 'latin1'), 'Content-Type: text/xml')
-  )
-  t.match((await CALLS.Send(clientOf(within))).result, { SendResult: { ErroreDes: 'però' } })
-  for (const type of [
-    'Content-Type: text/xml',
-    'Content-Type: text/xml; charset=utf-8',
-    'Content-Type: text/xml; charset=inventato'
-  ]) {
-    t.match(
-      await failureOf(CALLS.Send(clientOf(await recorder(t, respond('200 OK', latin, type))))),
-      { kind: 'malformed', sent: true },
-      type
-    )
-  }
-})
-
 const CREDENTIALS = { utente: 'RM000001', password: 'segreta', wskey: 'chiave' }
 const MINUTE = 60_000
 const START = Date.parse('2026-05-01T10:00:00Z')

@@ -1,0 +1,303 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { ATTEMPT_OUTCOMES, LIVE_ROW_OUTCOMES, ROW_OUTCOMES, type RowOutcome, STATE_NAMES } from '#schemas/submission.ts'
+import { arrivalWindowOpen, filingDeadline } from '#src/alloggiati/deadlines.ts'
+import { type Candidate, fillPlaces } from '#src/alloggiati/ledger/filled-places.ts'
+import { nextStates, rowAfter, type VerdictFacts } from '#src/alloggiati/ledger/next-states.ts'
+import { classifyFailure, classifyLogin, classifyReply } from '#src/alloggiati/ledger/sending/classify.ts'
+import { TRANSITIONS } from '#src/alloggiati/ledger/transitions.ts'
+import type { SendReply } from '#src/alloggiati/service/calls.ts'
+import {
+  AlloggiatiCredentialsError, type FailureKind, SoapFault, SoapTransportError
+} from '#src/alloggiati/service/soap/errors.ts'
+import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
+
+const names = fc.constantFrom(
+  '',
+  'TOKEN_NON_VALIDO',
+  'AUTENTICAZIONE_FALLITA',
+  'ERRORE_PARAMETRO_ERRATO',
+  'ERRORE_GENERICO',
+  'SCHEDINA_CAMPO_NON_CORRETTO'
+)
+const outcome = fc.record({
+  esito: fc.boolean(),
+  ErroreCod: fc.constantFrom('', '12', '100'),
+  ErroreDes: names,
+  ErroreDettaglio: fc.constant('')
+})
+const reply: fc.Arbitrary<SendReply> = fc.record({
+  esito: outcome,
+  result: fc.option(fc.record({ SchedineValide: fc.nat(4), Dettaglio: fc.array(outcome, { maxLength: 4 }) }), {
+    nil: undefined
+  }),
+  httpStatus: fc.constant(200),
+  raw: fc.string()
+})
+const rows = fc.integer({ min: 1, max: 4 })
+
+t.test('a verdict is `acquisito` exactly when every row is true and the counts agree', async (t) => {
+  fc.assert(fc.property(reply, rows, (reply, rows) => {
+    const { stato } = classifyReply(reply, rows)
+    const details = reply.result?.Dettaglio ?? []
+    const proven =
+      reply.esito.esito &&
+      details.length === rows &&
+      reply.result?.SchedineValide === rows &&
+      details.every(({ esito }) => esito)
+    return (stato === 'acquisito') === proven
+  }), { numRuns: 2000 })
+  t.equal(classifyReply({ ...good(2) }, 2).stato, 'acquisito', 'and that is reached')
+})
+
+t.test('a verdict has one outcome a row, and a row is `acquisita` only where the service said so of it', async () => {
+  fc.assert(fc.property(reply, rows, (reply, rows) => {
+    const { schedine } = classifyReply(reply, rows)
+    return (
+      schedine.length === rows &&
+      schedine.every(({ esito }, at) => esito !== 'acquisita' || reply.result?.Dettaglio[at]?.esito === true)
+    )
+  }), { numRuns: 2000 })
+})
+
+t.test('a guest is free again only when no row of the reply says that one was acquired', async () => {
+  fc.assert(fc.property(reply, rows, (reply, rows) => {
+    const { tentativo, stato } = classifyReply(reply, rows)
+    const anyAccepted =
+      reply.result?.Dettaglio.some(({ esito }) => esito) === true || (reply.result?.SchedineValide ?? 0) > 0
+    return !(anyAccepted && (tentativo === 'N' || stato === 'non_inviato' || stato === 'rifiutato'))
+  }), { numRuns: 2000 })
+})
+
+t.test('a refusal of the whole call proves nothing unless it is of a known kind', async (t) => {
+  const refusal = (ErroreDes: string) =>
+    classifyReply(
+      { ...good(0), esito: { esito: false, ErroreCod: '9', ErroreDes, ErroreDettaglio: '' }, result: undefined },
+      1
+    ).stato
+  t.equal(refusal('TOKEN_NON_VALIDO'), 'non_inviato')
+  t.equal(refusal('AUTENTICAZIONE_FALLITA'), 'non_inviato')
+  t.equal(refusal('ERRORE_PARAMETRO_ERRATO'), 'non_inviato')
+  for (const name of ['', 'ERRORE_GENERICO', 'TIMEOUT', 'ERRORE_DATABASE']) t.equal(refusal(name), 'sconosciuto', name)
+})
+
+t.test('every error that proves nothing is `sconosciuto`', async () => {
+  fc.assert(fc.property(fc.anything(), rows, (thrown, rows) => {
+    const { stato, tentativo, schedine } = classifyFailure(thrown, rows)
+    return (
+      stato === 'sconosciuto' &&
+      tentativo === '?' &&
+      schedine.length === rows &&
+      schedine.every(({ esito }) => esito === 'sconosciuta')
+    )
+  }))
+})
+
+const kinds = fc.constantFrom<FailureKind>(
+  'invalid-request',
+  'before-write',
+  'dns',
+  'refused',
+  'unreachable',
+  'connect-timeout',
+  'tls',
+  'aborted',
+  'timeout',
+  'reset',
+  'http-status',
+  'redirect',
+  'too-large',
+  'malformed',
+  'fault'
+)
+const statuses = fc.oneof(fc.constantFrom(404, 405, 413, 415), fc.integer({ min: 100, max: 599 }))
+
+t.test('a failed call is not sent exactly when the transport proves it, or a web server turned it away', async () => {
+  fc.assert(
+    fc.property(kinds, fc.boolean(), fc.option(statuses, { nil: undefined }), rows, (kind, sent, httpStatus, rows) => {
+      const { stato } = classifyFailure(
+        new SoapTransportError(kind, { sent, ...(httpStatus === undefined ? {} : { httpStatus }) }),
+        rows
+      )
+      const turnedAway = kind === 'http-status' && [404, 405, 413, 415].includes(httpStatus ?? 0)
+      return stato === (!sent || turnedAway ? 'non_inviato' : 'sconosciuto')
+    }),
+    { numRuns: 2000 }
+  )
+})
+
+t.test('a fault proves nothing, with every status', async () => {
+  fc.assert(fc.property(statuses, fc.constantFrom('Client', 'Server', ''), (httpStatus, code) => (
+    classifyFailure(new SoapFault(code, 'testo', { httpStatus, raw: '' }), 1).stato === 'sconosciuto')))
+})
+
+t.test('without a login nothing is sent, after every kind of error', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.anything(), kinds.map((kind) => new SoapTransportError(kind, { sent: true }))),
+      rows,
+      (thrown, rows) => {
+        const { stato, tentativo, causa } = classifyLogin(thrown, rows)
+        return stato === 'non_inviato' && tentativo === 'N' && causa === 'SERVIZIO_NON_RAGGIUNGIBILE'
+      }
+    )
+  )
+  t.equal(classifyLogin(new AlloggiatiCredentialsError('100', 'rifiutate'), 1).causa, 'CREDENZIALI_RIFIUTATE')
+})
+
+function good (rows: number): SendReply {
+  const esito = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
+  return {
+    esito,
+    result: { SchedineValide: rows, Dettaglio: Array.from({ length: rows }, () => esito) },
+    httpStatus: 200,
+    raw: ''
+  }
+}
+
+/* What follows from a verdict, in every situation that can be put together. */
+
+const facts: fc.Arbitrary<VerdictFacts> = fc.record({
+  stato: fc.constantFrom(...STATE_NAMES),
+  ofLastAttempt: fc.boolean(),
+  verdict: fc.constantFrom(...ATTEMPT_OUTCOMES),
+  stateAfterN: fc.constantFrom('rifiutato', 'non_inviato', 'pronto'),
+  otherProven: fc.boolean(),
+  otherInDoubt: fc.boolean(),
+  contradicted: fc.boolean(),
+  rows: fc.array(fc.constantFrom<RowOutcome>('in_corso', 'sconosciuta', 'acquisita', 'rifiutata'), { minLength: 1 })
+})
+const holds = (claim: (facts: VerdictFacts, path: ReturnType<typeof nextStates>) => boolean) =>
+  fc.assert(fc.property(facts, (facts) => claim(facts, nextStates(facts))), { numRuns: 10_000 })
+
+t.test('every step that follows from a verdict is a transition of the table', async () => {
+  // A submission in flight is moved by its last attempt alone; before the dispatch a proof leads to a person.
+  holds(({ stato }, path) =>
+    path.every((a, at) => TRANSITIONS.some((each) => each.da === (path[at - 1] ?? stato) && each.a === a)))
+})
+
+t.test('a submission becomes acquisito by a verdict only when every row is acquired', async () => {
+  holds(({ rows }, path) => !path.includes('acquisito') || rows.every((esito) => esito === 'acquisita'))
+})
+
+t.test('a submission ends without an acquisition only when no other attempt may have been acquired', async () => {
+  holds(({ otherInDoubt, otherProven }, path) =>
+    !(path.at(-1) === 'rifiutato' || path.at(-1) === 'non_inviato') || !(otherInDoubt || otherProven))
+})
+
+t.test('a verdict that contradicts what stands acquires and ends nothing: at most a person decides', async () => {
+  holds(({ contradicted }, path) => !contradicted || path.every((a) => a === 'da_verificare'))
+})
+
+t.test('a submission in flight is not moved by the reply to an earlier attempt', async () => {
+  holds(({ stato, ofLastAttempt, contradicted }, path) =>
+    stato !== 'in_invio' || ofLastAttempt || contradicted || path.length === 0)
+})
+
+t.test('a row that is acquired stays so, and one that may have been filed before is not freed', async () => {
+  const outcome = fc.constantFrom(...ROW_OUTCOMES)
+  fc.assert(fc.property(outcome, fc.option(outcome, { nil: undefined }), fc.boolean(), (now, seen, otherInDoubt) => {
+    const after = rowAfter(now, seen, otherInDoubt)
+    const live = (esito: RowOutcome) => LIVE_ROW_OUTCOMES.some((each) => each === esito)
+    return (now !== 'acquisita' || after === 'acquisita') && (!(otherInDoubt && live(now)) || live(after))
+  }), { numRuns: 2000 })
+})
+
+t.test('a row that is seen to be acquired is acquired, whatever was known of it before', async (t) => {
+  for (const now of ROW_OUTCOMES) {
+    for (const inDoubt of [true, false]) t.equal(rowAfter(now, 'acquisita', inDoubt), 'acquisita', now)
+  }
+})
+
+t.test('a dispatch that is to be made again waits for its turn, also while an earlier one is in doubt', async () => {
+  holds(({ stato, ofLastAttempt, verdict, stateAfterN, otherProven, contradicted }, path) =>
+    stato !== 'in_invio' || !ofLastAttempt || verdict !== 'N' || stateAfterN !== 'pronto' || otherProven ||
+    contradicted || path.join() === 'pronto')
+})
+
+/* Which places of a booking are filled by what was sent. */
+
+const guest = (identita: string) => [{ identita, persona: identita, documento: null }]
+const row = (identita: string, changes: Partial<Candidate> = {}): Candidate =>
+  ({ identita, persona: identita, documento: null, isOwn: true, isTrusted: false, ...changes })
+
+t.test('each row fills one place: two guests of one name need two rows, and two rows are enough', async (t) => {
+  const booking = { numero_ospiti: 2, guests: [guest('ROSSI'), guest('ROSSI')] }
+  t.equal(fillPlaces(booking, [row('ROSSI')]).filled, 1)
+  t.equal(fillPlaces(booking, [row('ROSSI'), row('ROSSI')]).filled, 2)
+})
+
+t.test('a place for which no guest is saved is filled once, by the row that is trusted', async (t) => {
+  const booking = { numero_ospiti: 3, guests: [guest('ROSSI')] }
+  const rows = [row('ROSSI'), row('VERDI', { isTrusted: true }), row('NERI'), row('GIALLI')]
+  t.equal(fillPlaces(booking, rows.slice(0, 3)).filled, 3)
+  t.equal(fillPlaces(booking, rows).filled, 3)
+})
+
+t.test('a row of another booking fills the place of a saved guest alone, and is named', async (t) => {
+  const other = row('ROSSI', { isOwn: false })
+  const booking = { numero_ospiti: 2, guests: [guest('ROSSI')] }
+  t.same(fillPlaces(booking, [other, row('NERI', { isOwn: false })]), { filled: 1, adopted: [other] })
+})
+
+const MINUTE = 60_000
+/**
+ * The days on which the clocks of Rome change, the instant of the change, and the hours of difference to UTC before and
+ * after.
+ */
+const CHANGES = [
+  { day: '2026-03-29', at: Date.parse('2026-03-29T01:00:00Z'), before: 1, after: 2 },
+  { day: '2026-10-25', at: Date.parse('2026-10-25T01:00:00Z'), before: 2, after: 1 }
+]
+
+/** Every minute of a day of change, with what the clocks of Rome show, worked out from the change alone. */
+function minutesOf ({ day, at, before, after }: typeof CHANGES[number]) {
+  const start = Date.parse(`${day}T00:00:00Z`) - before * 60 * MINUTE
+  const end = Date.parse(`${addDays(day, 1)}T00:00:00Z`) - after * 60 * MINUTE
+  return Array.from({ length: (end - start) / MINUTE }, (_, n) => {
+    const instant = start + n * MINUTE
+    const wall = new Date(instant + (instant < at ? before : after) * 60 * MINUTE)
+    return { instant, hour: wall.getUTCHours(), minute: wall.getUTCMinutes() }
+  })
+}
+
+for (const change of CHANGES) {
+  t.test(`every minute of ${change.day} is that day in Rome, and its hour leads back to it`, async (t) => {
+    const minutes = minutesOf(change)
+    t.equal(minutes.length, change.after > change.before ? 23 * 60 : 25 * 60)
+    const wrong = minutes.filter(({ instant, hour, minute }) => {
+      const first = minutes.find((each) => each.hour === hour && each.minute === minute)!.instant
+      return dayInRome(new Date(instant)) !== change.day || instantInRome(change.day, hour, minute).getTime() !== first
+    })
+    t.same(wrong, [])
+    t.not(dayInRome(new Date(minutes[0]!.instant - 1)), change.day)
+    t.not(dayInRome(new Date(minutes.at(-1)!.instant + MINUTE)), change.day)
+  })
+
+  t.test(
+    `at every minute of ${change.day} the arrivals of that day and of the one before can be sent, and no others`,
+    async (t) => {
+      const arrivals = [-2, -1, 0, 1].map((days) => addDays(change.day, days))
+      for (const { instant } of minutesOf(change)) {
+        const open = arrivals.filter((arrival) => arrivalWindowOpen(arrival, dayInRome(new Date(instant))))
+        if (open.join() !== arrivals.slice(1, 3).join()) t.fail(`${new Date(instant).toISOString()}: ${open}`)
+      }
+      t.pass()
+    }
+  )
+}
+
+t.test('an hour that the clocks skip is read as if they had not been moved yet', async (t) => {
+  t.equal(instantInRome('2026-03-29', 2, 30).toISOString(), '2026-03-29T01:30:00.000Z')
+})
+
+t.test(
+  'an arrival is due 24 real hours after two in the afternoon, 6 for one night, also when the clocks change',
+  async (t) => {
+    t.equal(filingDeadline('2026-11-21', 3).toISOString(), '2026-11-22T13:00:00.000Z')
+    t.equal(filingDeadline('2026-11-21', 1).toISOString(), '2026-11-21T19:00:00.000Z')
+    t.equal(filingDeadline('2026-03-28', 2).toISOString(), '2026-03-29T13:00:00.000Z')
+    t.equal(filingDeadline('2026-10-24', 2).toISOString(), '2026-10-25T12:00:00.000Z')
+    t.equal(filingDeadline('2026-07-01', 1).toISOString(), '2026-07-01T18:00:00.000Z')
+  }
+)
