@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -7,10 +8,10 @@ import t from 'tap'
 import { isCatalogued } from '#schemas/errors/catalogue.ts'
 import { isDay } from '#src/lib/time.ts'
 import { buildSerializer, buildValidator, createAjv, sharing } from '#src/plugins/validation.ts'
-import { withAnswers } from './fuzz/document.ts'
+import { withAnswers } from '#test/fuzz/document.ts'
 import { build } from './helper.ts'
-import { OpenApiShape, type OpenApi } from './openapi-shape.ts'
-import { openness, walk, type Schema } from './schema-walk.ts'
+import { type OpenApi, OpenApiShape } from './openapi-shape.ts'
+import { openness, type Schema, walk } from './schema-walk.ts'
 
 const GOLDEN = new URL('../fixtures/openapi.json', import.meta.url)
 
@@ -26,6 +27,7 @@ const OPEN_OBJECTS = new Set([
   'POST /api/v1/templates/valida esempio',
   'PUT /api/v1/templates/:id esempio'
 ])
+
 /**
  * The clients of the identity provider and of the storage send fields for which there is no use: these requests are
  * open by the protocol, and bounded all the same.
@@ -33,8 +35,8 @@ const OPEN_OBJECTS = new Set([
 const isProviders = (at: string) => / \/(?:auth|storage)\/v1\//.test(at)
 
 const JSON_TYPE = 'application/json'
-
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+
 const SECURITY = {
   public: [],
   cookie: undefined,
@@ -86,346 +88,337 @@ const IGNORED = new Set(
   ['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`)
 )
 
-t.test('the contract', async (t) => {
-  const all: RouteOptions[] = []
-  const shared: Record<string, Schema> = {}
-  const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' }, (app) => {
-    app.addHook('onRoute', function collect (route) {
-      all.push(route)
-      Object.assign(shared, this.getSchemas())
-    })
+const all: RouteOptions[] = []
+const shared: Record<string, Schema> = {}
+const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' }, (app) => {
+  app.addHook('onRoute', function collect (route) {
+    all.push(route)
+    Object.assign(shared, this.getSchemas())
   })
-  const written: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
-  const document = withAnswers(written)
-  const routes = all.filter(({ method, schema }) => method !== 'HEAD' && !schema?.hide)
-  const named = routes.map((route) => ({
-    name: `${String(route.method)} ${route.url}`,
-    schema: route.schema ?? {},
-    access: route.config?.access,
-    config: route.config ?? {}
-  }))
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation }))
+})
+const written: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
+const document = withAnswers(written)
+const routes = all.filter(({ method, schema }) => method !== 'HEAD' && !schema?.hide)
+const named = routes.map((route) => ({
+  name: `${String(route.method)} ${route.url}`,
+  schema: route.schema ?? {},
+  access: route.config?.access,
+  config: route.config ?? {}
+}))
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation }))
+)
+
+t.test('every route is described, and nothing is described that is not a route', async (t) => {
+  t.ok(routes.length >= 18)
+  t.same(operations.map(({ name }) => name).sort(), named.map(({ name }) => described(name)).sort())
+})
+
+t.test('every operation has a name of its own, a summary of its own and known tags', async (t) => {
+  t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
+  t.equal(new Set(operations.map(({ summary }) => summary)).size, operations.length)
+  t.same(
+    operations.filter(({ tags }) => tags.length !== 1 || !document.tags.some(({ name }) => name === tags[0])),
+    []
   )
+})
 
-  t.test('every route is described, and nothing is described that is not a route', async (t) => {
-    t.ok(routes.length >= 18)
-    t.same(operations.map(({ name }) => name).sort(), named.map(({ name }) => described(name)).sort())
-  })
+t.test('every parameter of every operation says what it is', async (t) => {
+  const parameters = operations.flatMap(({ name, parameters = [] }) =>
+    parameters.map(({ in: place, name: parameter, description = '' }) => ({
+      at: `${name} ${place} ${parameter}`, description
+    })))
+  t.same(parameters.filter(({ description }) => description.trim() === '').map(({ at }) => at), [])
+  t.ok(parameters.length > 300, String(parameters.length))
+})
 
-  t.test('every operation has a name of its own, a summary of its own and known tags', async (t) => {
-    t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
-    t.equal(new Set(operations.map(({ summary }) => summary)).size, operations.length)
-    t.same(
-      operations.filter(({ tags }) => tags.length !== 1 || !document.tags.some(({ name }) => name === tags[0])),
-      []
+t.test('every request schema is closed and bounded at every depth', async (t) => {
+  const found = named.flatMap(({ name, schema }) =>
+    [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>
+      part === undefined || isBytes(part)
+        ? []
+        : [...walk(part as Schema, shared)].map(([place, inner]) => ({
+            at: `${name} ${place}`,
+            problem: openness(inner)
+          }))
     )
-  })
+  )
+  const problems = found.filter(
+    ({ at, problem }) => problem !== undefined && !(isProviders(at) && problem === 'is an open object')
+  )
+  t.same(problems.filter(({ at }) => !OPEN_OBJECTS.has(at) && !IGNORED.has(at)), [])
+  t.same(
+    problems
+      .filter(({ problem }) => problem === 'is an open object')
+      .map(({ at }) => at)
+      .sort(),
+    [
+      'POST /api/alloggiati/file ospiti[]', 'POST /api/alloggiati/file prenotazione',
+      'POST /api/alloggiati/file soggiorno', 'POST /api/alloggiati/invio ospiti[]',
+      'POST /api/alloggiati/invio prenotazione', 'POST /api/alloggiati/invio soggiorno',
+      'POST /api/alloggiati/valida ospiti[]', 'POST /api/alloggiati/valida prenotazione',
+      'POST /api/generate-pdf data', 'POST /api/generate-template rows[]', 'POST /api/v1/templates/:id/preview data',
+      'POST /api/v1/templates/valida esempio', 'PUT /api/v1/templates/:id esempio'
+    ],
+    'open only where the contract says so'
+  )
+  t.ok(found.length > 100, 'the walk really goes down')
+})
 
-  t.test('every parameter of every operation says what it is', async (t) => {
-    const parameters = operations.flatMap(({ name, parameters = [] }) =>
-      parameters.map(({ in: place, name: parameter, description = '' }) => ({
-        at: `${name} ${place} ${parameter}`, description
-      })))
-    t.same(parameters.filter(({ description }) => description.trim() === '').map(({ at }) => at), [])
-    t.ok(parameters.length > 300, String(parameters.length))
-  })
+t.test('every schema compiles: the server finds out only when a route meets it first', async (t) => {
+  const validators = buildValidator(shared)
+  const serializers = buildSerializer(shared, {})
+  // Equal schemas are compiled once, as in the server.
+  const once = sharing<unknown>()
+  let compiled = 0
+  for (const { url, method: methods, schema } of routes) {
+    const method = String(methods)
+    for (const httpPart of ['body', 'querystring', 'params'] as const) {
+      const part = schema?.[httpPart]
+      if (typeof part !== 'object' || part === null || isBytes(part)) continue
+      const compile = () => validators({ schema: part, url, method, httpPart })
+      t.doesNotThrow(() => once([httpPart === 'body', part], compile), `${url} ${httpPart}`)
+      compiled++
+    }
+    for (const [httpStatus, part] of Object.entries((schema?.response ?? {}) as Record<string, object>)) {
+      if (isBytes(part)) continue
+      const compile = () => serializers({ schema: part, url, method, httpStatus })
+      t.doesNotThrow(() => once(part, compile), `${url} ${httpStatus}`)
+      compiled++
+    }
+  }
+  t.ok(compiled > 2 * routes.length, String(compiled))
+})
 
-  t.test('every request schema is closed and bounded at every depth', async (t) => {
-    const found = named.flatMap(({ name, schema }) =>
-      [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>
-        part === undefined || isBytes(part)
-          ? []
-          : [...walk(part as Schema, shared)].map(([place, inner]) => ({
-              at: `${name} ${place}`,
-              problem: openness(inner)
-            }))
+t.test('a route with a parameter in its path, or a method that takes a body, says what it takes', async (t) => {
+  t.same(named.filter(({ name, schema }) => name.includes(':') && !schema.params).map(({ name }) => name), [])
+  t.same(
+    named.filter(({ name, schema }) => /^(POST|PUT|PATCH) /.test(name) && !schema.body).map(({ name }) => name),
+    []
+  )
+})
+
+t.test('nullable values are written as a type array, never as a union, which would be coerced', async (t) => {
+  const parts = named.flatMap(({ name, schema }) =>
+    [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})].flatMap((part) =>
+      part === undefined || isBytes(part) ? [] : [...walk(part as Schema, shared, name)]
+    )
+  )
+  t.same(
+    parts.filter(([, { anyOf, oneOf }]) =>
+      [anyOf, oneOf].flatMap((branches) => branches ?? []).some(({ type }) => type === 'null')
+    ),
+    []
+  )
+})
+
+t.test('every route has a schema for its success and for every error', async (t) => {
+  for (const { name, schema } of named) {
+    const statuses = Object.keys(schema.response ?? {})
+    t.ok(statuses.some((status) => /^(2\d\d|30[23])$/.test(status)), `${name}: success`)
+    t.ok(statuses.includes('4xx') && statuses.includes('5xx'), `${name}: errors`)
+  }
+})
+
+t.test('every error of every operation is described as JSON', async (t) => {
+  const wrong = operations.flatMap(({ name, responses }) =>
+    Object.entries(responses)
+      .filter(
+        ([status, { content }]) => /^[45]/.test(status) && Object.keys(content ?? {}).join() !== 'application/json'
       )
-    )
-    const problems = found.filter(
-      ({ at, problem }) => problem !== undefined && !(isProviders(at) && problem === 'is an open object')
-    )
-    t.same(problems.filter(({ at }) => !OPEN_OBJECTS.has(at) && !IGNORED.has(at)), [])
-    t.same(
-      problems
-        .filter(({ problem }) => problem === 'is an open object')
-        .map(({ at }) => at)
-        .sort(),
-      [
-        'POST /api/alloggiati/file ospiti[]',
-        'POST /api/alloggiati/file prenotazione',
-        'POST /api/alloggiati/file soggiorno',
-        'POST /api/alloggiati/invio ospiti[]',
-        'POST /api/alloggiati/invio prenotazione',
-        'POST /api/alloggiati/invio soggiorno',
-        'POST /api/alloggiati/valida ospiti[]',
-        'POST /api/alloggiati/valida prenotazione',
-        'POST /api/generate-pdf data',
-        'POST /api/generate-template rows[]',
-        'POST /api/v1/templates/:id/preview data',
-        'POST /api/v1/templates/valida esempio',
-        'PUT /api/v1/templates/:id esempio'
-      ],
-      'open only where the contract says so'
-    )
-    t.ok(found.length > 100, 'the walk really goes down')
-  })
+      .map(([status]) => `${name} ${status}`)
+  )
+  t.same(wrong, [])
+})
 
-  t.test('every schema compiles: the server finds out only when a route meets it first', async (t) => {
-    const validators = buildValidator(shared)
-    const serializers = buildSerializer(shared, {})
-    // Equal schemas are compiled once, as in the server.
-    const once = sharing<unknown>()
-    let compiled = 0
-    for (const { url, method: methods, schema } of routes) {
-      const method = String(methods)
-      for (const httpPart of ['body', 'querystring', 'params'] as const) {
-        const part = schema?.[httpPart]
-        if (typeof part !== 'object' || part === null || isBytes(part)) continue
-        const compile = () => validators({ schema: part, url, method, httpPart })
-        t.doesNotThrow(() => once([httpPart === 'body', part], compile), `${url} ${httpPart}`)
-        compiled++
-      }
-      for (const [httpStatus, part] of Object.entries((schema?.response ?? {}) as Record<string, object>)) {
-        if (isBytes(part)) continue
-        const compile = () => serializers({ schema: part, url, method, httpStatus })
-        t.doesNotThrow(() => once(part, compile), `${url} ${httpStatus}`)
-        compiled++
-      }
-    }
-    t.ok(compiled > 2 * routes.length, String(compiled))
-  })
+t.test('every route says who may call it; only what must be is public', async (t) => {
+  t.same(named.filter(({ access }) => access === undefined), [])
+  t.same(named.filter(({ access }) => access === 'public').map(({ name }) => name).sort(), [...PUBLIC].sort())
+  for (const { name, security } of operations) {
+    const access = named.find((route) => described(route.name) === name)?.access
+    t.same(security, access === undefined ? 'an access' : SECURITY[access], `${name} documents it`)
+  }
+})
 
-  t.test('a route with a parameter in its path, or a method that takes a body, says what it takes', async (t) => {
-    t.same(named.filter(({ name, schema }) => name.includes(':') && !schema.params).map(({ name }) => name), [])
-    t.same(
-      named.filter(({ name, schema }) => /^(POST|PUT|PATCH) /.test(name) && !schema.body).map(({ name }) => name),
-      []
-    )
-  })
+t.test('the scope of a key is said where keys are taken; a recent second factor, where it is wanted', async (t) => {
+  for (const { name, access, config: { recentFactor = false } } of named) {
+    const { description = '' } = operations.find((each) => each.name === described(name))!
+    t.equal(description.includes('chiave personale deve'), access === 'auth' || access === 'admin', `${name}: scope`)
+    t.equal(description.includes('SECONDO_FATTORE_RECENTE'), recentFactor, `${name}: second factor`)
+  }
+})
 
-  t.test('nullable values are written as a type array, never as a union, which would be coerced', async (t) => {
-    const parts = named.flatMap(({ name, schema }) =>
-      [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})].flatMap((part) =>
-        part === undefined || isBytes(part) ? [] : [...walk(part as Schema, shared, name)]
-      )
-    )
-    t.same(
-      parts.filter(([, { anyOf, oneOf }]) =>
-        [anyOf, oneOf].flatMap((branches) => branches ?? []).some(({ type }) => type === 'null')
-      ),
-      []
-    )
-  })
-
-  t.test('every route has a schema for its success and for every error', async (t) => {
-    for (const { name, schema } of named) {
-      const statuses = Object.keys(schema.response ?? {})
-      t.ok(statuses.some((status) => /^(2\d\d|30[23])$/.test(status)), `${name}: success`)
-      t.ok(statuses.includes('4xx') && statuses.includes('5xx'), `${name}: errors`)
-    }
-  })
-
-  t.test('every error of every operation is described as JSON', async (t) => {
-    const wrong = operations.flatMap(({ name, responses }) =>
-      Object.entries(responses)
-        .filter(
-          ([status, { content }]) => /^[45]/.test(status) && Object.keys(content ?? {}).join() !== 'application/json'
-        )
-        .map(([status]) => `${name} ${status}`)
-    )
-    t.same(wrong, [])
-  })
-
-  t.test('every route says who may call it; only what must be is public', async (t) => {
-    t.same(named.filter(({ access }) => access === undefined), [])
-    t.same(named.filter(({ access }) => access === 'public').map(({ name }) => name).sort(), [...PUBLIC].sort())
-    for (const { name, security } of operations) {
-      const access = named.find((route) => described(route.name) === name)?.access
-      t.same(security, access === undefined ? 'an access' : SECURITY[access], `${name} documents it`)
-    }
-  })
-
-  t.test('the scope of a key is said where keys are taken; a recent second factor, where it is wanted', async (t) => {
-    for (const { name, access, config: { recentFactor = false } } of named) {
-      const { description = '' } = operations.find((each) => each.name === described(name))!
-      t.equal(description.includes('chiave personale deve'), access === 'auth' || access === 'admin', `${name}: scope`)
-      t.equal(description.includes('SECONDO_FATTORE_RECENTE'), recentFactor, `${name}: second factor`)
-    }
-  })
-
-  t.test('every body and every answer, of errors too, has an example, and every example is valid', async (t) => {
-    const ajv = createAjv({ strict: false, coerceTypes: false })
-      .addFormat('binary', true)
-      .addFormat('date', isDay)
-      .addSchema(document, 'openapi')
-    // Equal schemas are compiled once: those of errors stand at every operation.
-    const once = sharing<ValidateFunction>()
-    const validator = (schema: object, reference: string) => once(schema, () => ajv.compile({ $ref: reference }))
-    const pointer = (...path: string[]) =>
-      'openapi#/' + path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
-    for (const [path, methods] of Object.entries(document.paths)) {
-      for (const [method, { requestBody, responses }] of Object.entries(methods)) {
-        const places = [
-          ...Object.entries(requestBody?.content ?? {}).map(([type, media]) => ({
+t.test('every body and every answer, of errors too, has an example, and every example is valid', async (t) => {
+  const ajv = createAjv({ strict: false, coerceTypes: false })
+    .addFormat('binary', true)
+    .addFormat('date', isDay)
+    .addSchema(document, 'openapi')
+  // Equal schemas are compiled once: those of errors stand at every operation.
+  const once = sharing<ValidateFunction>()
+  const validator = (schema: object, reference: string) => once(schema, () => ajv.compile({ $ref: reference }))
+  const pointer = (...path: string[]) =>
+    'openapi#/' + path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, { requestBody, responses }] of Object.entries(methods)) {
+      const places = [
+        ...Object.entries(requestBody?.content ?? {}).map(([type, media]) => ({
+          type,
+          media,
+          at: ['requestBody', 'content', type]
+        })),
+        ...Object.entries(responses).flatMap(([status, { content }]) =>
+          Object.entries(content ?? {}).map(([type, media]) => ({
             type,
             media,
-            at: ['requestBody', 'content', type]
-          })),
-          ...Object.entries(responses).flatMap(([status, { content }]) =>
-            Object.entries(content ?? {}).map(([type, media]) => ({
-              type,
-              media,
-              at: ['responses', status, 'content', type]
-            }))
-          )
-        ].filter(({ type }) => type === 'application/json')
-        for (const { media, at } of places) {
-          const examples = [
-            ...('example' in media ? [media.example] : []),
-            ...Object.values(media.examples ?? {}).map(({ value }) => value)
-          ]
-          const where = `${method.toUpperCase()} ${path} ${at.join(' ')}`
-          const validate = validator(media.schema, pointer('paths', path, method, ...at, 'schema'))
-          const hasOne = examples.length > 0 || (isSuccess(at) && componentsHaveExamples(media.schema))
-          t.ok(hasOne, `${where} has an example`)
-          for (const example of examples) {
-            t.ok(validate(example), `${where}: the example is valid`, { errors: validate.errors })
-          }
+            at: ['responses', status, 'content', type]
+          }))
+        )
+      ].filter(({ type }) => type === 'application/json')
+      for (const { media, at } of places) {
+        const examples = [
+          ...('example' in media ? [media.example] : []),
+          ...Object.values(media.examples ?? {}).map(({ value }) => value)
+        ]
+        const where = `${method.toUpperCase()} ${path} ${at.join(' ')}`
+        const validate = validator(media.schema, pointer('paths', path, method, ...at, 'schema'))
+        const hasOne = examples.length > 0 || (isSuccess(at) && componentsHaveExamples(media.schema))
+        t.ok(hasOne, `${where} has an example`)
+        for (const example of examples) {
+          t.ok(validate(example), `${where}: the example is valid`, { errors: validate.errors })
         }
       }
     }
-    for (const [name, schema] of Object.entries(document.components.schemas)) {
-      const validate = validator(schema, pointer('components', 'schemas', name))
-      for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
-        t.ok(validate(example), `${name}: the example is valid`, { errors: validate.errors })
+  }
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    const validate = validator(schema, pointer('components', 'schemas', name))
+    for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
+      t.ok(validate(example), `${name}: the example is valid`, { errors: validate.errors })
+    }
+  }
+
+  /** An example can be put together from those of the parts. */
+  function componentsHaveExamples (schema: Schema & { examples?: unknown[] }): boolean {
+    if (schema.examples?.length || schema.enum) return true
+    if (schema.$ref) {
+      return componentsHaveExamples(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
+    }
+    const parts = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+    return parts.length > 0 && parts.every(componentsHaveExamples)
+  }
+})
+
+t.test('the words that the provider takes in free text are named', async (t) => {
+  for (const [name, parameter, words] of [
+    ['POST /auth/v1/token', 'grant_type', /password.*refresh_token.*pkce.*id_token/],
+    ['POST /auth/v1/logout', 'scope', /global.*local.*others/],
+    ['GET /auth/v1/authorize', 'code_challenge_method', /s256.*plain/]
+  ] as const) {
+    const { parameters = [] } = operations.find((each) => each.name === name)!
+    t.match(parameters.find((each) => each.name === parameter), { description: words }, `${name} ${parameter}`)
+  }
+})
+
+t.test('an operation names the errors of its key and of its ranges', async (t) => {
+  for (const { name, config } of named) {
+    const { responses, 'x-codici': codes = {} } = operations.find((each) => each.name === described(name))!
+    const keyed = ['409', '422'].filter((status) => codes[status]?.some((code) => code.startsWith('IDEMPOTENCY_')))
+    t.same(keyed, config.idempotent ? ['409', '422'] : [], `${name}: its key`)
+    if (!('206' in responses)) continue
+    t.ok('416' in responses, `${name}: a range beyond the end`)
+    if (!isProviders(name)) t.ok(codes['416']?.includes('INTERVALLO_NON_VALIDO'), `${name}: its code`)
+  }
+})
+
+t.test('an error of a protocol is described by the fields that it has there, and its codes are listed', async (t) => {
+  for (const { name, responses } of operations.filter(({ name }) => isProviders(name))) {
+    if (name.includes('/storage/')) t.notOk('404' in responses, `${name}: a 404 is never sent`)
+    for (const [status, { description }] of Object.entries(responses)) {
+      t.notMatch(description, /`(?:dettagli|codice|requestId)`/, `${name} ${status}`)
+    }
+  }
+  const { ErroreAuth, ErroreStorage } = document.components.schemas as Record<string, Schema>
+  t.ok((ErroreAuth?.properties?.error_code?.enum ?? []).includes('invalid_credentials'))
+  t.ok((ErroreStorage?.properties?.code?.enum ?? []).includes('NoSuchKey'))
+})
+
+t.test('an example of an answer has the status at which it stands, and a code that comes with it', async (t) => {
+  let seen = 0
+  for (const { name, responses } of operations) {
+    for (const [status, { content }] of Object.entries(responses)) {
+      for (const [at, example] of Object.entries(examplesOf(content?.['application/json']))) {
+        if (typeof example !== 'object' || example === null || /XX$/.test(status)) continue
+        const where = `${name} ${status} ${at}`
+        if ('status' in example && typeof example.status === 'number') t.equal(example.status, Number(status), where)
+        if ('codice' in example) t.ok(isCatalogued(String(example.codice), Number(status)), `${where} codice`)
+        seen++
       }
     }
+  }
+  t.ok(seen > 150, String(seen))
+})
 
-    /** An example can be put together from those of the parts. */
-    function componentsHaveExamples (schema: Schema & { examples?: unknown[] }): boolean {
-      if (schema.examples?.length || schema.enum) return true
-      if (schema.$ref) {
-        return componentsHaveExamples(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
-      }
-      const parts = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
-      return parts.length > 0 && parts.every(componentsHaveExamples)
-    }
-  })
+t.test('examples show what the operation really answers', async (t) => {
+  const shown = (name: string, status = '200') =>
+    Object.values(examplesOf(operations.find((each) => each.name === name)!.responses[status]?.content?.[JSON_TYPE]))
+  for (const name of ['POST /api/alloggiati/invio', 'POST /api/v1/prenotazioni/{id}/invio']) {
+    t.match(shown(name, '202'), [{ success: false, codice: 'INVIO_IN_CORSO', ricevuta: /^AW-/ }], name)
+  }
+  const [codici] = shown('GET /api/alloggiati/codici') as [Record<string, object[]>]
+  t.equal(new Set(Object.values(codici).map((list) => JSON.stringify(list))).size, 5, 'each list has its own codes')
+  t.match(shown('POST /auth/v1/verify')[0], { access_token: String, user: Object }, 'a session')
+  for (const [name, message] of [
+    ['PUT /storage/v1/bucket/{bucket}', /updated/],
+    ['DELETE /storage/v1/bucket/{bucket}', /deleted/],
+    ['DELETE /storage/v1/object/{bucket}/{filename}', /deleted/],
+    ['POST /storage/v1/bucket/{bucket}/empty', /queued/]
+  ] as const) t.match(shown(name), [{ message }], name)
+  t.match(shown('GET /api/v1/email'), [{ data: [{ stato: 'inviata', prossimo_tentativo: null }] }])
+  const { example } = document.components.headers['X-PDF-Warnings'] as { example: string }
+  t.match(JSON.parse(example), [{ codice: String, messaggio: String }])
+})
 
-  t.test('the words that the provider takes in free text are named', async (t) => {
-    for (const [name, parameter, words] of [
-      ['POST /auth/v1/token', 'grant_type', /password.*refresh_token.*pkce.*id_token/],
-      ['POST /auth/v1/logout', 'scope', /global.*local.*others/],
-      ['GET /auth/v1/authorize', 'code_challenge_method', /s256.*plain/]
-    ] as const) {
-      const { parameters = [] } = operations.find((each) => each.name === name)!
-      t.match(parameters.find((each) => each.name === parameter), { description: words }, `${name} ${parameter}`)
-    }
-  })
-
-  t.test('an operation names the errors of its key and of its ranges', async (t) => {
-    for (const { name, config } of named) {
-      const { responses, 'x-codici': codes = {} } = operations.find((each) => each.name === described(name))!
-      const keyed = ['409', '422'].filter((status) => codes[status]?.some((code) => code.startsWith('IDEMPOTENCY_')))
-      t.same(keyed, config.idempotent ? ['409', '422'] : [], `${name}: its key`)
-      if (!('206' in responses)) continue
-      t.ok('416' in responses, `${name}: a range beyond the end`)
-      if (!isProviders(name)) t.ok(codes['416']?.includes('INTERVALLO_NON_VALIDO'), `${name}: its code`)
-    }
-  })
-
-  t.test('an error of a protocol is described by the fields that it has there, and its codes are listed', async (t) => {
-    for (const { name, responses } of operations.filter(({ name }) => isProviders(name))) {
-      if (name.includes('/storage/')) t.notOk('404' in responses, `${name}: a 404 is never sent`)
-      for (const [status, { description }] of Object.entries(responses)) {
-        t.notMatch(description, /`(?:dettagli|codice|requestId)`/, `${name} ${status}`)
-      }
-    }
-    const { ErroreAuth, ErroreStorage } = document.components.schemas as Record<string, Schema>
-    t.ok((ErroreAuth?.properties?.error_code?.enum ?? []).includes('invalid_credentials'))
-    t.ok((ErroreStorage?.properties?.code?.enum ?? []).includes('NoSuchKey'))
-  })
-
-  t.test('an example of an answer has the status at which it stands, and a code that comes with it', async (t) => {
-    let seen = 0
-    for (const { name, responses } of operations) {
-      for (const [status, { content }] of Object.entries(responses)) {
-        for (const [at, example] of Object.entries(examplesOf(content?.['application/json']))) {
-          if (typeof example !== 'object' || example === null || /XX$/.test(status)) continue
-          const where = `${name} ${status} ${at}`
-          if ('status' in example && typeof example.status === 'number') t.equal(example.status, Number(status), where)
-          if ('codice' in example) t.ok(isCatalogued(String(example.codice), Number(status)), `${where} codice`)
-          seen++
-        }
-      }
-    }
-    t.ok(seen > 150, String(seen))
-  })
-
-  t.test('examples show what the operation really answers', async (t) => {
-    const shown = (name: string, status = '200') =>
-      Object.values(examplesOf(operations.find((each) => each.name === name)!.responses[status]?.content?.[JSON_TYPE]))
-    for (const name of ['POST /api/alloggiati/invio', 'POST /api/v1/prenotazioni/{id}/invio']) {
-      t.match(shown(name, '202'), [{ success: false, codice: 'INVIO_IN_CORSO', ricevuta: /^AW-/ }], name)
-    }
-    const [codici] = shown('GET /api/alloggiati/codici') as [Record<string, object[]>]
-    t.equal(new Set(Object.values(codici).map((list) => JSON.stringify(list))).size, 5, 'each list has its own codes')
-    t.match(shown('POST /auth/v1/verify')[0], { access_token: String, user: Object }, 'a session')
-    for (const [name, message] of [
-      ['PUT /storage/v1/bucket/{bucket}', /updated/],
-      ['DELETE /storage/v1/bucket/{bucket}', /deleted/],
-      ['DELETE /storage/v1/object/{bucket}/{filename}', /deleted/],
-      ['POST /storage/v1/bucket/{bucket}/empty', /queued/]
-    ] as const) t.match(shown(name), [{ message }], name)
-    t.match(shown('GET /api/v1/email'), [{ data: [{ stato: 'inviata', prossimo_tentativo: null }] }])
-    const { example } = document.components.headers['X-PDF-Warnings'] as { example: string }
-    t.match(JSON.parse(example), [{ codice: String, messaggio: String }])
-  })
-
-  t.test('the description is valid OpenAPI 3.1', async (t) => {
-    const ajv = new Ajv2020({ strict: false, validateFormats: false })
-    const validate = ajv.compile(OpenApiShape)
-    t.ok(validate(written), 'its shape', { errors: validate.errors })
-    const schemas = [...nested(document)]
-      .flatMap((node) => ('schema' in node ? [node.schema as object] : []))
-      .concat(Object.values(document.components.schemas))
+t.test('the description is valid OpenAPI 3.1', async (t) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  const validate = ajv.compile(OpenApiShape)
+  t.ok(validate(written), 'its shape', { errors: validate.errors })
+  const schemas = [...nested(document)]
+    .flatMap((node) => ('schema' in node ? [node.schema as object] : []))
+    .concat(Object.values(document.components.schemas))
+  t.same(
+    schemas.filter((schema) => !ajv.validateSchema(schema)),
+    [],
+    'its schemas, by the meta-schema of JSON Schema 2020-12'
+  )
+  const references = [...nested(document)].flatMap(({ $ref }) => typeof $ref === 'string' ? [$ref] : [])
+  t.same(
+    references.filter(
+      (reference) =>
+        !Object.entries(document.components).some(([kind, named]) =>
+          Object.keys(named).some((name) => reference === `#/components/${kind}/${name}`))
+    ),
+    [],
+    'its references'
+  )
+  for (const { name, parameters = [] } of operations) {
+    const inPath = parameters.filter((parameter) => parameter.in === 'path')
     t.same(
-      schemas.filter((schema) => !ajv.validateSchema(schema)),
-      [],
-      'its schemas, by the meta-schema of JSON Schema 2020-12'
+      inPath.map((parameter) => parameter.name).sort(),
+      [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
+      `${name}: its path parameters`
     )
-    const references = [...nested(document)].flatMap(({ $ref }) => typeof $ref === 'string' ? [$ref] : [])
-    t.same(
-      references.filter(
-        (reference) =>
-          !Object.entries(document.components).some(([kind, named]) =>
-            Object.keys(named).some((name) => reference === `#/components/${kind}/${name}`))
-      ),
-      [],
-      'its references'
-    )
-    for (const { name, parameters = [] } of operations) {
-      const inPath = parameters.filter((parameter) => parameter.in === 'path')
-      t.same(
-        inPath.map((parameter) => parameter.name).sort(),
-        [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
-        `${name}: its path parameters`
-      )
-      t.ok(inPath.every(({ required }) => required))
-    }
-  })
+    t.ok(inPath.every(({ required }) => required))
+  }
+})
 
-  t.test('the description is the one on record', async (t) => {
-    // A wanted change is put on record with RENEW=1 in the environment, and read in the diff.
-    if (process.env.RENEW) writeFileSync(GOLDEN, JSON.stringify(written, null, 2) + '\n')
-    t.same(
-      written,
-      JSON.parse(readFileSync(GOLDEN, 'utf8')),
-      'if the change is meant: RENEW=1 node test/contract.test.ts, then review the diff of fixtures/openapi.json'
-    )
-    t.same((await app.inject('/openapi.json')).json(), written, '/openapi.json gives it')
-  })
+t.test('the description is the one on record', async (t) => {
+  // A wanted change is put on record with RENEW=1 in the environment, and read in the diff.
+  if (process.env.RENEW) writeFileSync(GOLDEN, JSON.stringify(written, null, 2) + '\n')
+  t.same(
+    written,
+    JSON.parse(readFileSync(GOLDEN, 'utf8')),
+    'if the change is meant: RENEW=1 node test/contract.test.ts, then review the diff of fixtures/openapi.json'
+  )
+  t.same((await app.inject('/openapi.json')).json(), written, '/openapi.json gives it')
 })
 
 /** Parts of a success make up an example; an error has one of its own. */

@@ -9,9 +9,9 @@ import { buffer, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import t, { type Test } from 'tap'
-import { firstAdministrator } from '#src/identity/index.ts'
-import { readConfig } from '#src/config/config.ts'
 import { sealSettings } from '#src/alloggiati/index.ts'
+import { readConfig } from '#src/config/config.ts'
+import { firstAdministrator } from '#src/identity/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { writeContainer } from '#src/operations/backup/container.ts'
@@ -20,8 +20,8 @@ import { createBackup, masterKeyMark } from '#src/operations/backup/create.ts'
 import { readFitting, restoreBackup } from '#src/operations/backup/restore.ts'
 import { section } from '#src/operations/backup/sections.ts'
 import { connect } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
 import { lastMigration } from '#src/plugins/database/last-migration.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { carryOut, knownMigrations } from '#src/plugins/database/migrate.ts'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
@@ -29,7 +29,7 @@ import { removalWorker } from '#src/plugins/storage/removal.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
-import { create, saveGuests, guests } from '#test/bookings/samples.ts'
+import { create, guests, saveGuests } from '#test/bookings/samples.ts'
 import { user } from '#test/cli/process.ts'
 import { testDatabase } from '#test/database.ts'
 import { uploading } from '#test/documents/uploading.ts'
@@ -84,6 +84,7 @@ const { police, environ, server, booking, submission } = await worked(t)
 const folder = temporaryFolder(t)
 const file = join(folder, 'locanda.bak')
 const { act } = user(t)
+
 /** The server's own environment. */
 const own = {
   ...environ,
@@ -93,11 +94,14 @@ const own = {
   BACKUP_PASSPHRASE,
   NODE_COMPILE_CACHE: COMPILE_CACHE
 }
+
 const empty = async (t: Test) => ({
   ...own, DATABASE_URL: (await testDatabase(t, true)).url, DATA_DIR: temporaryFolder(t)
 })
+
 const before = await look(server, booking, submission)
 const made = await act(['--json', 'backup', file], { env: own })
+
 /** The tables that there are, and whether any file is. */
 async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
   const { sql, close } = connect(env.DATABASE_URL, 1)
@@ -124,8 +128,10 @@ async function describe (url: string) {
   await close()
   return found
 }
+
 /** After the loss of everything, before a server works on it. */
 const afterwards = await empty(t)
+
 const restored = await act(['restore', file], { env: afterwards })
 const shapes = { restored: await describe(afterwards.DATABASE_URL), own: await describe(server.url) }
 
@@ -175,7 +181,7 @@ t.test('triggers, foreign keys, indexes and sequences are those of a server that
   t.same(shapes.restored, shapes.own)
 })
 
-t.test('what cannot be restored is refused in one line, and nothing is there afterwards', async (t) => {
+t.test('a backup that cannot be restored is refused in one line, and nothing is there afterwards', async (t) => {
   const env = await empty(t)
   const content = await readFile(file)
   const cut = join(folder, 'tagliato.bak')

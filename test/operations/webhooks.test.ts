@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { fieldsAtFault, BOOKINGS, create } from '#test/bookings/samples.ts'
 import { dump, until } from '#test/alloggiati/stand-in.ts'
+import { BOOKINGS, create, fieldsAtFault } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 import { startSmtp } from '#test/smtp.ts'
-import { hooking, WEBHOOKS } from './hooking.ts'
-import { answer, hang, startReceiver, type Behaviour, type Received } from './receiver.ts'
+import { answer, type Behaviour, hang, hooking, type Received, startReceiver, WEBHOOKS } from './receiver.ts'
 
 const smtp = await startSmtp(t)
+
 const server = await build(t, {
   TODAY: '2026-11-21',
   WEBHOOKS_TO_LOOPBACK: 'true',
@@ -18,9 +18,9 @@ const server = await build(t, {
 }, undefined, {
   eventTimes: { firstDelayMs: 20, attemptMs: 3000 }
 })
+
 const { app, call, token, logs } = server
 const { ask, add, find, remove, resume, repeat, secret, rotate, deliveries, settled } = await hooking(server)
-
 const NEW_BOOKING = ['prenotazione.creata']
 const bookingOf = ({ message }: Received) => message.data.prenotazione_id
 
@@ -74,7 +74,7 @@ t.test('a delivery says what happened, and is signed as Standard Webhooks says',
   await remove(id)
 })
 
-t.test('what a receiver does not take is delivered again, with the same id, until it does', async (t) => {
+t.test('a delivery that is not taken is repeated, with the same id, until it is', async (t) => {
   const receiver = await startReceiver(t)
   const elsewhere = await startReceiver(t)
   const behaviours = [
@@ -96,7 +96,7 @@ t.test('what a receiver does not take is delivered again, with the same id, unti
   await remove(id)
 })
 
-t.test('of an endless answer no more than a part is read, and its status counts', async (t) => {
+t.test('only a part of an endless answer is read, and its status counts', async (t) => {
   const receiver = await startReceiver(t)
   let written = 0
   receiver.behave = (_received, response) => {
@@ -246,7 +246,7 @@ t.test('a receiver that says when to ask again is left alone until then, four ho
   }
 })
 
-t.test('what a receiver has asked for holds, whatever becomes of another attempt that was under way', async (t) => {
+t.test('a Retry-After holds, whatever becomes of another attempt that was under way', async (t) => {
   const receiver = await startReceiver(t)
   const open: ServerResponse[] = []
   receiver.behave = (_received, response) => { open.push(response) }
@@ -394,7 +394,7 @@ t.test('the same Idempotency-Key makes one webhook, and there are twenty at most
   for (const { id } of data) await remove(id)
 })
 
-t.test('what is done with webhooks is in the audit log', async (t) => {
+t.test('every act on webhooks is in the audit log', async (t) => {
   const { data } = (await ask('GET', '/api/v1/audit?limit=1000')).json<{ data: { action: string }[] }>()
   const done = new Set(data.map(({ action }) => action))
   for (const action of [

@@ -1,20 +1,25 @@
 import { once } from 'node:events'
-import { connect, type AddressInfo } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { PassThrough, Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Closed } from '#schemas/common.ts'
-import { build, extraRoutes } from '#test/helper.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, openSocket, target } from '#test/raw.ts'
 
 const KEEP = { connection: 'keep-alive' }
+const PUBLIC = { config: { access: 'public' as const }, schema: { response: { 200: Closed({}) } } }
 
-t.test('of many requests that come in one piece few are handled, and the connection is cut', async (t) => {
-  let handled = 0
-  const { app } = await build(t, {}, extraRoutes((app) => {
-    const options = { config: { access: 'public' as const }, schema: { response: { 200: Closed({}) } } }
-    // Never answered, so that all that follow wait.
-    app.get('/prova/attesa', options, () => { handled++; return new Promise(() => {}) })
-  }))
-  const port = await listen(app)
+/** How many requests to `/prova/attesa` the shared server has begun. */
+let handled = 0
+const { app, call, logs } = await build(t, {}, extraRoutes((app) => {
+  // Never answered, so that all that follow wait.
+  app.get('/prova/attesa', PUBLIC, () => { handled++; return new Promise(() => {}) })
+}))
+const port = await listen(app)
+
+t.test('few of many requests that arrive in one piece are handled, and the connection is cut', async (t) => {
   for (const path of ['/prova/attesa', '/%']) {
     handled = 0
     const first = target('GET', '/prova/attesa', KEEP)
@@ -25,8 +30,7 @@ t.test('of many requests that come in one piece few are handled, and the connect
 })
 
 t.test('a connection may send as many requests as it likes one after the other, and a few at once', async (t) => {
-  const { app } = await build(t)
-  const socket = await openSocket(t, await listen(app))
+  const socket = await openSocket(t, port)
   socket.setEncoding('utf8')
   for (let round = 0; round < 4; round++) {
     socket.write(target('GET', '/health/live', KEEP).repeat(8))
@@ -50,22 +54,256 @@ t.test('a trusted proxy may have more connections than one client, also over IPv
   }
 })
 
-t.test('a request that expects what nobody knows is answered, counted and logged like any other', async (t) => {
-  const { app, logs } = await build(t)
-  const { status, head, body } = await exchange(await listen(app), target('GET', '/api/altro', { expect: 'altro' }))
+t.test('a request with an unknown expectation is answered, counted and logged like any other', async (t) => {
+  const before = logs.length
+  const { status, head, body } = await exchange(port, target('GET', '/api/altro', { expect: 'altro' }))
   t.equal(status, 404)
   t.match(head, 'ratelimit-remaining: ')
   t.match(JSON.parse(body), { status: 404, codice: 'RISORSA_NON_TROVATA' })
-  t.equal(logs.filter(({ msg, status }) => msg === 'request' && status === 404).length, 1)
+  t.equal(logs.slice(before).filter(({ msg, status }) => msg === 'request' && status === 404).length, 1)
 })
 
 t.test('a client that is gone before its request is read costs no line of the log that is an alarm', async (t) => {
-  const { app, logs } = await build(t)
-  const port = await listen(app)
+  const before = logs.length
   for (let n = 0; n < 50; n++) {
     const socket = await openSocket(t, port, target('GET', '/health/live', KEEP))
     socket.resetAndDestroy()
   }
   t.equal((await exchange(port, target('GET', '/health/live'))).status, 200)
-  t.same(logs.filter(({ level }) => Number(level) >= 50), [])
+  t.same(logs.slice(before).filter(({ level }) => Number(level) >= 50), [])
+})
+
+t.test(
+  'while the last requests are finished, a new one on an open connection is refused like any that comes too soon',
+  async (t) => {
+    const held = Promise.withResolvers<void>()
+    const begun = new PassThrough()
+    const { app } = await build(
+      t,
+      {},
+      extraRoutes((app) => {
+        app.get('/prova/attesa', PUBLIC, async () => {
+          await held.promise
+          return {}
+        })
+        app.get('/prova/corso', PUBLIC, async (_request, reply) => reply.type('text/plain').send(begun))
+      })
+    )
+    const port = await listen(app)
+    const waiting = await openSocket(t, port, target('GET', '/prova/attesa', KEEP))
+    const open = await openSocket(t, port, target('GET', '/prova/corso', KEEP))
+    const until = async (part: string) => {
+      for (let seen = ''; !seen.includes(part);) seen += String(((await once(open, 'data')) as [Buffer])[0])
+    }
+    begun.write('inizio')
+    await until('inizio')
+
+    const closed = app.close()
+    begun.end('fine')
+    await until('0\r\n\r\n')
+    open.write(target('GET', '/health/live', KEEP))
+    const [answer] = (await once(open, 'data')) as [Buffer]
+    const [head = '', body = ''] = answer.toString().split('\r\n\r\n')
+    t.match(head, /^HTTP\/1\.1 503 /)
+    t.match(head, /^connection: close$/im)
+    t.match(head, /^retry-after: 5$/im)
+    t.match(JSON.parse(body), { status: 503, codice: 'SERVIZIO_OCCUPATO', error: /\S/, requestId: /\S/ })
+
+    held.resolve()
+    const [last] = (await once(waiting, 'data')) as [Buffer]
+    t.match(last.toString(), /^HTTP\/1\.1 200 /, 'and the one that was under way is answered')
+    await closed
+  }
+)
+
+/** As much as is asked for, without end. */
+const endless = () => new Readable({ read () { this.push(Buffer.alloc(65_536, 32)) } })
+
+t.test('a caller who does not read holds up no end, be the answer whole or in pieces', async (t) => {
+  const { app } = await build(t, {}, answering({
+    '/prova/intera': () => Buffer.alloc(20_000_000, 32),
+    '/prova/pezzi': endless
+  }))
+  const port = await listen(app)
+  for (const url of ['/prova/intera', '/prova/pezzi']) {
+    await once(await openSocket(t, port, target('GET', url)), 'readable')
+  }
+  await app.close()
+  t.notOk(app.server.listening)
+})
+
+t.test('an answer that goes on without end is cut in the end', async (t) => {
+  // At a pace at which it costs little: it goes on for seconds.
+  const slow = () => Readable.from((async function * () {
+    for (;;) yield await sleep(20, Buffer.alloc(65_536, 32))
+  })(), { objectMode: false })
+  const { app } = await build(t, {}, answering({ '/prova/pezzi': slow }))
+  const reader = await openSocket(t, await listen(app), target('GET', '/prova/pezzi'))
+  reader.resume()
+  await once(reader, 'data')
+  await app.close()
+  t.notOk(app.server.listening)
+})
+
+function answering (answers: Record<string, () => Buffer | Readable>) {
+  return extraRoutes((app) => {
+    for (const [url, answer] of Object.entries(answers)) {
+      app.get(url, PUBLIC, async (_request, reply) => reply.type('text/plain').send(answer()))
+    }
+  })
+}
+
+/** Asks over a socket, and returns the answer. */
+async function ask (socket: Socket, path = '/health/live'): Promise<string> {
+  socket.write(target('GET', path, KEEP))
+  return String((await once(socket, 'data') as [Buffer])[0])
+}
+
+t.test('a server that drains serves as ever, and is not ready', async (t) => {
+  const { app } = await build(t, { DRAIN_SECONDS: '300' })
+  const port = await listen(app)
+  const open = await openSocket(t, port)
+  t.match(await ask(open, '/health/ready'), /^HTTP\/1\.1 200 /)
+  const drained = app.drain()
+  for (const socket of [open, await openSocket(t, port)]) {
+    t.match(await ask(socket), /^HTTP\/1\.1 200 [^]*connection: KEEP-alive/i)
+  }
+  const ready = await ask(open, '/health/ready')
+  t.match(ready, /^HTTP\/1\.1 503 /)
+  t.match(ready, /SERVIZIO_OCCUPATO/)
+  app.endDraining()
+  await drained
+  t.pass('who asks once more does not wait')
+})
+
+t.test('then connections that were kept get one more answer, and no further one is taken', async (t) => {
+  const { app } = await build(t, { DRAIN_SECONDS: '1' })
+  const port = await listen(app)
+  const [used, unused] = [await openSocket(t, port), await openSocket(t, port)]
+  for (const socket of [used, unused]) await ask(socket)
+  const drained = app.drain()
+  await until(() => !app.server.listening)
+  await t.rejects(openSocket(t, port), { code: 'ECONNREFUSED' })
+  const ended = once(used, 'end')
+  t.match(await ask(used), /^HTTP\/1\.1 200 [^]*connection: close/i)
+  await ended
+  t.equal(await Promise.race([drained, 'open']), 'open', 'one that is not used is not closed')
+  const [end] = await Promise.all([once(unused, 'end'), drained.then(async () => await app.close())])
+  t.same(end, [], 'until the time is over')
+})
+
+t.test('without DRAIN_SECONDS there is nothing to wait for', async (t) => {
+  const { app } = await build(t)
+  await app.drain()
+  t.notOk(app.isDraining())
+  t.equal((await app.inject('/health/ready')).statusCode, 200)
+})
+
+const TEXT = 'x'.repeat(40 * 1024)
+const address = `http://127.0.0.1:${port}`
+
+t.test('a stranger sends no body over 32 KiB', async (t) => {
+  const payload = { email: 'ada@example.org', password: TEXT }
+  const answer = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload })
+  t.equal(answer.statusCode, 413)
+})
+
+t.test('a caller holds back the ends of 16 large bodies, no more; a closed one frees its place', async (t) => {
+  const held: Socket[] = []
+  t.teardown(() => { for (const socket of held) socket.destroy() })
+  const hold = async () => {
+    const socket = connect(port, '127.0.0.1')
+    held.push(socket)
+    await once(socket, 'connect')
+    socket.write(`POST /api/saveOspiti HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${API_KEY}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${TEXT.length}\r\n\r\n{"`)
+  }
+  const send = (body: string) => fetch(`${address}/api/saveOspiti`, {
+    method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body
+  })
+  for (let n = 0; n < 16; n++) await hold()
+  const large = JSON.stringify({ testo: TEXT })
+  let refused = await send(large)
+  // The held ones may reach the server after it.
+  while (refused.status !== 503) refused = await send(large)
+  t.match(await refused.json(), { codice: 'SERVIZIO_OCCUPATO' })
+  t.ok(refused.headers.get('retry-after'))
+  t.equal((await send('{}')).status, 400, 'a small one')
+  held[0]!.destroy()
+  let next = await send(large)
+  while (next.status === 503) next = await send(large)
+  t.equal(next.status, 400)
+})
+
+t.test('bodies that are held until the answer take 64 MiB of one caller, no more', async (t) => {
+  const held: Socket[] = []
+  t.teardown(() => { for (const socket of held) socket.destroy() })
+  const begin = async (bytes: number) => {
+    const socket = connect(port, '127.0.0.1')
+    held.push(socket)
+    await once(socket, 'connect')
+    const arrived = once(app.server, 'request')
+    socket.write(`POST /api/documents/upload HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${API_KEY}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{"`)
+    // A body that overtook the last of these would take its room.
+    await arrived
+  }
+  for (let n = 0; n < 4; n++) await begin(15 * 1024 * 1024)
+  const send = (url: string) => fetch(address + url, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ testo: 'x'.repeat(5 * 1024 * 1024) })
+  }).then(({ status }) => status, () => 503)
+  // The held ones may reach the server after it.
+  while (await send('/api/documents/upload') !== 503) { /* again */ }
+  t.equal((await fetch(`${address}/api/saveOspiti`, {
+    method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: `{"testo":"${TEXT}"}`
+  })).status, 400, 'other bodies are not counted with them')
+  held[0]!.destroy()
+  while (await send('/api/documents/upload') === 503) { /* again */ }
+})
+
+t.test('a body that is answered before its end gives its place back', async (t) => {
+  const headers = { 'content-type': 'application/json', connection: 'keep-alive' }
+  const send = async (extra: Record<string, string>) => {
+    const request = target('POST', '/auth/v1/token?grant_type=password', { ...headers, ...extra })
+    const socket = await openSocket(t, port, `${request}{"`)
+    const [answer] = await once(socket, 'data') as [Buffer]
+    socket.destroy()
+    return Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer))?.[1])
+  }
+  for (let n = 0; n < 20; n++) await send({ 'content-length': String(TEXT.length) })
+  // A server that is busy sees the last ones leave a moment later.
+  await until(async () => await send({ 'content-length': String(TEXT.length) }) === 413)
+})
+
+t.test('strangers who hold their bodies back keep nobody with credentials waiting', async (t) => {
+  const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
+  const hold = async (localAddress: string) => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`${target('POST', '/auth/v1/token?grant_type=password', headers)}2\r\n{"\r\n`)
+    return socket
+  }
+  for (let n = 0; n < 64; n++) await hold(`127.0.0.${2 + Math.floor(n / 16)}`)
+  const refused = await hold('127.0.0.9')
+  t.match(String(await once(refused, 'data')), /^HTTP\/1\.1 503 /)
+  const headed = { 'x-api-key': API_KEY }
+  const answer = await app.inject({
+    method: 'POST', url: '/api/saveOspiti', headers: headed, payload: { testo: TEXT }
+  })
+  t.equal(answer.statusCode, 400)
+})
+
+t.test('a body as long as a file has few fields; what stands in its texts is no field', async (t) => {
+  const upload = { booking_id: 1, guest_idx: 0, side: 'front', ext: 'jpg', base64Image: ',:"\\'.repeat(1000) }
+  const fields = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`campo${n}`, n]))
+  const many = await call('POST', '/api/documents/upload', { ...upload, ...fields })
+  t.match(many.json(), { status: 400, dettagli: [{ campo: '', messaggio: 'ha troppi campi' }] })
+  const list = await call('POST', '/api/documents/upload', { ...upload, ext: Array(200).fill(0) })
+  t.match(list.json(), { status: 400, dettagli: [{ campo: '', messaggio: 'ha troppi campi' }] })
+  const texts = await call('POST', '/api/documents/upload', upload)
+  t.not(texts.json().dettagli?.[0].messaggio, 'ha troppi campi')
 })

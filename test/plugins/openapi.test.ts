@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { until } from '#test/alloggiati/stand-in.ts'
+import { booking } from '#test/bookings/samples.ts'
 import { CHROMIUM, openTab } from '#test/chromium.ts'
+import type { Json } from '#test/fuzz/document.ts'
 import { build } from '#test/helper.ts'
 import type { OpenApi } from '#test/openapi-shape.ts'
 import { listen, openSocket, target } from '#test/raw.ts'
@@ -75,6 +78,8 @@ async function dom (t: Test, url: string, proxy: string, operations: number) {
 
 /** For the page and its parts. */
 const usual = await build(t)
+const port = await listen(usual.app)
+
 /** The settings of another one on the same database. */
 const SAME = { DATABASE_URL: usual.url, DATA_DIR: usual.dataDir }
 
@@ -85,7 +90,7 @@ t.test(
   { skip },
   async (t) => {
     const { app } = usual
-    const proxy = await wayOut(t, await listen(app))
+    const proxy = await wayOut(t, port)
     const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.values(methods).map(({ operationId }) => ({ path, operationId }))
@@ -112,11 +117,7 @@ t.test(
 t.test('the page\'s policy lets it load only from its own server, over the scheme it came by', async (t) => {
   const { app } = usual
   for (const url of [
-    '/docs',
-    '/docs/',
-    '/docs/static/swagger-ui.css',
-    '/docs/static/swagger-initializer.js',
-    '/docs/json'
+    '/docs', '/docs/', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js', '/docs/json'
   ]) {
     const { statusCode, headers } = await app.inject(url)
     t.equal(statusCode, 200, url)
@@ -145,7 +146,7 @@ t.test('the description is made once, however often it is asked for', async (t) 
   t.equal(gunzipSync(packed.rawPayload).toString(), answers[0]!.payload)
 })
 
-t.test('so many parts of the page are given to a caller at a time, and one who does not read is cut', async (t) => {
+t.test('a caller gets sixteen parts of the page at a time, and one who does not read is disconnected', async (t) => {
   const { app } = await build(t, SAME, undefined, { stalledReaderMs: 500 })
   const port = await listen(app)
   const bundle = '/docs/static/swagger-ui-bundle.js'
@@ -167,14 +168,78 @@ t.test('so many parts of the page are given to a caller at a time, and one who d
   t.equal((await app.inject(bundle)).statusCode, 200, 'the turns are free again')
 })
 
-t.test('nothing but the page and its parts is served under /docs', async (t) => {
+t.test('only the page and its parts are served under /docs', async (t) => {
   const { app } = usual
   for (const url of [
-    '/docs/static/..%2f..%2fpackage.json',
-    '/docs/static/%2e%2e/%2e%2e/package.json',
-    '/docs/static/../../../package.json',
-    '/docs/altro'
+    '/docs/static/..%2f..%2fpackage.json', '/docs/static/%2e%2e/%2e%2e/package.json',
+    '/docs/static/../../../package.json', '/docs/altro'
   ]) {
     t.not((await app.inject(url)).statusCode, 200, url)
   }
+})
+
+t.test('the example of an operation that takes a picture gets an answer', async (t) => {
+  const { app, call, token } = usual
+  const authorization = `Bearer ${await token({ role: 'admin' })}`
+  const { data } = (await call('POST', '/api/v1/prenotazioni', booking({}))).json<{ data: { id: number } }>()
+  t.equal(data.id, 1, 'the booking of the examples')
+  const { paths } = JSON.parse(JSON.stringify(app.swagger())) as {
+    paths: Record<string, Record<string, {
+      requestBody: { content: Record<string, { example: Record<string, Json> }> }
+    }>>
+  }
+  for (const [method, path] of [
+    ['POST', '/api/ocr'], ['POST', '/api/documents/upload'], ['PUT', '/api/v1/struttura/logo']
+  ] as const) {
+    const { example } = paths[path]![method.toLowerCase()]!.requestBody.content['application/json']!
+    const answer = await app.inject({ method, url: path, headers: { authorization }, payload: example })
+    t.equal(answer.statusCode, 200, `${path}: ${answer.body}`)
+  }
+})
+
+const SIDE = 390
+const LOOK_MS = 10
+
+t.test('on a telephone in the dark the reference fits, is searched, and tries requests out', { skip }, async (t) => {
+  const url = `http://localhost:${port}`
+  const { send, evaluate } = await openTab(t, `${url}/health/live`)
+  await send('Emulation.setDeviceMetricsOverride', { width: SIDE, height: 844, deviceScaleFactor: 1, mobile: true })
+  await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] })
+  await send('Page.navigate', { url: `${url}/docs` })
+
+  /** Waits until an expression has a value. */
+  async function until<T> (expression: string): Promise<T> {
+    for (;;) {
+      try {
+        const value = await evaluate<T | null>(expression)
+        if (value) return value
+      } catch {
+        // The page is on its way.
+      }
+      await sleep(LOOK_MS)
+    }
+  }
+  const click = (selector: string) => until(`(() => {
+    const found = document.querySelector(${JSON.stringify(selector)})
+    found?.click()
+    return found !== null
+  })()`)
+
+  await until("document.querySelector('.opblock') !== null")
+  t.equal(await evaluate('innerWidth'), SIDE, 'nothing is wider than the telephone')
+  t.ok(await evaluate("document.documentElement.matches('.dark-mode')"))
+  t.not(await evaluate('getComputedStyle(document.documentElement).backgroundColor'), 'rgb(255, 255, 255)')
+
+  await evaluate(`(() => {
+    const field = document.querySelector('.operation-filter-input')
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, 'health')
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+  })()`)
+  t.ok(await until("document.querySelector('[data-path=\"/health/live\"]') !== null"), 'a path is found by its name')
+  await click('.opblock:has([data-path="/health/live"]) .opblock-summary-control')
+  await click('.try-out__btn')
+  await click('.execute')
+  const status = "document.querySelector('.live-responses-table tbody .response-col_status')"
+  t.equal(await until(`${status}?.textContent.trim()`), '200')
+  t.equal(await evaluate('innerWidth'), SIDE)
 })

@@ -6,8 +6,10 @@ import { Type } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
+import { exchange, listen, target } from '#test/raw.ts'
 
 const key = { 'x-api-key': API_KEY }
+
 const BOOKING = {
   nome_cognome: 'Anna Prova',
   lingua: 'IT',
@@ -23,94 +25,120 @@ const ALWAYS = {
   'referrer-policy': 'no-referrer',
   'x-request-id': /^[0-9a-f-]{36}$/
 }
-const CLOSED = { ...ALWAYS, 'content-security-policy': "default-src 'none';frame-ancestors 'none'" }
 
+const CLOSED = { ...ALWAYS, 'content-security-policy': "default-src 'none';frame-ancestors 'none'" }
 const routes: RouteOptions[] = []
+
 /** With the usual settings. */
 const usual = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
+
 /** Other settings, on the same database. */
 const SAME = { DATABASE_URL: usual.url, DATA_DIR: usual.dataDir }
 
-t.test('headers', async (t) => {
-  const { app } = usual
-  const { data } = (
-    await app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: key, payload: BOOKING })
-  ).json()
-  const { etag } = (await app.inject({ url: `/api/v1/prenotazioni/${data.id}`, headers: key })).headers
+const { app, token } = usual
+const { data } = (
+  await app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: key, payload: BOOKING })
+).json()
+const { etag } = (await app.inject({ url: `/api/v1/prenotazioni/${data.id}`, headers: key })).headers
 
-  t.test(
-    'every kind of answer forbids sniffing, scripts and frames and tells nobody where it was linked from',
-    async (t) => {
-      const kinds = [
-        [200, { url: '/health/live' }],
-        [200, { url: '/openapi.json' }],
-        [200, { url: '/api/v1/prenotazioni', headers: key }],
-        [200, { method: 'HEAD', url: '/health/live' }],
-        [304, { url: `/api/v1/prenotazioni/${data.id}`, headers: { ...key, 'if-none-match': String(etag) } }],
-        [400, { url: '/api/v1/prenotazioni/x', headers: key }],
-        [400, { url: '/%zz' }],
-        [401, { url: '/api/v1/paesi' }],
-        [404, { url: '/nulla' }],
-        [405, { method: 'PUT', url: '/health/live' }],
-        [
-          413,
-          {
-            method: 'POST',
-            url: '/api/v1/prenotazioni',
-            headers: { ...key, 'content-type': 'application/json' },
-            payload: 'x'.repeat(2 ** 20 + 1)
-          }
-        ],
-        [414, { url: `/api/v1/prenotazioni/${'1'.repeat(400)}`, headers: key }],
-        [
-          415,
-          {
-            method: 'POST',
-            url: '/api/v1/prenotazioni',
-            headers: { ...key, 'content-type': 'text/xml' },
-            payload: '<a/>'
-          }
-        ]
-      ] as const
-      for (const [status, request] of kinds) {
-        const { statusCode, headers } = await app.inject(request)
-        t.equal(statusCode, status, request.url.slice(0, 60))
-        t.match(headers, CLOSED)
-        t.same(
-          ['server', 'x-powered-by', 'access-control-allow-origin', 'strict-transport-security'].filter(
-            (name) => name in headers
-          ),
-          []
-        )
-      }
+const long = 'àè'.repeat(10_000)
+let read = 0
+const streams: Readable[] = []
+async function * pieces () {
+  for (let at = 0; at < 1000; at++) {
+    read++
+    yield `"${long.slice(0, 100)}",`
+  }
+}
+const { app: sending } = await build(t, SAME, extraRoutes((app) => {
+  const schema = { response: { 200: Type.Any() } }
+  const config = { access: 'public' as const }
+  app.get('/prova/elenco', { config, schema }, async (_request, reply) => {
+    streams.push(Readable.from(pieces(), { objectMode: false }))
+    return reply.type('text/plain').send(streams.at(-1))
+  })
+  app.get('/prova/rotto', { config, schema }, async (_request, reply) =>
+    reply.type('text/plain').send(Readable.from((async function * () { throw new Error('rotto') })())))
+  app.get('/prova/lungo', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
+  app.get('/prova/uno/:id', { config, schema }, async (_request, reply) =>
+    reply.type('text/plain').header('etag', '"1"').send(long))
+  app.get('/auth/v1/prova', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
+}))
+
+const person = await token({ name: 'anna' })
+
+t.test(
+  'every kind of answer forbids sniffing, scripts and frames and tells nobody where it was linked from',
+  async (t) => {
+    const kinds = [
+      [200, { url: '/health/live' }],
+      [200, { url: '/openapi.json' }],
+      [200, { url: '/api/v1/prenotazioni', headers: key }],
+      [200, { method: 'HEAD', url: '/health/live' }],
+      [304, { url: `/api/v1/prenotazioni/${data.id}`, headers: { ...key, 'if-none-match': String(etag) } }],
+      [400, { url: '/api/v1/prenotazioni/x', headers: key }],
+      [400, { url: '/%zz' }],
+      [401, { url: '/api/v1/paesi' }],
+      [404, { url: '/nulla' }],
+      [405, { method: 'PUT', url: '/health/live' }],
+      [
+        413,
+        {
+          method: 'POST',
+          url: '/api/v1/prenotazioni',
+          headers: { ...key, 'content-type': 'application/json' },
+          payload: 'x'.repeat(2 ** 20 + 1)
+        }
+      ],
+      [414, { url: `/api/v1/prenotazioni/${'1'.repeat(400)}`, headers: key }],
+      [
+        415,
+        {
+          method: 'POST',
+          url: '/api/v1/prenotazioni',
+          headers: { ...key, 'content-type': 'text/xml' },
+          payload: '<a/>'
+        }
+      ]
+    ] as const
+    for (const [status, request] of kinds) {
+      const { statusCode, headers } = await app.inject(request)
+      t.equal(statusCode, status, request.url.slice(0, 60))
+      t.match(headers, CLOSED)
+      t.same(
+        ['server', 'x-powered-by', 'access-control-allow-origin', 'strict-transport-security'].filter(
+          (name) => name in headers
+        ),
+        []
+      )
     }
+  }
+)
+
+t.test('personal data are kept by no cache', async (t) => {
+  const guarded = routes.filter(
+    ({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined
   )
+  for (const { url } of guarded) {
+    const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
+    // The code tables are the same for everybody, and large: a client may keep them for itself, if it asks each time.
+    t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
+  }
+  t.ok(guarded.length > 8)
+})
 
-  t.test('personal data are kept by no cache', async (t) => {
-    const guarded = routes.filter(
-      ({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined
-    )
-    for (const { url } of guarded) {
-      const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
-      // The code tables are the same for everybody, and large: a client may keep them for itself, if it asks each time.
-      t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
-    }
-    t.ok(guarded.length > 8)
-  })
-
-  t.test('without CORS_ORIGINS no other origin is let in, not even to ask', async (t) => {
-    for (const origin of ['https://app.example', 'null', 'http://localhost']) {
-      const { headers } = await app.inject({ url: '/openapi.json', headers: { origin } })
-      t.equal(headers['access-control-allow-origin'], undefined)
-      const preflight = await app.inject({
-        method: 'OPTIONS',
-        url: '/api/v1/prenotazioni',
-        headers: { origin, 'access-control-request-method': 'POST' }
-      })
-      t.equal(preflight.statusCode, 405)
-      t.equal(preflight.headers['access-control-allow-origin'], undefined)
-    }
-  })
+t.test('without CORS_ORIGINS no other origin is let in, not even to ask', async (t) => {
+  for (const origin of ['https://app.example', 'null', 'http://localhost']) {
+    const { headers } = await app.inject({ url: '/openapi.json', headers: { origin } })
+    t.equal(headers['access-control-allow-origin'], undefined)
+    const preflight = await app.inject({
+      method: 'OPTIONS',
+      url: '/api/v1/prenotazioni',
+      headers: { origin, 'access-control-request-method': 'POST' }
+    })
+    t.equal(preflight.statusCode, 405)
+    t.equal(preflight.headers['access-control-allow-origin'], undefined)
+  }
 })
 
 t.test('with CORS_ORIGINS those origins, and no others, may call and read the headers of the contract', async (t) => {
@@ -158,11 +186,7 @@ t.test('with CORS_ORIGINS those origins, and no others, may call and read the he
     t.equal(much.headers['access-control-allow-headers'], undefined, 'proxies have little room for a head')
   }
   for (const origin of [
-    'https://app.example.org',
-    'http://app.example',
-    'https://app.example:8443',
-    'https://APP.example',
-    'null',
+    'https://app.example.org', 'http://app.example', 'https://app.example:8443', 'https://APP.example', 'null',
     'https://app.example, http://localhost:5173'
   ]) {
     t.equal(
@@ -229,77 +253,150 @@ t.test('a 401 says how to sign in, and whether it was the token', async (t) => {
   t.equal((await app.inject('/health/live')).headers['www-authenticate'], undefined)
 })
 
-t.test('answers on their way out', async (t) => {
-  const long = 'àè'.repeat(10_000)
-  let read = 0
-  const streams: Readable[] = []
-  async function * pieces () {
-    for (let at = 0; at < 1000; at++) {
-      read++
-      yield `"${long.slice(0, 100)}",`
+const gzip = { ...key, 'accept-encoding': 'br, gzip;q=0.8' }
+
+t.test('a HEAD of a stream reads nothing of it', async (t) => {
+  const answer = await sending.inject({ method: 'HEAD', url: '/prova/elenco' })
+  t.equal(answer.statusCode, 200)
+  const [stream] = streams
+  if (!stream?.closed) await once(stream!, 'close')
+  t.equal(read, 0)
+  for (const url of ['/api/v1/prenotazioni', '/api/alloggiati/verifica-ricevute']) {
+    t.equal((await sending.inject({ method: 'HEAD', url, headers: key })).statusCode, 200, url)
+  }
+})
+
+t.test('large ones are compressed for who takes that, whole or streamed, and are the same', async (t) => {
+  for (const url of [
+    '/prova/elenco', '/prova/lungo', '/api/alloggiati/codici', '/openapi.json', '/docs/static/swagger-ui.css'
+  ]) {
+    const plain = await sending.inject({ url, headers: key })
+    t.equal(plain.headers['content-encoding'], undefined, url)
+    t.match(plain.headers.vary, 'Accept-Encoding')
+    const zipped = await sending.inject({ url, headers: gzip })
+    t.equal(zipped.headers['content-encoding'], 'gzip', url)
+    t.ok(zipped.rawPayload.length < plain.rawPayload.length / 4)
+    t.match(zipped.headers.etag ?? 'W/', /^W\//, 'other bytes, so that the tag is weak')
+    t.ok(gunzipSync(zipped.rawPayload).equals(plain.rawPayload), url)
+  }
+  for (const url of ['/prova/elenco', '/prova/lungo']) {
+    for (const accepted of ['br', 'gzip;q=0', 'identity, gzip; q=0.0', 'x-gzip']) {
+      const answer = await sending.inject({ url, headers: { ...key, 'accept-encoding': accepted } })
+      t.equal(answer.headers['content-encoding'], undefined, `${url} ${accepted}`)
     }
   }
-  const { app } = await build(t, SAME, extraRoutes((app) => {
-    const schema = { response: { 200: Type.Any() } }
-    const config = { access: 'public' as const }
-    app.get('/prova/elenco', { config, schema }, async (_request, reply) => {
-      streams.push(Readable.from(pieces(), { objectMode: false }))
-      return reply.type('text/plain').send(streams.at(-1))
-    })
-    app.get('/prova/rotto', { config, schema }, async (_request, reply) =>
-      reply.type('text/plain').send(Readable.from((async function * () { throw new Error('rotto') })())))
-    app.get('/prova/lungo', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
-    app.get('/prova/uno/:id', { config, schema }, async (_request, reply) =>
-      reply.type('text/plain').header('etag', '"1"').send(long))
-    app.get('/auth/v1/prova', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
-  }))
-  const gzip = { ...key, 'accept-encoding': 'br, gzip;q=0.8' }
+})
 
-  t.test('a HEAD of a stream reads nothing of it', async (t) => {
-    const answer = await app.inject({ method: 'HEAD', url: '/prova/elenco' })
-    t.equal(answer.statusCode, 200)
-    const [stream] = streams
-    if (!stream?.closed) await once(stream!, 'close')
-    t.equal(read, 0)
-    for (const url of ['/api/v1/prenotazioni', '/api/alloggiati/verifica-ricevute']) {
-      t.equal((await app.inject({ method: 'HEAD', url, headers: key })).statusCode, 200, url)
-    }
-  })
+t.test('small ones, those of the sign-in and those of a single thing are not', async (t) => {
+  for (const url of ['/health/live', '/api/v1/prenotazioni?limit=1', '/auth/v1/prova', '/prova/uno/1']) {
+    t.equal((await sending.inject({ url, headers: gzip })).headers['content-encoding'], undefined, url)
+  }
+})
 
-  t.test('large ones are compressed for who takes that, whole or streamed, and are the same', async (t) => {
-    for (const url of [
-      '/prova/elenco',
-      '/prova/lungo',
-      '/api/alloggiati/codici',
-      '/openapi.json',
-      '/docs/static/swagger-ui.css'
-    ]) {
-      const plain = await app.inject({ url, headers: key })
-      t.equal(plain.headers['content-encoding'], undefined, url)
-      t.match(plain.headers.vary, 'Accept-Encoding')
-      const zipped = await app.inject({ url, headers: gzip })
-      t.equal(zipped.headers['content-encoding'], 'gzip', url)
-      t.ok(zipped.rawPayload.length < plain.rawPayload.length / 4)
-      t.match(zipped.headers.etag ?? 'W/', /^W\//, 'other bytes, so that the tag is weak')
-      t.ok(gunzipSync(zipped.rawPayload).equals(plain.rawPayload), url)
-    }
-    for (const url of ['/prova/elenco', '/prova/lungo']) {
-      for (const accepted of ['br', 'gzip;q=0', 'identity, gzip; q=0.0', 'x-gzip']) {
-        const answer = await app.inject({ url, headers: { ...key, 'accept-encoding': accepted } })
-        t.equal(answer.headers['content-encoding'], undefined, `${url} ${accepted}`)
-      }
-    }
-  })
+t.test('a stream that fails before it begins is an error like any other', async (t) => {
+  const answer = await sending.inject({ url: '/prova/rotto', headers: gzip })
+  t.match(answer.json(), { status: 500, codice: 'ERRORE_INTERNO' })
+  t.equal(answer.headers['content-encoding'], undefined)
+})
 
-  t.test('small ones, those of the sign-in and those of a single thing are not', async (t) => {
-    for (const url of ['/health/live', '/api/v1/prenotazioni?limit=1', '/auth/v1/prova', '/prova/uno/1']) {
-      t.equal((await app.inject({ url, headers: gzip })).headers['content-encoding'], undefined, url)
-    }
-  })
+const SOMEWHERE = '/api/v1/paesi'
 
-  t.test('a stream that fails before it begins is an error like any other', async (t) => {
-    const answer = await app.inject({ url: '/prova/rotto', headers: gzip })
-    t.match(answer.json(), { status: 500, codice: 'ERRORE_INTERNO' })
-    t.equal(answer.headers['content-encoding'], undefined)
-  })
+/** Headers with which something on the way might change method, address or caller. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'x-http-method-override': 'GET',
+  'x-http-method': 'GET',
+  'x-method-override': 'GET',
+  'x-original-url': '/health/live',
+  'x-rewrite-url': '/health/live',
+  'x-forwarded-for': '127.0.0.1',
+  'x-forwarded-prefix': '/health',
+  'x-forwarded-user': 'server',
+  'x-user': 'admin'
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
+  (await app.inject({ url, headers })).statusCode
+
+t.test('the server key and a token are let in from every place where they may be sent', async (t) => {
+  t.equal(await status({ 'x-api-key': API_KEY }), 200)
+  t.equal(await status({}, `${SOMEWHERE}?api_key=${API_KEY}`), 200)
+  t.equal(await status(bearer(person)), 200)
+  t.equal(await status({ authorization: `bearer ${person}` }), 200, 'the scheme\'s case does not count')
+  t.equal(await status({ ...bearer(person), 'x-api-key': API_KEY }), 200)
+  t.equal(
+    await status({ ...bearer(person), 'x-api-key': await token({ name: 'altra' }) }),
+    401,
+    'another token as key'
+  )
+  t.equal(await status({ ...bearer(person), 'x-api-key': person }), 200, 'the same token twice')
+})
+
+t.test('a wrong credential is not made good by a right one', async (t) => {
+  t.equal(await status({ 'x-api-key': API_KEY, ...bearer('a.b.c') }), 401)
+  t.equal(await status({ 'x-api-key': API_KEY, authorization: 'Basic YTpi' }), 401)
+  t.equal(await status({ ...bearer(person), 'x-api-key': 'sbagliata' }), 401)
+  t.equal(await status(bearer(person), `${SOMEWHERE}?api_key=sbagliata`), 401)
+  t.equal(await status({ 'x-api-key': 'sbagliata' }, `${SOMEWHERE}?api_key=${API_KEY}`), 401)
+})
+
+t.test('a key in the header goes before one in the query', async (t) => {
+  t.equal(await status({ 'x-api-key': API_KEY }, `${SOMEWHERE}?api_key=sbagliata`), 200)
+})
+
+t.test('a key that is nearly right, repeated, empty or elsewhere is wrong', async (t) => {
+  for (const key of [
+    API_KEY.slice(0, -1),
+    `${API_KEY}x`,
+    API_KEY.toUpperCase(),
+    ` ${API_KEY} x`,
+    '',
+    `${API_KEY}, ${API_KEY}`,
+    'x'.repeat(1_000_000)
+  ]) {
+    t.equal(await status({ 'x-api-key': key }), 401, key.slice(0, 60))
+  }
+  for (const query of [
+    `api_key=${API_KEY}&api_key=${API_KEY}`,
+    `api_key=x&api_key=${API_KEY}`,
+    'api_key=',
+    'api_key',
+    `api_key[]=${API_KEY}`,
+    `API_KEY=${API_KEY}`,
+    `apikey=${API_KEY}`
+  ]) {
+    t.equal(await status({}, `${SOMEWHERE}?${query}`), 401, query)
+  }
+  for (const authorization of [`Bearer ${API_KEY}`, 'Bearer', `Bearer  ${person}`, person]) {
+    t.equal(await status({ authorization }), 401, authorization.slice(0, 30))
+  }
+  t.equal(await status({ cookie: `api_key=${API_KEY}` }), 401, 'a cookie')
+  t.equal(await status({ apikey: API_KEY }), 401, 'another header')
+})
+
+t.test('without an API_KEY no key is right', async (t) => {
+  const { app } = await build(t, { API_KEY: undefined })
+  for (const key of ['', 'undefined', 'null', API_KEY]) {
+    t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': key } })).statusCode, 401, key)
+  }
+  t.equal((await app.inject(`${SOMEWHERE}?api_key=`)).statusCode, 401)
+})
+
+t.test('a route that does not say who may call it stops the start', async (t) => {
+  const start = build(t, {}, extraRoutes((app) => { app.get('/prova', async () => ({})) }))
+  await t.rejects(start, { message: 'Route GET /prova does not say who may call it (config.access)' })
+})
+
+t.test('headers that claim another method, address or caller change nothing', async (t) => {
+  const port = await listen(app)
+  for (const [name, value] of Object.entries(HEADERS)) {
+    t.equal((await exchange(port, target('GET', '/api/v1/prenotazioni', { [name]: value }))).status, 401, name)
+    t.equal(
+      (await exchange(port, target('DELETE', '/api/v1/prenotazioni', { [name]: value, 'x-api-key': API_KEY }))).status,
+      405,
+      `${name} with the key`
+    )
+    t.equal((await exchange(port, target('GET', '/nulla', { [name]: value }))).status, 404, `${name} elsewhere`)
+  }
 })

@@ -5,18 +5,21 @@ import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
+import { limitCallers } from '#src/plugins/caller-turns.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
 
 const CALENDAR = '/api/prenotazioni'
 const CHECK = '/api/alloggiati/verifica-ricevute'
 const PATHS = [CALENDAR, '/api/v1/prenotazioni', CHECK]
+
 /** Enough bookings for an answer of 17 MB and more, beyond what a connection holds under way; so many arrive a day. */
 const MANY = 27_000
-const A_DAY = 90
 
+const A_DAY = 90
 const { app, url } = await build(t, { TODAY: '2026-11-21' })
 await fill(MANY)
 const address = await listen(app)
@@ -48,7 +51,7 @@ async function begin (url: string, key = API_KEY): Promise<IncomingMessage> {
   return answer
 }
 
-t.test('so many long answers are given to a caller at a time, and others have theirs meanwhile', async (t) => {
+t.test('a caller gets eight long answers at a time, and others get theirs meanwhile', async (t) => {
   const answers = []
   for (let n = 0; n < 8; n++) answers.push(await begin(address + PATHS[n % PATHS.length]!))
   t.same(answers.map(({ statusCode }) => statusCode), Array(8).fill(200))
@@ -148,4 +151,34 @@ t.test('Node warns of nothing while long answers are sent', async (t) => {
     }
   }
   t.same(warnings, [])
+})
+
+const from = (ip: string, id?: string) => ({ ip, principal: id && { id } }) as unknown as FastifyRequest
+
+t.test('a caller without credentials counts by network: an IPv6 /64 is one caller', async (t) => {
+  const takeTurn = limitCallers({ total: 4, perCaller: 2 })
+  takeTurn(from('2001:db8:1:2::1'))
+  const giveBack = takeTurn(from('2001:db8:1:2:ffff::2'))
+  t.throws(() => takeTurn(from('2001:db8:1:2::3')), { code: 'SERVIZIO_OCCUPATO' })
+  takeTurn(from('2001:db8:1:3::1'))
+  giveBack()
+  takeTurn(from('2001:db8:1:2::3'))
+})
+
+t.test('strangers, however many, take no turn of those who have credentials', async (t) => {
+  const takeTurn = limitCallers({ total: 2, perCaller: 1 })
+  for (const ip of ['192.0.2.1', '192.0.2.2']) takeTurn(from(ip))
+  t.throws(() => takeTurn(from('192.0.2.3')), { code: 'SERVIZIO_OCCUPATO' })
+  takeTurn(from('192.0.2.1', 'user:1'))
+  takeTurn(from('192.0.2.1', 'user:2'))
+})
+
+t.test('a turn is given back once', async (t) => {
+  const takeTurn = limitCallers({ total: 2, perCaller: 2 })
+  const giveBack = takeTurn(from('192.0.2.1'))
+  takeTurn(from('192.0.2.1'))
+  giveBack()
+  giveBack()
+  takeTurn(from('192.0.2.1'))
+  t.throws(() => takeTurn(from('192.0.2.1')), { code: 'SERVIZIO_OCCUPATO' })
 })

@@ -1,17 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { validateXML } from 'xmllint-wasm'
+import { checkedOutCommit, commitOf, taggedVersion, versionOf } from '#src/lib/checkout.ts'
 import { addDays } from '#src/lib/time.ts'
 import { create } from '#test/bookings/samples.ts'
-import { build } from '#test/helper.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
+import manifest from '../../package.json' with { type: 'json' }
 
 const WIDGET = '/api/widget/data'
 const COUNTRIES = '/api/map/top-countries'
 const ITALY = 380
 const GERMANY = 276
 const FRANCE = 250
-
 const server = await build(t, { TODAY: '2026-11-22' })
 const { app, call } = server
+
 t.beforeEach(async () => {
   await app.sql`delete from prenotazioni`
 })
@@ -144,4 +151,114 @@ t.test('the database takes no day from SQL that the API cannot show', async (t) 
   for (const change of ["check_in = '0044-03-15 BC'", "check_out = '10000-01-01'", "created_at = 'infinity'"]) {
     await t.rejects(app.sql.unsafe(`update prenotazioni set ${change} where id = ${id}`), { code: '23514' }, change)
   }
+})
+
+const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
+
+function git (folder: string, ...args: string[]): string {
+  const author = ['-c', 'user.name=prova', '-c', 'user.email=prova@example.org', '-c', 'commit.gpgsign=false']
+  return execFileSync('git', [...author, ...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' }).trim()
+}
+
+/** Makes a repository with one commit, and gives the hash. */
+function repository (folder: string): string {
+  git(folder, 'init', '-q')
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'prova')
+  return git(folder, 'rev-parse', 'HEAD')
+}
+
+t.test('anybody learns version, commit and deploy, and may keep them for five minutes', async (t) => {
+  const { app } = await build(t, { HOSTING_DEPLOY: 'vetrina-2', DATABASE_URL: server.url })
+  const answer = await app.inject('/api/version')
+  t.equal(answer.statusCode, 200)
+  t.same(answer.json(), {
+    version: await taggedVersion(PACKAGE) ?? manifest.version,
+    latestCommit: await checkedOutCommit(PACKAGE),
+    hostingDeploy: 'vetrina-2'
+  })
+  t.equal(answer.headers['cache-control'], 'public, max-age=300')
+  t.same((await app.inject({ url: '/api/version', headers: { authorization: 'Bearer x' } })).json(), answer.json())
+})
+
+t.test('without HOSTING_DEPLOY the deploy is local; a database that is gone changes nothing', async (t) => {
+  const { app } = await build(t, { DATABASE_URL: server.url })
+  await app.sql.end()
+  t.match((await app.inject('/api/version')).json(), { hostingDeploy: 'local', version: /^\d+\.\d+\.\d+/ })
+})
+
+t.test('the commit is that of the repository whose root the folder is, and of no other', async (t) => {
+  const outer = temporaryFolder(t)
+  t.equal(await checkedOutCommit(outer), '', 'no repository')
+  const head = repository(outer)
+  t.equal(await checkedOutCommit(outer), head)
+  const inner = join(outer, 'node_modules', 'locanda')
+  mkdirSync(inner, { recursive: true })
+  t.equal(await checkedOutCommit(inner), '', 'a package inside another repository')
+})
+
+t.test('the note of a build counts only where it is the hash of a commit', async (t) => {
+  t.equal(commitOf('4b825dc642cb6eb9a060e54bf8d69288fbee4904\n'), '4b825dc642cb6eb9a060e54bf8d69288fbee4904')
+  t.equal(commitOf('a'.repeat(64)), 'a'.repeat(64))
+  for (const text of ['', 'main', 'a'.repeat(39), 'a'.repeat(41), `${'a'.repeat(40)}; x`]) t.equal(commitOf(text), '')
+})
+
+t.test('the version is that of the last tag, and says how far the commit is from it', async (t) => {
+  const folder = temporaryFolder(t)
+  t.equal(await taggedVersion(folder), undefined, 'no repository')
+  repository(folder)
+  t.equal(await taggedVersion(folder), undefined, 'no tag')
+  git(folder, 'tag', 'provvisorio')
+  t.equal(await taggedVersion(folder), undefined, 'a tag of something else')
+  git(folder, 'tag', '-m', 'la prima', 'v1.2.3')
+  t.equal(await taggedVersion(folder), '1.2.3')
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'altra')
+  t.equal(await taggedVersion(folder), `1.2.3+1.g${git(folder, 'rev-parse', '--short', 'HEAD')}`)
+  git(folder, 'tag', 'v2.0.0-rc.1')
+  t.equal(await taggedVersion(folder), '2.0.0-rc.1')
+  t.equal(versionOf('v1.2-3-gabc'), undefined)
+})
+
+/** The schema of sitemaps.org, as the package carries it. */
+const SCHEMA = readFileSync(new URL('../../node_modules/sitemap/schema/sitemap.xsd', import.meta.url), 'utf8')
+
+const { url: DATABASE_URL } = server
+
+/** Of each sitemap. */
+async function locations (t: Test, ...sitemaps: readonly string[]): Promise<string[][]> {
+  const { valid, errors } = await validateXML({
+    xml: sitemaps.map((contents, n) => ({ fileName: `sitemap-${n}.xml`, contents })),
+    schema: { fileName: 'sitemap.xsd', contents: SCHEMA },
+    maxMemoryPages: 8192
+  })
+  t.ok(valid, 'valid by the schema of sitemaps.org', { errors })
+  return sitemaps.map((xml) => [...xml.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, location]) => location!))
+}
+
+t.test('the sitemap lists the public pages by their whole addresses, and anybody can open them', async (t) => {
+  const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: 'https://locanda.example/' })
+  const answer = await app.inject('/sitemap.xml')
+  t.equal(answer.statusCode, 200)
+  t.match(answer.headers, { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=3600' })
+  t.same(await locations(t, answer.body), [['https://locanda.example/docs']])
+  for (const page of app.publicPages) {
+    const { statusCode, headers } = await app.inject(page)
+    t.ok(statusCode === 200 || (statusCode === 302 && String(headers.location).includes(page)), page)
+  }
+})
+
+t.test('an address of any form gives a valid sitemap', async (t) => {
+  const addresses = {
+    'https://locanda.example/case/al&mare/': 'https://locanda.example/case/al&amp;mare/docs',
+    'https://locanda.example:8443/a': 'https://locanda.example:8443/a/docs',
+    'https://città.example/è"\'<>]]>|%zz': 'https://xn--citt-3na.example/%C3%A8%22&#39;%3C%3E%5D%5D%3E%7C%25zz/docs',
+    'http://[::1]:3000': 'http://[::1]:3000/docs',
+    'http://127.0.0.1:3000': 'http://127.0.0.1:3000/docs'
+  }
+  const sitemaps: string[] = []
+  for (const address of Object.keys(addresses)) {
+    const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: address })
+    sitemaps.push((await app.inject('/sitemap.xml')).body)
+    await app.close()
+  }
+  t.same(await locations(t, ...sitemaps), Object.values(addresses).map((location) => [location]))
 })

@@ -1,9 +1,62 @@
-import t from 'tap'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import type { LightMyRequestResponse } from 'fastify'
+import t, { type Test } from 'tap'
 import { mails } from '#drizzle/tables/mail.ts'
+import type { Email, EmailAnswer } from '#schemas/email.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { FROM } from '#test/plugins/mail/posting.ts'
-import { smtpError, startSmtp, type Received } from '#test/smtp.ts'
-import { EMAIL, sender } from './email-sender.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { comeDue, environ, FROM, over, postponed } from '#test/plugins/mail/posting.ts'
+import { startServer } from '#test/running-server.ts'
+import { type Received, smtpError, startSmtp } from '#test/smtp.ts'
+
+/** What is sent where a test says nothing else. */
+const EMAIL = {
+  recipients: ['ada@ospiti.example'],
+  subject: 'Il vostro arrivo',
+  body: '<p>Vi aspettiamo dalle <b>15</b>.</p>'
+}
+
+interface Sender extends TestApp {
+  /** `POST /api/send-email` by an administrator. */
+  post (email?: Partial<typeof EMAIL>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** The same where it is taken, and the milliseconds that the answer took. */
+  send (email?: Partial<typeof EMAIL>): Promise<EmailAnswer & { ms: number }>
+  /** `GET /api/v1/email` by an administrator. */
+  follow (ids: readonly number[]): Promise<Email[]>
+}
+
+/** An application that sends through this server, and an administrator. */
+async function sender (
+  t: Test,
+  smtp: { url: string } | undefined,
+  environment: Record<string, string> = {}
+): Promise<Sender> {
+  const built = await build(t, { ...(smtp && environ(smtp)), ...environment })
+  const authorization = `Bearer ${await built.token({ name: 'anna', role: 'admin' })}`
+  const post: Sender['post'] = (email, headers = {}) =>
+    built.app.inject({
+      method: 'POST',
+      url: '/api/send-email',
+      headers: { authorization, ...headers },
+      payload: { ...EMAIL, ...email }
+    })
+  return {
+    ...built,
+    post,
+    async send (email) {
+      const begun = performance.now()
+      const answer = await post(email)
+      t.equal(answer.statusCode, 200, answer.body)
+      return { ...answer.json<EmailAnswer>(), ms: performance.now() - begun }
+    },
+    async follow (ids) {
+      const url = `/api/v1/email?ids=${ids.join()}`
+      return (await built.app.inject({ url, headers: { authorization } })).json<{ data: Email[] }>().data
+    }
+  }
+}
 
 /** A server that takes, refuses or puts off a recipient by its local part. */
 const selective = {
@@ -157,7 +210,7 @@ t.test('the same Idempotency-Key sends once and gives the same answer', async (t
   t.equal(arrived().length, 1)
 })
 
-t.test('what cannot be written into the audit log is not sent; what is there names nobody', async (t) => {
+t.test('a mail that cannot be written into the audit log is not sent; the entry names no recipient', async (t) => {
   const smtp = await startSmtp(t, selective)
   const { app, post, logs } = await sender(t, smtp, { LOG_LEVEL: 'trace' })
   const recipients = ['canarino@ospiti.example', 'nessuno@ospiti.example']
@@ -201,4 +254,175 @@ t.test('once mails are written the caller gets an answer, even if nothing more c
   await app.sql`alter table mails rename column reply to spenta`
   t.match((await asked).json(), { success: true, recipients: [{ stato: 'in_coda' }] })
   await app.sql`alter table mails rename column spenta to reply`
+})
+
+/** HTML that must lose what makes it dangerous; each says `visibile`. */
+const HOSTILE = [
+  '<script>alert(1)</script>', '<scr<script>ipt>alert(1)</scr</script>ipt>', '<SCRIPT SRC=//x.example/x.js></SCRIPT>',
+  '<img src=x onerror=alert(1)>', '<img src="https://a.example/a.png" onerror="alert(1)" alt="a">',
+  '<svg onload=alert(1)><script>1</script></svg>', '<svg><a xlink:href="javascript:1">x</a></svg>',
+  '<math href="javascript:1">x</math>', '<iframe src="https://x.example"></iframe>', '<iframe srcdoc="<script>1">',
+  '<object data="data:text/html,x"></object>', '<embed src="https://x.example/x.swf">', '<base href="https://x.example">',
+  '<meta http-equiv="refresh" content="0;url=https://x.example">', '<link rel="stylesheet" href="https://x.example/c">',
+  '<style>@import "https://x.example/c"; p{background:url(https://x.example)}</style>',
+  '<form action="https://x.example"><input name="password"><button>x</button></form>', '<textarea><script>1</textarea>',
+  '<a href="javascript:alert(1)">x</a>', '<a href="JaVaScRiPt:alert(1)">x</a>', '<a href=" javascript:1">x</a>',
+  '<a href="java\tscript:1">x</a>', '<a href="&#106;avascript:1">x</a>', '<a href="data:text/html,x">x</a>',
+  '<a href="vbscript:1">x</a>', '<a href="file:///etc/passwd">x</a>', '<a href="//x.example">x</a>',
+  '<a href="/relativo">x</a>', '<img src="data:image/svg+xml,x">', '<img src="http://x.example/t.gif">',
+  '<img src="cid:x">', '<p style="background:url(https://x.example/t)">x</p>', '<p style="position:fixed;top:0">x</p>',
+  '<p style="width:expression(alert(1))">x</p>', '<p style="behavior:url(#x)">x</p>',
+  '<p style="color:red;background-image:url(javascript:1)">x</p>', '<p style="font-family:url(https://x.example)">x</p>',
+  '<div onclick="alert(1)" onmouseover=alert(1)>x</div>', '<table background="https://x.example/t"><tr><td>x</table>',
+  '<video src="https://x.example"></video>', '<audio src="https://x.example"></audio>', '<noscript><p title="</noscript>' +
+    '<img src=x onerror=alert(1)>"></noscript>', '<!--[if mso]><script>1</script><![endif]-->', '<![CDATA[<script>1]]>',
+  '<template><script>1</script></template>', '<a href="https://a.example" ping="https://x.example">x</a>',
+  '<img srcset="https://x.example/x 1x" src="https://a.example/a.png" alt="a">', '<body onload=alert(1)>',
+  '<input autofocus onfocus=alert(1)>', '<details ontoggle=alert(1) open>x</details>', '<x-y onclick=1>x</x-y>'
+]
+
+const ELEMENTS =
+  /<\/?(?!(?:a|abbr|b|br|div|em|h\d|i|img|li|ol|p|span|strong|table|tbody|td|th|tr|ul)\b)[a-z!?]/i
+
+const DANGEROUS = /\son\w+\s*=|javascript:|vbscript:|data:|file:|cid:|x\.example|url\(|expression|position|srcset|ping=/i
+
+t.test('only text, harmless elements and plain addresses of hostile HTML reach a recipient', async (t) => {
+  t.ok(HOSTILE.length >= 50)
+  for (const html of HOSTILE) {
+    const arrived = arriving()
+    await send({ body: `<p>visibile</p>${html}` })
+    await until(() => arrived().length > 0)
+    const [mail] = arrived() as [Received]
+    t.match(mail.html, /^<p>visibile<\/p>/, html)
+    t.match(mail.text, /^visibile/)
+    const tags = (mail.html.match(/<[^>]*>/g) ?? []).join('')
+    t.notMatch(tags, ELEMENTS, html)
+    t.notMatch(tags, DANGEROUS, html)
+    t.notMatch(mail.text, /<script|javascript:/i, html)
+    t.notMatch(mail.raw, /\0|\r(?!\n)|(?<!\r)\n/)
+  }
+})
+
+t.test('harmless HTML stays as it is', async (t) => {
+  for (const html of [
+    '<p style="color:#333;text-align:center;padding:0 4px">a <b>b</b> <em>c</em></p>',
+    '<a href="https://a.example/?a=1&amp;b=2">a</a> <a href="mailto:casa@locanda.example">b</a>',
+    '<img src="https://a.example/logo.png" alt="Logo" width="80" />',
+    '<table width="600" cellpadding="0"><tbody><tr><td colspan="2" align="right">a</td></tr></tbody></table>'
+  ]) {
+    const arrived = arriving()
+    await send({ body: html })
+    await until(() => arrived().length > 0)
+    t.equal(arrived()[0]!.html, html)
+  }
+})
+
+/** Ten seconds, and a busy machine. */
+const IN_TIME_MS = 25_000
+
+const RECIPIENTS = ['ada@ospiti.example', 'bruno@ospiti.example']
+
+/** A server that does no more than this with whoever connects. */
+async function crooked (t: Test, onConnection: (socket: { destroy (): void }) => void) {
+  const sockets = new Set<{ destroy (): void }>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    onConnection(socket)
+  })
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+t.test('a server that is slow does not hold up the answer; its reply arrives later, and the mail once', async (t) => {
+  const answered = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, { decide: () => answered.promise })
+  const { app, send, follow } = await sender(t, smtp)
+  const answer = await send({ recipients: RECIPIENTS })
+  t.ok(answer.ms > 9000 && answer.ms < IN_TIME_MS, String(answer.ms))
+  t.match(answer, {
+    success: true,
+    accepted: [],
+    rejected: [],
+    message: /^2 e-mail in coda/,
+    recipients: RECIPIENTS.map((recipient) => ({ recipient, stato: 'in_coda', risposta: null, spiegazione: /coda/ }))
+  })
+  answered.resolve()
+  const ids = answer.recipients.map(({ id }) => id)
+  for (const id of ids) await over(app, id)
+  t.match(await follow(ids), ids.map(() => ({ stato: 'inviata', risposta: '250', tentativi: 1 })))
+  t.same(smtp.mails.map(({ envelope }) => envelope.to), RECIPIENTS.map((to) => [to]))
+})
+
+t.test('with a server that hangs up, or none at all, the mail is in the queue and the reason is said', async (t) => {
+  const down = await startSmtp(t)
+  await down.close()
+  for (const server of [await crooked(t, (socket) => socket.destroy()), down]) {
+    const { app, send } = await sender(t, server)
+    const answer = await send()
+    t.ok(answer.ms < IN_TIME_MS, String(answer.ms))
+    t.match(answer, {
+      success: true,
+      recipients: [{
+        stato: 'in_coda',
+        risposta: null,
+        spiegazione: 'In coda: il server di posta non è raggiungibile o non risponde; ' +
+          'l’invio si ripete da solo, fino a 24 ore'
+      }]
+    })
+    const { id } = answer.recipients[0]!
+    await postponed(app, id)
+    if (server !== down) continue
+    const up = await startSmtp(t, { port: down.port })
+    await comeDue(app, id)
+    app.mail.deliver()
+    await over(app, id)
+    t.equal(up.mails.length, 1)
+  }
+})
+
+t.test('the outcome is known whichever process delivers', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, { decide: () => held.promise })
+  const one = await sender(t, smtp)
+  const two = await sender(t, smtp, { DATABASE_URL: one.url })
+  const [first, second] = [one.send({ recipients: RECIPIENTS }), two.send({ recipients: ['carla@ospiti.example'] })]
+  held.resolve()
+  t.match(await first, { accepted: RECIPIENTS })
+  t.match(await second, { accepted: ['carla@ospiti.example'] })
+  t.equal(smtp.mails.length, 3)
+})
+
+t.test('a mail that was answered as queued is sent by the next start, even if the process was killed', async (t) => {
+  const { url } = await testDatabase(t)
+  const silent = await crooked(t, () => {})
+  const settings = (smtp: { url: string }) => ({
+    ...environ(smtp),
+    DATABASE_URL: url,
+    DATA_DIR: temporaryFolder(t),
+    ADMIN_EMAIL: 'anna@example.org',
+    ADMIN_PASSWORD: 'una-password-di-prova-lunga'
+  })
+  const first = await startServer(settings(silent))
+  const session = await first.post('/auth/v1/token?grant_type=password', {
+    email: 'anna@example.org',
+    password: 'una-password-di-prova-lunga'
+  })
+  const { access_token: token } = await session.json() as { access_token: string }
+  const answer = await fetch(`${first.address}/api/send-email`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...EMAIL, recipients: RECIPIENTS })
+  })
+  t.match(await answer.json(), { recipients: [{ stato: 'in_coda' }, { stato: 'in_coda' }] })
+  await first.kill()
+
+  const smtp = await startSmtp(t)
+  await build(t, settings(smtp))
+  // The one that the dead process was sending comes when its claim has run out.
+  t.same((await smtp.next()).envelope.to, [RECIPIENTS[1]])
+  t.match(smtp.mails.map(({ headers }) => headers.subject), [[EMAIL.subject]])
 })

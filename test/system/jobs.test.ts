@@ -61,7 +61,7 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   })
 })
 
-t.test('what every process does is listed with its last run', async (t) => {
+t.test('a job of every process is listed with its last run', async (t) => {
   const { find } = shared
   await until(async () => (await find('ledger-sweep')).esito === 'riuscito')
   t.match(await find('ledger-sweep'), { ogni_processo: true, ultimo_avvio: String, durata_ms: Number })

@@ -1,14 +1,16 @@
 import type { RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import type { MaintenanceState } from '#schemas/setting.ts'
-import { administrator } from '#test/alloggiati/ledger/administrator.ts'
+import { administrator, detail, INVII, ledgerServer, unknown } from '#test/alloggiati/ledger/administrator.ts'
+import { guestNo, invio, production, until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { bearer, isLetIn } from '#test/identity/requests.ts'
 import { provider, tokensOf } from '#test/identity/protocol/client.ts'
+import { bearer, isLetIn } from '#test/identity/requests.ts'
 import { countStatements } from './statements.ts'
 
 const MAINTENANCE = '/api/settings/maintenance'
 const OFF: MaintenanceState = { enabled: false, message: null, since: null, allow: [] }
+
 const SIGN_IN = [
   'GET /auth/v1/user',
   'HEAD /auth/v1/user',
@@ -25,9 +27,12 @@ const SIGN_IN = [
 
 /** For the tests that switch it: each begins and ends without a maintenance. */
 const routes: RouteOptions[] = []
+
 const server = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
 const { admin, who } = administrator(server)
 const off = (t: Test) => t.teardown(() => admin('POST', MAINTENANCE, { enabled: false }))
+
+const { police, server: ledgerHouse, admin: ledgerAdmin, decide } = await ledgerServer(t)
 
 t.test('GET and POST /api/settings/maintenance tell whether there is one, since when and what goes on', async (t) => {
   off(t)
@@ -104,7 +109,7 @@ t.test('only administrators switch it, and those who do it at once all succeed',
   t.same(answers.map(({ statusCode }) => statusCode), Array(12).fill(200))
 })
 
-t.test('during a maintenance every route that is not public refuses who is no administrator with a 503', async (t) => {
+t.test('during a maintenance every route that is not public answers non-administrators with a 503', async (t) => {
   off(t)
   const { app, token } = server
   const operator = await token()
@@ -207,4 +212,111 @@ t.test('a maintenance survives the restart of the server', async (t) => {
   await app.close()
   const again = await build(t, { DATABASE_URL: url, DATA_DIR: dataDir })
   t.match((await again.call('GET', '/api/v1/paesi')).json(), { codice: 'MANUTENZIONE' })
+})
+
+const INVIO = '/api/alloggiati/invio'
+
+/** Guests that no other test has sent. */
+let guests = 0
+
+const anybody = () => guestNo(++guests)
+
+/** The calls of an operation from now on. */
+function calls (operation: string) {
+  const before = police.callsOf(operation).length
+  return () => police.callsOf(operation).length - before
+}
+
+const count = async () => (await ledgerHouse.app.sql<{ n: number }[]>`select count(*)::int as n from invii`)[0]!.n
+
+t.afterEach(() => ledgerAdmin('POST', MAINTENANCE, { enabled: false }))
+
+t.test('during a maintenance nothing new is sent to the police, not by an administrator either', async (t) => {
+  const [guest, begun, before] = [anybody(), police.begun.length, await count()]
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
+  const refused = await ledgerAdmin('POST', INVIO, invio([guest]))
+  t.match([refused.statusCode, refused.json()], [503, { codice: 'MANUTENZIONE', error: /^Durante la manutenzione/ }])
+  t.ok(refused.headers['retry-after'])
+  t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503)
+  t.same([police.begun.length, await count()], [begun, before])
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: false })
+  t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest has stayed free')
+})
+
+t.test('administrators send what is allowed by name, until it is not allowed any more', async (t) => {
+  const [guest, sends] = [anybody(), calls('Send')]
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: true, allow: ['invii'] })
+  t.equal((await ledgerAdmin('POST', INVIO, invio([anybody()]))).statusCode, 200)
+  t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503, 'others do not get in')
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
+  t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 503)
+  t.equal(sends(), 1)
+})
+
+t.test('a rehearsal, which registers nothing, is possible during a maintenance', async (t) => {
+  const sends = calls('Send')
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
+  t.equal((await ledgerAdmin('POST', INVIO, invio([anybody()], { testMode: true }))).statusCode, 200)
+  t.equal(sends(), 0)
+})
+
+t.test('a decision to send again is refused during a maintenance, one that sends nothing is not', async (t) => {
+  const sends = calls('Send')
+  const { versione, data_arrivo, id } = await detail(ledgerHouse, await unknown(police, ledgerHouse, [anybody()]))
+  const decide = (decisione: string) => ledgerAdmin('POST', `${INVII}/${id}/decisione`, {
+    decisione,
+    motivo: 'Guardato sul portale',
+    versione,
+    conferma: `1 ospite ${data_arrivo}`
+  })
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
+  t.match((await decide('reinvia')).json(), { status: 503, codice: 'MANUTENZIONE' })
+  t.match((await ledgerAdmin('GET', `${INVII}/${id}`)).json(), { data: { stato: 'sconosciuto', decisioni: [] } })
+  t.equal((await decide('acquisito')).statusCode, 200)
+  t.equal(sends(), 1)
+})
+
+t.test('a submission under way when a maintenance begins goes on to its end', async (t) => {
+  const sends = calls('Send')
+  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  t.teardown(() => { delete police.firstByte })
+  police.firstByte = async (operation) => {
+    if (operation !== 'Test') return
+    arrive()
+    await gate
+  }
+  const sending = ledgerHouse.call('POST', INVIO, invio([anybody()]))
+  await reached
+  t.match((await ledgerAdmin('POST', MAINTENANCE, { enabled: true })).json(), { enabled: true })
+  open()
+  t.equal((await sending).statusCode, 200)
+  t.equal(sends(), 1)
+})
+
+t.test('a submission that waits when a maintenance begins is sent by the sweep', async (t) => {
+  const id = await unknown(police, ledgerHouse, [anybody()])
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  await decide(id, 'reinvia')
+  delete police.on.Test
+  t.equal((await detail(ledgerHouse, id)).stato, 'pronto')
+  await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
+  await ledgerHouse.app.sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${id}`
+  await production(t, police, { DATABASE_URL: ledgerHouse.url, DATA_DIR: ledgerHouse.dataDir })
+  await until(async () => (await ledgerAdmin('GET', `${INVII}/${id}`)).json().data.stato === 'acquisito')
+})
+
+t.test('when the beginning of a maintenance is answered, nothing becomes ready any more', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const sending = Array.from({ length: 6 }, () => ledgerAdmin('POST', INVIO, invio([anybody()])))
+    await Promise.race(sending)
+    t.equal((await ledgerAdmin('POST', MAINTENANCE, { enabled: true })).statusCode, 200)
+    const ready = await count()
+    const late = await ledgerAdmin('POST', INVIO, invio([anybody()]))
+    t.equal(late.statusCode, 503)
+    const statuses = (await Promise.all(sending)).map(({ statusCode }) => statusCode)
+    t.same(statuses.filter((status) => status !== 200 && status !== 503 && status !== 422), [])
+    t.equal(await count(), ready)
+    await ledgerAdmin('POST', MAINTENANCE, { enabled: false })
+  }
 })

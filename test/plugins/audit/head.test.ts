@@ -3,13 +3,19 @@ import {
   existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync
 } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
+import { AZIONI } from '#schemas/audit.ts'
 import { createKeys } from '#src/lib/secrets.ts'
+import { ACTIONS, describe } from '#src/plugins/audit/actions.ts'
+import { canonical, linkHash, type AuditRow } from '#src/plugins/audit/link.ts'
 import { chainHead } from '#src/plugins/database/chain-head.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { anyCharacter } from '#test/any-character.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
-import { until } from '#test/alloggiati/stand-in.ts'
 import { AUDIT, admin, bench, entry } from './samples.ts'
 
 /* The end of the log, kept outside of the database: a chain cannot see the loss of its own tail. */
@@ -73,7 +79,7 @@ t.test('a tail that was cut off is missed: by verification, and by the next star
   t.match(await next.app.audit.verify(), { integro: false, righe: 8, prima_riga_errata: 6 }, 'nor do later entries')
 })
 
-t.test('what one process has noted, another one on the same folder misses', async (t) => {
+t.test('an end that one process has noted is missed by another one on the same folder', async (t) => {
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
@@ -126,7 +132,7 @@ t.test('a note that cannot be read is no proof: nothing is called intact', async
   }
 })
 
-t.test('who can write the folder cannot note an older end of the log', async (t) => {
+t.test('write access to the folder does not suffice to note an older end of the log', async (t) => {
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
@@ -160,7 +166,7 @@ t.test('a server closes although its log is gone', async (t) => {
   t.ok(server.logs.some(({ level, msg }) => level === 50 && msg === 'the end of the audit log could not be noted'))
 })
 
-t.test('of two notes at once the later link stays, whichever is asked for first', async (t) => {
+t.test('after two notes at once the later link stays, whichever is asked for first', async (t) => {
   const { db, audit } = await bench(t)
   for (const n of [1, 2]) await audit.append(db, entry(n))
   const file = join(temporaryFolder(t), 'prova.head')
@@ -196,4 +202,105 @@ t.test('a note that fails leaves no file behind, and the next one takes away wha
   // The log is empty: nothing is noted.
   await head.update(db)
   t.same(readdirSync(folder).sort(), [begun, ...others].sort(), 'what another process writes stays')
+})
+
+/** Text in which the marks of JSON, and their like, are frequent. */
+const part = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(...'",[]{}:0n\\\u2028', '\ud800'),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 })
+  ),
+  maxLength: 6
+})
+
+const anyValue = fc.oneof(
+  part,
+  fc.integer({ min: -9, max: 9 }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(part, { maxLength: 3 })
+)
+
+const anyRow: fc.Arbitrary<AuditRow> = fc.record({
+  id: fc.integer({ min: 1, max: 3 }),
+  at: fc.date({ min: new Date('2026-01-01'), max: new Date('2027-01-01'), noInvalidDate: true }),
+  actor: part,
+  action: part,
+  object: fc.option(part),
+  ip: fc.option(part),
+  details: fc.dictionary(part, anyValue, { maxKeys: 3 })
+})
+
+/** The library makes objects without a prototype, too. */
+const plain = (row: AuditRow) => ({ ...row, details: { ...row.details as object } })
+
+const same = (one: AuditRow, other: AuditRow) => isDeepStrictEqual(plain(one), plain(other))
+
+/** A row with one of its parts taken from another, so that rows are often nearly the same. */
+const pair = fc
+  .tuple(anyRow, anyRow, fc.subarray(['id', 'at', 'actor', 'action', 'object', 'ip', 'details'] as const))
+  .map(([one, other, parts]): [AuditRow, AuditRow] => [
+    one,
+    { ...one, ...Object.fromEntries(parts.map((part) => [part, other[part]])) }
+  ])
+
+t.test('different entries are spelled differently, equal ones the same', async (t) => {
+  fc.assert(
+    fc.property(pair, ([one, other]) => (canonical(one) === canonical(other)) === same(one, other)),
+    { numRuns: 2000 }
+  )
+  t.pass()
+})
+
+t.test('parts that together read the same are kept apart', async (t) => {
+  const base: AuditRow = { id: 1, at: new Date(0), actor: 'a', action: 'b', object: null, ip: null, details: {} }
+  const different: Partial<AuditRow>[] = [
+    {},
+    { actor: 'ab', action: '' },
+    { actor: 'a","b' },
+    { object: 'x' },
+    { ip: 'x' },
+    { object: '' },
+    { object: 'null' },
+    { id: 12 },
+    { at: new Date(1) },
+    { details: { a: 1 } },
+    { details: { a: '1' } },
+    { details: { a: null } },
+    { details: { a: ['1'] } },
+    { details: { a: ['1', '2'] } },
+    { details: { a: ['1,2'] } },
+    { details: { 'a,b': 'c' } },
+    { details: { a: 'b,c' } },
+    { details: [] },
+    { details: null },
+    { details: '{}' }
+  ]
+  t.equal(new Set(different.map((changes) => canonical({ ...base, ...changes }))).size, different.length)
+})
+
+t.test('the order in which the database gives the details back does not matter', async (t) => {
+  const base = { id: 1, at: new Date(0), actor: 'a', action: 'b', object: null, ip: null }
+  fc.assert(fc.property(fc.dictionary(part, anyValue), (details) => {
+    const reversed = Object.fromEntries(Object.entries(details).reverse())
+    return canonical({ ...base, details }) === canonical({ ...base, details: reversed })
+  }))
+  t.pass()
+})
+
+t.test('the hash hangs on the key, the row and the hash before', async (t) => {
+  const row: AuditRow = { id: 1, at: new Date(0), actor: 'a', action: 'b', object: null, ip: null, details: {} }
+  const [key, other] = [randomBytes(32), randomBytes(32)]
+  const hashes = [
+    linkHash(key, row, undefined), linkHash(other, row, undefined), linkHash(key, { ...row, id: 2 }, undefined),
+    linkHash(key, row, randomBytes(32)), linkHash(key, row, randomBytes(32))
+  ]
+  t.equal(new Set(hashes.map(String)).size, hashes.length)
+  t.ok(linkHash(key, { ...row }, undefined).equals(hashes[0]!))
+})
+
+t.test('every action has its words, and a code of another version is shown as it is', async (t) => {
+  t.same([...AZIONI].sort(), Object.keys(ACTIONS).sort())
+  for (const action of AZIONI) t.match(describe(action), /^[A-Z]/)
+  for (const action of ['scansione', 'toString', '__proto__', '']) t.equal(describe(action), action)
 })

@@ -23,7 +23,7 @@ for (const { what, bytes, refusal } of files) {
       t.match(err?.message, refusal)
     })
   } else {
-    t.test(`of ${what} the pixels alone are kept`, async (t) => {
+    t.test(`only the pixels of ${what} are kept`, async (t) => {
       const { bytes: kept } = await reencode(bytes)
       t.notOk(kept.includes(MARK))
       const { exif, icc, xmp, iptc, comments } = await sharp(kept).metadata()

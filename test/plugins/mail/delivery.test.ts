@@ -1,11 +1,14 @@
-import t from 'tap'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import t, { type Test } from 'tap'
 import { mails } from '#drizzle/tables/mail.ts'
 import { deleteOld } from '#src/plugins/mail/queue.ts'
+import { smtpOptions } from '#src/plugins/mail/transport.ts'
+import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { startSmtp } from '#test/smtp.ts'
-import { comeDue, environ, FROM, MAIL, over, post, putAside, row } from './posting.ts'
+import { bareWorker, comeDue, environ, FROM, MAIL, over, post, postponed, putAside, row } from './posting.ts'
 
-/** Where nothing else is said, and what has not been looked at of what came there. */
 const usual = await startSmtp(t)
 const server = await build(t, environ(usual))
 
@@ -124,7 +127,7 @@ t.test('while one process sends a mail, another one lets it be and sends the res
   t.same(smtp.mails.map(({ subject }) => subject), ['Altra', 'Lenta'])
 })
 
-t.test('what a mail says is never in the table in clear, and gone once it was delivered', async (t) => {
+t.test('the content of a mail is never in the table in clear, and gone once it was delivered', async (t) => {
   const { app } = server
   const secrets = {
     to: 'canarino@segreti.example',
@@ -197,4 +200,99 @@ t.test('settings of the mail that cannot work stop the start', async (t) => {
   await refused({ SMTP_URL: 'smtp://127.0.0.1:1/?tls.rejectUnauthorized=false' }, /^SMTP_URL: /)
   await refused({ MAIL_FROM: 'Locanda' }, /^MAIL_FROM: /)
   await refused({ MAIL_FROM: `Uno <${FROM}>, Due <due@locanda.example>` }, /^MAIL_FROM: /)
+})
+
+const certificate = selfSigned(t.testdir(), 'IP:127.0.0.1')
+const skip = certificate === undefined ? 'openssl is not installed: no certificate to test with' : false
+if (skip) t.comment(skip)
+
+const SERVERS = {
+  'TLS from the beginning': { ...certificate, secure: true, disabledCommands: ['AUTH'] },
+  STARTTLS: { ...certificate, disabledCommands: ['AUTH'] }
+}
+
+/**
+ * From here on the process trusts these certificates, as an administrator would have it do; no longer than the test
+ * lasts.
+ */
+function trust (t: Test, certificate: string): void {
+  const before = getCACertificates('default')
+  t.teardown(() => setDefaultCACertificates(before))
+  setDefaultCACertificates([...before, certificate])
+}
+
+for (const [name, options] of Object.entries(SERVERS)) {
+  t.test(
+    `${name}: nothing is sent to a server with a certificate that nobody vouches for, until it is trusted`,
+    { skip },
+    async (t) => {
+      const smtp = await startSmtp(t, options)
+      const { db, worker, enqueue } = await bareWorker(t, smtp)
+      const { id } = await enqueue()
+      worker.deliver()
+      t.match(await postponed({ db }, id), { last_error: 'DEPTH_ZERO_SELF_SIGNED_CERT', attempts: 1 })
+      t.equal(smtp.mails.length, 0)
+
+      trust(t, certificate!.cert)
+      await comeDue({ db })
+      worker.deliver()
+      t.match(await over({ db }, id), { stato: 'inviata' })
+      t.match((await smtp.next()).secure, true)
+    }
+  )
+}
+
+t.test('verification cannot be turned off from outside', { skip }, async (t) => {
+  t.intercept(process, 'emitWarning', { value: () => {} })
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  t.teardown(() => { delete process.env.NODE_TLS_REJECT_UNAUTHORIZED })
+  for (const options of Object.values(SERVERS)) {
+    const smtp = await startSmtp(t, options)
+    const { db, worker, enqueue } = await bareWorker(t, smtp)
+    const { id } = await enqueue()
+    worker.deliver()
+    t.match(await postponed({ db }, id), { last_error: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    t.equal(smtp.mails.length, 0)
+  }
+})
+
+t.test('a server that is not on loopback gets nothing in clear, whatever it offers', async (t) => {
+  // The same server by an address that does not read as loopback.
+  const smtp = await startSmtp(t)
+  const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://[::ffff:127.0.0.1]:${smtp.port}` })
+  const { id } = await enqueue()
+  worker.deliver()
+  t.match(await postponed({ db }, id), { last_error: 'ETLS' })
+  t.equal(smtp.mails.length, 0)
+})
+
+t.test('the URL says who, where and how', async (t) => {
+  t.match(smtpOptions('smtps://posta%40locanda:p%3Aa%2Fss@smtp.example:4650'), {
+    host: 'smtp.example',
+    port: 4650,
+    secure: true,
+    auth: { user: 'posta@locanda', pass: 'p:a/ss' },
+    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' }
+  })
+  const plain = smtpOptions('smtp://smtp.example')
+  t.match(plain, { host: 'smtp.example', port: 587, secure: false, requireTLS: true })
+  t.notOk('auth' in plain)
+  t.equal(smtpOptions('smtp://[2001:db8::1]:25/').host, '2001:db8::1')
+  for (const loopback of ['localhost', 'LOCALHOST', '127.0.0.1', '127.9.9.9', '[::1]']) {
+    t.equal(smtpOptions(`smtp://${loopback}:25`).requireTLS, false, loopback)
+  }
+  for (const other of ['localhost.example', '127.0.0.1.example', '128.0.0.1', '[::2]', '0.0.0.0', '10.0.0.1']) {
+    t.equal(smtpOptions(`smtp://${other}:25`).requireTLS, true, other)
+  }
+})
+
+t.test('a URL with anything else in it is refused, without being repeated', async (t) => {
+  const urls = [
+    'smtp://posta:segreta@127.0.0.1?tls.rejectUnauthorized=false', 'smtp://posta:segreta@127.0.0.1/?logger=true',
+    'smtp://posta:segreta@127.0.0.1/cartella', 'smtp://posta:segreta@127.0.0.1#x', 'smtp://posta:segreta%@127.0.0.1',
+    'smtp://', 'smtp:///segreta', 'smtp://posta:segreta@127.0.0.1:99999'
+  ]
+  for (const url of urls) {
+    t.throws(() => smtpOptions(url), { name: 'ConfigError', message: /^SMTP_URL: (?!.*segreta)/ }, url)
+  }
 })

@@ -16,6 +16,15 @@ async function listen (t: Test, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
+/** It takes everything, unless a test says otherwise. */
+const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
+const usual = await startSmtp(t, {
+  onMailFrom: (_, __, done) => { done(moody.onMailFrom) },
+  onRcptTo: (_, __, done) => { done(moody.onRcptTo) },
+  decide: (mail) => moody.decide?.(mail)
+})
+const server = await build(t, environ(usual))
+
 t.test('while the server is down a mail waits; when its time has come again it is delivered', async (t) => {
   const down = await startSmtp(t)
   await down.close()
@@ -50,16 +59,7 @@ t.test('an outage is found out by one mail, not by every one', async (t) => {
   t.match(await row({ db }, second.id), { attempts: 0 })
 })
 
-/** It takes everything, unless a test says otherwise. */
-const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
-const usual = await startSmtp(t, {
-  onMailFrom: (_, __, done) => { done(moody.onMailFrom) },
-  onRcptTo: (_, __, done) => { done(moody.onRcptTo) },
-  decide: (mail) => moody.decide?.(mail)
-})
-const server = await build(t, environ(usual))
-
-t.test('what the server refuses for good is not sent again, and of its answer only the number is kept', async (t) => {
+t.test('a mail that is refused for good is not sent again, and only the number of the answer is kept', async (t) => {
   const { app, logs } = server
   const before = usual.mails.length
   for (const [codice, refusal] of [
@@ -78,7 +78,7 @@ t.test('what the server refuses for good is not sent again, and of its answer on
   t.equal(usual.mails.length, before)
 })
 
-t.test('what the server refuses for now holds nothing else up', async (t) => {
+t.test('a mail that the server refuses for now holds nothing else up', async (t) => {
   const { app } = server
   const smtp = usual
   moody.decide = ({ subject }) => {

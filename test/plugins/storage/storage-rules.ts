@@ -3,7 +3,6 @@ import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { codeOf } from './failures.ts'
 
 export const PLACE = { bucket: 'documents', name: '1/0/front.jpg', contentType: 'image/jpeg', owner: null }
 
@@ -135,7 +134,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     t.equal(await codeOf(db.transaction((tx) => storage.keep(tx, written, { replace: true }))), 'BUCKET_NON_TROVATO')
   })
 
-  t.test('of many files that take one name at once, one has it and the others are discarded', async (t) => {
+  t.test('when many files take one name at once, one has it and the others are discarded', async (t) => {
     await Promise.all(Array.from({ length: 8 }, (_, index) => keep(built, Buffer.from(`n. ${index}`), 'gara')))
     const rows = await storage.findByPrefix(db, 'documents', 'gara')
     t.equal(rows.length, 1)
@@ -158,4 +157,14 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await until(async () => content.closed)
     await rm('1/0/')
   })
+}
+
+/** The machine code of what some work fails with; undefined: it does not fail. */
+export async function codeOf (work: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work
+    return undefined
+  } catch (err) {
+    return String((err as { code?: unknown }).code ?? err)
+  }
 }

@@ -1,16 +1,24 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { API_KEY, temporaryFolder } from './helper.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
+import { testDatabase } from './database.ts'
+import { freePort } from './free-port.ts'
+import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { openSocket, target } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
 /* A database that hangs: its processes are there, its connections are open, and it gives no answer. */
 
 const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
+
 const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+
 const BOOKING = {
   nome_cognome: 'Anna Prova',
   lingua: 'IT',
@@ -38,7 +46,7 @@ async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
   return { DATA_DIR, server, port: Number(new URL(base).port), request, signal }
 }
 
-t.test('what waits for a database that hangs is refused, and nothing of it is written later', async (t) => {
+t.test('requests that wait for a database that hangs are refused, and nothing of them is written later', async (t) => {
   const { server, request, signal } = await started(t)
   const list = async () => await (await request('GET', '/api/v1/prenotazioni')).json() as { data: object[] }
   // So many at once that each connection has prepared what it is asked, and gets it in one piece.
@@ -87,4 +95,43 @@ t.test('a server refuses what waits when its database hangs, and ends with it in
   t.equal((await next.request('GET', '/api/v1/prenotazioni/1')).status, 200, 'what was committed is there')
   next.server.signal('SIGTERM')
   t.equal(await next.server.exit, 0)
+})
+
+const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
+
+/** A server whose log goes where this redirection of the shell says. */
+async function start (t: Test, redirection: string) {
+  const { url: DATABASE_URL } = await testDatabase(t)
+  const port = await freePort()
+  const child = spawn('sh', ['-c', `exec "$0" "$1" ${redirection}`, process.execPath, SERVER], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL,
+      PORT: String(port),
+      DATA_DIR: temporaryFolder(t),
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...NEVER_OVERLOADED
+    },
+    stdio: ['ignore', 'pipe', 'ignore']
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return { child, exit: once(child, 'exit'), live: () => fetch(`http://127.0.0.1:${port}/health/live`) }
+}
+
+t.test('a server whose log is not read any more ends in order, as when Ctrl-C ends both', async (t) => {
+  const { child, exit } = await start(t, '')
+  for await (const line of createInterface(child.stdout)) if (line.includes('"ready"')) break
+  child.stdout.destroy()
+  child.kill('SIGTERM')
+  t.same(await exit, [0, null])
+})
+
+t.test('a server whose log can be written nowhere serves, and ends in order', async (t) => {
+  const { child, exit, live } = await start(t, '> /dev/full')
+  let answer = await live().catch(() => undefined)
+  while (answer === undefined && child.exitCode === null) answer = await live().catch(() => undefined)
+  for (let n = 0; n < 200; n++) await live()
+  t.equal((await live()).status, 200)
+  child.kill('SIGTERM')
+  t.same(await exit, [0, null])
 })

@@ -1,26 +1,207 @@
-import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { createCipheriv } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
-import { HEADER_BYTES } from '#src/operations/backup/container.ts'
+import {
+  HEADER_BYTES, newHeader, opened, openHeader, readContainer, sealed, writeContainer
+} from '#src/operations/backup/container.ts'
+import { type Manifest } from '#src/operations/backup/contents.ts'
 import { createBackup } from '#src/operations/backup/create.ts'
+import { filePlace } from '#src/operations/backup/file-place.ts'
 import { backupFile, daysToKeep, lastBackup, rotate } from '#src/operations/backup/rotation.ts'
+import { section, sectionsOf } from '#src/operations/backup/sections.ts'
+import { onlyKnown, readTables } from '#src/operations/backup/tables.ts'
+import { writePartial } from '#src/operations/backup/whole-file.ts'
+import { OperationError } from '#src/operations/errors.ts'
 import { verify } from '#src/operations/index.ts'
-import { until } from '#test/alloggiati/stand-in.ts'
-import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
 import { connect } from '#src/plugins/database/connect.ts'
+import { schemaAfter } from '#src/plugins/database/known-schema.ts'
+import { lastMigration } from '#src/plugins/database/last-migration.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
 
+const refused = (work: Promise<unknown>) => work.then(() => false, (err: unknown) => err instanceof OperationError)
+const PASSPHRASE = 'càlamo lontano vèneto'
+const header = await newHeader(PASSPHRASE)
+const { key } = header
+const open_ = (bytes: Buffer) => buffer(Readable.from(opened(Readable.from([bytes]), bytes.length, key)))
+const seal = (content: readonly Buffer[]) => buffer(Readable.from(sealed(Readable.from(content), key)))
+
+/** The same every time, and not to be compressed. */
+const noise = createCipheriv('aes-256-ctr', Buffer.alloc(32), Buffer.alloc(16)).update(Buffer.alloc(180_000))
+
+const whole = await seal([noise])
+
+t.test('a content comes back as it was sealed, whatever its pieces', async () => {
+  await fc.assert(fc.asyncProperty(
+    fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 12 }), fc.integer({ min: 0, max: 300_000 }),
+    async (small, large) => {
+      const content = [...small.map((each) => Buffer.from(each)), Buffer.alloc(large, 'abc')]
+      const back = await open_(await seal(content))
+      return back.equals(Buffer.concat(content))
+    }
+  ), { numRuns: 20 })
+})
+
+t.test('a file that was cut anywhere, or has more at its end, is refused', async (t) => {
+  t.ok(whole.length > 64 * 1024, 'more than one chunk')
+  await fc.assert(fc.asyncProperty(fc.integer({ min: 0, max: whole.length - 1 }), async (length) => {
+    return await refused(open_(whole.subarray(0, length)))
+  }), { numRuns: 25, examples: [[0], [15], [16], [17], [64 * 1024 + 16], [whole.length - 1]] })
+  for (const more of [1, 16, 17, 64 * 1024 + 16]) {
+    t.ok(await refused(open_(Buffer.concat([whole, Buffer.alloc(more)]))))
+  }
+})
+
+t.test('a flipped bit anywhere is refused', async () => {
+  await fc.assert(fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 7 }), async (at, bit) => {
+    const flipped = Buffer.from(whole)
+    flipped[at]! ^= 1 << bit
+    return await refused(open_(flipped))
+  }), { numRuns: 25, examples: [[0, 0], [whole.length - 1, 7]] })
+})
+
+t.test('a chunk that was moved, doubled or left out is refused', async (t) => {
+  const size = 64 * 1024 + 16
+  const [first, second] = [whole.subarray(0, size), whole.subarray(size, 2 * size)]
+  const rest = whole.subarray(2 * size)
+  for (const parts of [[second, first, rest], [first, first, rest], [first, rest], [first, second, second, rest]]) {
+    t.ok(await refused(open_(Buffer.concat(parts))))
+  }
+})
+
+t.test('another passphrase, and a flipped bit of the header, open nothing', async (t) => {
+  await t.resolveMatch(openHeader(header.bytes, PASSPHRASE.normalize('NFD')), key, 'however a keyboard spells it')
+  await t.rejects(openHeader(header.bytes, `${PASSPHRASE} `), /passphrase/)
+  for (const at of [0, 15, 16, 47, 48, HEADER_BYTES - 1]) {
+    const bytes = Buffer.from(header.bytes)
+    bytes[at]! ^= 1
+    t.ok(await refused(openHeader(bytes, PASSPHRASE)), String(at))
+  }
+  await t.rejects(openHeader(header.bytes.subarray(0, 30), PASSPHRASE), /non è un salvataggio/)
+})
+
+t.test('sections come back with their heads and bytes, also when the reader passes over some', async () => {
+  const pieces = fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 5 })
+  const data = fc.array(fc.tuple(fc.string(), pieces, fc.boolean()))
+  await fc.assert(fc.asyncProperty(data, fc.integer({ min: 1, max: 97 }), async (sections, cut) => {
+    const bytes: Buffer[] = []
+    for (const [name, pieces] of sections) {
+      const content = Readable.from(pieces.map((each) => Buffer.from(each)))
+      bytes.push(await buffer(section({ name }, content)))
+    }
+    const joined = Buffer.concat(bytes)
+    const cuts = Array.from({ length: Math.ceil(joined.length / cut) }, (_, at) =>
+      joined.subarray(at * cut, (at + 1) * cut))
+    let n = 0
+    for await (const { head, pieces } of sectionsOf<{ name: string }>(Readable.from(cuts))) {
+      const [name, expected, isRead] = sections[n++]!
+      if (head.name !== name) return false
+      if (isRead && !(await buffer(pieces)).equals(Buffer.concat(expected))) return false
+    }
+    return n === sections.length
+  }), { numRuns: 40 })
+})
+
+t.test('a file is there when all of it is on the disk, and its owner alone reads it', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'a.bak')
+  await writeFile(`${file}.partial`, 'what a killed process has left')
+  async function * broken () {
+    yield noise
+    // As a connection that is lost says it: nothing of the file.
+    throw Object.assign(new Error('away'), { syscall: 'read', code: 'ECONNRESET' })
+  }
+  async function * refusing () {
+    yield noise
+    throw new OperationError('no')
+  }
+  await t.rejects(writeContainer(file, PASSPHRASE, broken()), { message: 'away' })
+  await t.rejects(writeContainer(file, PASSPHRASE, refusing()), { message: 'no' })
+  t.same(await readdir(folder), [], 'nothing stays of one that broke off')
+  await (await writeContainer(file, PASSPHRASE, Readable.from([noise]))).settle()
+  const unreadable = await writeContainer(file, PASSPHRASE, Readable.from([]))
+  const refuse = () => Promise.reject(new OperationError('no'))
+  const unlooked = unreadable.settle(refuse)
+  await t.rejects(unlooked, { message: 'no' }, 'nor does one come into the place of another before it was looked at')
+  t.same(await readdir(folder), ['a.bak'])
+  t.equal((await stat(file)).mode & 0o777, 0o600)
+  const back = await readContainer(file, PASSPHRASE, (content) => buffer(content))
+  t.ok(back.equals(noise))
+  t.notMatch(await readFile(file), noise.subarray(0, 64), 'nothing is in the clear')
+  await t.rejects(readContainer(join(folder, 'b.bak'), PASSPHRASE, buffer), /non si può leggere \(ENOENT\)/)
+  await t.rejects(writeContainer(join(folder, 'c', 'a.bak'), PASSPHRASE, Readable.from([])), /non si può scrivere/)
+})
+
+const MARK = Buffer.from('SALVA ')
+const saved = () => Readable.from([Buffer.from('SALVA nuovo')]) as AsyncIterable<Buffer>
+
+t.test('a file takes the place of one of its kind, and of nothing else', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'vero.bak')
+  writeFileSync(file, 'SALVA vecchio')
+  writeFileSync(join(folder, 'chiave.bak'), 'SALV')
+  symlinkSync(file, join(folder, 'legame.bak'))
+  mkdirSync(join(folder, 'cartella.bak'))
+  await t.rejects(writePartial(join(folder, 'legame.bak'), MARK, saved()), { message: /è un collegamento/ })
+  await t.rejects(writePartial(join(folder, 'cartella.bak'), MARK, saved()), { message: /non è un file/ })
+  spawnSync('mkfifo', [join(folder, 'tubo.bak')])
+  await t.rejects(writePartial(join(folder, 'tubo.bak'), MARK, saved()), { message: /non è un file/ })
+  await t.rejects(writePartial(join(folder, 'chiave.bak'), MARK, saved()), { message: /non è un salvataggio/ })
+  t.equal(readFileSync(join(folder, 'chiave.bak'), 'utf8'), 'SALV')
+  t.equal(readFileSync(file, 'utf8'), 'SALVA vecchio')
+  await (await writePartial(file, MARK, saved())).settle()
+  t.equal(readFileSync(file, 'utf8'), 'SALVA nuovo')
+  await (await writePartial(join(folder, 'chiave.bak'), undefined, saved())).settle()
+  t.equal(readFileSync(join(folder, 'chiave.bak'), 'utf8'), 'SALVA nuovo', 'unless its name is for such files alone')
+  const there = ['cartella.bak', 'chiave.bak', 'legame.bak', 'tubo.bak', 'vero.bak']
+  t.same(readdirSync(folder), there, 'nothing else is left')
+})
+
+const manifest: Manifest = {
+  kind: 'manifest', created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0'
+}
+
+const OF_ANOTHER = '00000000-0000-4000-8000-000000000000'
+
+const files = async (root: string) => (await readdir(root, { recursive: true, withFileTypes: true }))
+  .filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+
+t.test('a place with files of another, half written ones too, takes no restore', async (t) => {
+  const root = temporaryFolder(t)
+  const backend = filesBackend(root)
+  await backend.put(OF_ANOTHER, Readable.from([]))
+  await t.rejects(filePlace(backend, manifest), { message: /non è vuoto/ })
+  const [file] = await files(root)
+  await rename(file!, `${file}.tmp`)
+  await t.rejects(filePlace(backend, manifest), { message: /non è vuoto/ })
+})
+
+t.test('the program knows all of its own tables and columns', async (t) => {
+  const { sql } = await testDatabase(t)
+  const tables = await readTables(sql)
+  t.ok(tables.length > 50)
+  t.same(onlyKnown(tables, schemaAfter((await lastMigration(sql))!)!), { own: tables, foreign: [] })
+  t.equal(schemaAfter(1), undefined)
+})
+
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const today = createClock().today()
+
 /** As long as the shortest of backups. */
 const WHOLE = Buffer.alloc(HEADER_BYTES)
 

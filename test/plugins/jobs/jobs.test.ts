@@ -1,5 +1,13 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { createTask } from 'node-cron'
 import t from 'tap'
-import { until } from '#test/alloggiati/stand-in.ts'
+import { Closed } from '#schemas/common.ts'
+import { nextTime } from '#src/plugins/jobs/schedule.ts'
+import { held, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, extraRoutes, temporaryFolder } from '#test/helper.ts'
+import { startServer } from '#test/running-server.ts'
 import { heldWork, processes } from './processes.ts'
 
 const SECOND = 1000
@@ -7,7 +15,7 @@ const DAY = 86_400_000
 const total = (all: readonly { runs (): number }[]) => all.reduce((sum, { runs }) => sum + runs(), 0)
 const nothing = async () => {}
 
-t.test('of three processes one runs a scheduled time, twenty nights in a row', async (t) => {
+t.test('one of three processes runs a scheduled time, twenty nights in a row', async (t) => {
   const { start, row } = await processes(t)
   const all = [start(), start(), start()]
   await Promise.all(all.map((each) => each.catchUp()))
@@ -181,7 +189,7 @@ t.test('a run that cannot be put on record is not begun', async (t) => {
   t.type(await one.start('night', nothing), 'object')
 })
 
-t.test('of twenty starts by hand in two processes one is carried out', async (t) => {
+t.test('one of twenty starts by hand in two processes is carried out', async (t) => {
   const { start } = await processes(t)
   const work = heldWork()
   const all = [start({ run: work.run }), start({ run: work.run })]
@@ -303,4 +311,112 @@ t.test('a run that its process breaks off in order to end is run at the next sta
     t.match(await row(), { outcome: 'riuscito' })
     t.ok((await row()).next_run_at.getTime() > Date.now(), 'and then at its time again')
   }
+})
+
+const MINUTE = 60_000
+const CRONS = ['* * * * *', '*/30 * * * * *', '17 * * * *', '0 6-23 * * *', '40 3 * * *']
+
+t.test('the next time of a job is the first one after the instant, whatever was asked before', async (t) => {
+  const tasks = CRONS.map((cron) => ({ cron, task: createTask(cron, () => {}, { timezone: 'Europe/Rome' }) }))
+  const ahead = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.integer({ min: 0, max: 30 }))
+  t.doesNotThrow(() => fc.assert(fc.property(fc.array(ahead, { minLength: 2, maxLength: 6 }), (minutes) => {
+    for (const { cron, task } of tasks) {
+      for (const minute of minutes) {
+        const instant = new Date(Date.now() + minute * MINUTE)
+        const time = nextTime(cron, task, instant)
+        const [first] = task.getNextRuns(70).filter((at) => at > instant)
+        // While it was asked for, its time may have come.
+        if (time > new Date() && time.getTime() !== first!.getTime()) return false
+      }
+    }
+    return true
+  }), { numRuns: 10 }))
+})
+
+const FULL = 'the disk is full: nothing can be written'
+
+t.test('however many jobs fail for want of room, the log says it once, and once when there is room', async (t) => {
+  let room = false
+  const { app, call, logs } = await build(t, {}, extraRoutes((app) => app.addJob({
+    name: 'prova',
+    description: 'Prova',
+    cron: '0 3 * * *',
+    everyProcess: true,
+    run: async () => { if (!room) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' }) }
+  })))
+  const run = async () => {
+    const started = await app.jobs.start('prova', async () => {})
+    if (typeof started === 'object') await started.ended
+  }
+  const told = () => logs.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg)
+  for (let time = 1; time <= 3; time++) await run()
+  t.same(told(), [FULL])
+
+  room = true
+  await app.sql`
+    create function no_room () returns trigger language plpgsql as $$ begin
+      raise exception using errcode = '53100', message = 'no room';
+    end $$`
+  await app.sql`create trigger no_room before update on jobs for each row execute function no_room()`
+  for (let time = 1; time <= 3; time++) await run()
+  t.same(told(), [FULL], 'nor is told that the end of a run cannot be recorded')
+
+  await app.sql`drop trigger no_room on jobs`
+  t.equal((await call('GET', '/health/ready')).statusCode, 200)
+  await run()
+  t.same(told(), [FULL, 'the disk has room again'])
+})
+
+t.test('while the disk is full, a database that has ended for want of room is told as a full disk', async (t) => {
+  let cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  const { call } = await build(t, {}, extraRoutes((app) => {
+    app.get('/prova', { config: { access: 'auth' }, schema: { response: { 200: Closed({}) } } }, async () => {
+      throw Object.assign(new Error('it has failed'), cause)
+    })
+  }))
+  const codice = async () => (await call('GET', '/prova')).json<{ codice: string }>().codice
+  t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
+  cause = { code: 'ENOSPC', errno: 'ENOSPC' }
+  t.equal(await codice(), 'SPAZIO_ESAURITO')
+  cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  t.equal(await codice(), 'SPAZIO_ESAURITO')
+  t.equal((await call('GET', '/health/ready')).statusCode, 200, 'there is room again')
+  t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
+})
+
+t.test('a server catches a missed night up; killed in the middle of it, the next one does', async (t) => {
+  const police = await standIn(t)
+  const { url, sql } = await testDatabase(t)
+  const environ = {
+    ...productionEnviron(police),
+    DATABASE_URL: url,
+    DATA_DIR: temporaryFolder(t),
+    MASTER_KEY: randomBytes(32).toString('base64')
+  }
+  const receipts = async () => (await sql`select * from jobs where name = 'receipts'`)[0]
+  await sql`insert into jobs (name, cron, next_run_at) values ('receipts', '30 6 * * *', now() - interval '5 hours')`
+
+  const login = held()
+  police.on.GenerateToken = login.behaviour
+  const killed = await startServer(environ)
+  t.teardown(killed.kill)
+  await login.arrived
+  t.match(await receipts(), { outcome: null, finished_at: null, lease_until: /./ })
+  await killed.kill()
+
+  delete police.on.GenerateToken
+  // Only the one that is killed needs a process of its own.
+  const server = () => build(t, environ, undefined, { jobsByClock: true })
+  const early = await server()
+  await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)
+  await early.app.close()
+  t.match(await receipts(), { outcome: null, lease_until: /./ }, 'not before the lease is over')
+
+  await sql`update jobs set lease_until = now() - interval '1 second' where name = 'receipts'`
+  const next = await server()
+  await until(async () => (await receipts())?.outcome === 'riuscito')
+  const told = next.logs.filter(({ msg }) => msg === 'the process of a job has died: it is run again')
+  t.match(told, [{ job: 'receipts' }])
+  t.ok(police.callsOf('Ricevuta').length > 0)
+  t.same(await sql`select from jobs where name = 'receipts' and next_run_at <= now()`, [])
 })

@@ -1,28 +1,67 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import process from 'node:process'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createKeys } from '#src/lib/secrets.ts'
 import { createBackup } from '#src/operations/backup/create.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
 import { user } from '#test/cli/process.ts'
 import { testDatabase } from '#test/database.ts'
 import { uploading } from '#test/documents/uploading.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
+const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
+const { act } = user(t)
+const server = await build(t)
+const own = {
+  DATABASE_URL: server.url,
+  DATA_DIR: server.dataDir,
+  MASTER_KEY: server.masterKey,
+  BACKUP_PASSPHRASE,
+  NODE_COMPILE_CACHE: COMPILE_CACHE
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  t.test(`a backup that is broken off by ${signal} leaves the file of before, and nothing of its own`, async (t) => {
+    const folder = temporaryFolder(t)
+    const path = join(folder, 'locanda.bak')
+    await writeFile(path, 'LOCANDA BACKUP di prima')
+    const { sql, close } = connect(server.url, 1)
+    // The tool waits for this table, and has written others.
+    await sql.begin(async (tx) => {
+      await tx`set local idle_in_transaction_session_timeout = 0`
+      await tx`lock table users in access exclusive mode`
+      const child = spawn(process.execPath, [PROGRAM, 'backup', path], {
+        env: own, stdio: ['ignore', 'ignore', 'pipe']
+      })
+      const said = text(child.stderr)
+      const end = once(child, 'close')
+      await until(() => existsSync(`${path}.partial`))
+      child.kill(signal)
+      t.same(await end, [130, null])
+      t.equal(await said, 'Salvataggio interrotto\n')
+    })
+    await close()
+    t.same(await readdir(folder), ['locanda.bak'])
+    t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
+  })
+}
 
 t.test('a file that a disk has lost, whole or in part, is named, and the rest is saved and restored', async (t) => {
-  const server = await build(t)
   const folder = temporaryFolder(t)
-  const { act } = user(t)
-  const own = { DATABASE_URL: server.url, MASTER_KEY: server.masterKey, BACKUP_PASSPHRASE }
   const { id: booking } = await create(server.call, { numero_ospiti: 5 })
   const { upload } = uploading(server)
   const image = await jpeg()
