@@ -2,8 +2,9 @@ import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { create } from '#test/bookings/samples.ts'
 import { reserveInTime } from '#src/alloggiati/schedine/reserve-in-time.ts'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { testClock } from '#test/clock.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 import { emptied } from './emptied.ts'
@@ -134,7 +135,7 @@ t.test('a request that is repeated is told what its submission failed of', async
 t.test('an unknown outcome is no end: the same key tells what is decided of it, and sends nothing', async (t) => {
   const { police, server: one, send } = await anew(never)
   const { decide } = administrator(one)
-  const { id: booking } = await create(one.call, { check_in: createClock().today(), numero_ospiti: 1 })
+  const { id: booking } = await create(one.call, { check_in: testClock().today(), numero_ospiti: 1 })
   await one.call('POST', '/api/saveOspiti', { prenotazione_id: booking, dati: [guestNo(4)] })
   const ofBooking: typeof send = (headers) => one.call('POST', `/api/v1/prenotazioni/${booking}/invio`, {}, headers)
   const cases = [
@@ -223,7 +224,7 @@ t.test('check, a dry run, apartments and receipts are answered in time when the 
     })
     const unreachable = { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' }
     t.match((await call('GET', '/api/v1/appartamenti')).json(), unreachable)
-    const yesterday = addDays(createClock().today(), -1)
+    const yesterday = addDays(testClock().today(), -1)
     t.match((await call('GET', `/api/alloggiati/ricevute?data=${yesterday}`)).json(), unreachable)
     t.match((await send()).json(), { status: 422, codice: 'INVIO_IN_CORSO' })
   }

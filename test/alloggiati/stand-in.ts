@@ -4,11 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { BuildOptions } from '#src/app.ts'
 import type { Schedina } from '#schemas/schedina.ts'
-import { createClock } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, readRequest, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
 import { envelope, rowsOf } from '#test/alloggiati/service/soap/xml.ts'
+import { testClock } from '#test/clock.ts'
 import { freePort } from '#test/free-port.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { oracle, type Oracle } from './oracle.ts'
@@ -137,7 +137,7 @@ export async function production (
 
 /** The body of an `invio` of these guests, arriving on the real day: production knows no other. */
 export function invio (ospiti: readonly Schedina[], more: Record<string, unknown> = {}): object {
-  return { ospiti, prenotazione: { check_in: createClock().today(), numero_notti: 3 }, ...more }
+  return { ospiti, prenotazione: { check_in: testClock().today(), numero_notti: 3 }, ...more }
 }
 
 /** The n-th of any number of invented guests: each another person, with a document of their own. */

@@ -10,7 +10,7 @@ import t from 'tap'
 import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { addDays, createClock, type Day } from '#src/lib/time.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import {
   HEADER_BYTES, newHeader, opened, openHeader, readContainer, sealed, writeContainer
 } from '#src/operations/backup/container.ts'
@@ -30,6 +30,7 @@ import { LOCKS } from '#src/plugins/database/locks.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
+import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
@@ -200,7 +201,7 @@ t.test('the program knows all of its own tables and columns', async (t) => {
 })
 
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
-const today = createClock().today()
+const today = testClock().today()
 
 /** As long as the shortest of backups. */
 const WHOLE = Buffer.alloc(HEADER_BYTES)
@@ -243,7 +244,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   const events = async () => (await call('GET', '/api/v1/eventi')).json<{ data: Event[] }>().data
     .map(({ tipo, oggetto }) => [tipo, oggetto])
   await until(async () => (await events()).length === 2)
-  const todays = `salvataggio:${createClock().today()}`
+  const todays = `salvataggio:${testClock().today()}`
   t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
 })
 
@@ -315,7 +316,7 @@ t.test('a backup that a restart breaks off is made by the server that comes afte
   await other.sql`select pg_advisory_unlock_all()`
   await build(t, { ...environ, DATABASE_URL: url }, undefined, { jobsByClock: true })
   await until(async () => (await job())!.outcome === 'riuscito')
-  t.same(await readdir(BACKUP_DIR), [`locanda-${createClock().today()}.bak`])
+  t.same(await readdir(BACKUP_DIR), [`locanda-${testClock().today()}.bak`])
 })
 
 t.test('a backup is read once its transaction has ended, and has no name before', async (t) => {

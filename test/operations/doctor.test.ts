@@ -4,12 +4,13 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { HEADER_BYTES } from '#src/operations/backup/container.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { productionEnviron, refusalReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { user, type Ended } from '#test/cli/process.ts'
 import { site } from '#test/cli/site.ts'
+import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 import { fakeProvider, json } from '#test/identity/external/fake-provider.ts'
@@ -24,7 +25,7 @@ const { url: DATABASE_URL } = await testDatabase(t)
 const server = await site(t, { ...productionEnviron(police), DATABASE_URL })
 const { act } = user(t)
 const BACKUP_DIR = temporaryFolder(t)
-await writeFile(join(BACKUP_DIR, `locanda-${addDays(createClock().today(), -1)}.bak`), Buffer.alloc(HEADER_BYTES))
+await writeFile(join(BACKUP_DIR, `locanda-${addDays(testClock().today(), -1)}.bak`), Buffer.alloc(HEADER_BYTES))
 const own = {
   ...productionEnviron(police),
   DATABASE_URL,
@@ -126,7 +127,7 @@ t.test('the provider of IDP_URL is well when it gives its keys', async (t) => {
 
 t.test('a place for backups with less room than the last one took is a fault', async (t) => {
   const folder = temporaryFolder(t)
-  const file = join(folder, `locanda-${createClock().today()}.bak`)
+  const file = join(folder, `locanda-${testClock().today()}.bak`)
   // A file with a hole: no disk has so much.
   await writeFile(file, '')
   await truncate(file, 2 ** 43)
@@ -139,6 +140,6 @@ t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', 
   await mkdir(folder)
   const told = async () => (await doctor({ BACKUP_DIR: folder })).found.salvataggi
   t.match(await told(), /^avviso: .*nessun salvataggio.*; BACKUP_DIR è in DATA_DIR/)
-  await writeFile(join(folder, `locanda-${createClock().today()}.bak`), Buffer.alloc(HEADER_BYTES))
+  await writeFile(join(folder, `locanda-${testClock().today()}.bak`), Buffer.alloc(HEADER_BYTES))
   t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })

@@ -13,7 +13,7 @@ import { sealSettings } from '#src/alloggiati/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { writeContainer } from '#src/operations/backup/container.ts'
 import type { Manifest, Summary } from '#src/operations/backup/contents.ts'
 import { createBackup, masterKeyMark } from '#src/operations/backup/create.ts'
@@ -31,6 +31,7 @@ import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { create, guests, saveGuests } from '#test/bookings/samples.ts'
 import { user } from '#test/cli/process.ts'
+import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { uploading } from '#test/documents/uploading.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
@@ -40,7 +41,7 @@ import { COMPILE_CACHE } from '#test/setup/processes.ts'
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7' }
-const lately = addDays(createClock().today(), -2)
+const lately = addDays(testClock().today(), -2)
 const pdf = Buffer.from('%PDF-1.4 prova')
 
 /** Everything that a person would look for first. */

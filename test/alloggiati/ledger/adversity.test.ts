@@ -5,12 +5,13 @@ import { attribute, lockChain } from '#src/alloggiati/ledger/moves.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { waitingCaller } from '#src/alloggiati/schedine/requester.ts'
-import { addDays, createClock, dayInRome, instantInRome } from '#src/lib/time.ts'
+import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { connect, type Executor } from '#src/plugins/database/connect.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, type StandIn, until } from '#test/alloggiati/stand-in.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
+import { testClock } from '#test/clock.ts'
 import { ledgerBench } from './bench.ts'
 
 /* What the ledger does when the database fails, around midnight, or when another process is faster. */
@@ -175,7 +176,7 @@ t.test('around midnight nothing is dispatched: what waits is ready, and leaves t
   for (const quietAt of ['the start', 'the rehearsal']) {
     await t.test(`quiet at ${quietAt}`, async (t) => {
       const { police, worker, reserve, states } = await anew()
-      const today = createClock().today()
+      const today = testClock().today()
       const eve = instantInRome(today, 23, 58)
       let now = new Date(eve.getTime() - (quietAt === 'the start' ? 0 : 1000))
       const clock = { now: () => now, today: () => dayInRome(now) }
@@ -200,7 +201,7 @@ t.test('around midnight nothing is dispatched: what waits is ready, and leaves t
 
 t.test('an arrival that the service takes until midnight alone is sent until midnight', async (t) => {
   const { worker, reserve } = await anew()
-  const tomorrow = addDays(createClock().today(), 1)
+  const tomorrow = addDays(testClock().today(), 1)
   const now = instantInRome(tomorrow, 23, 59)
   const { id } = await reserve([single()])
   const late = await worker({ clock: { now: () => now, today: () => tomorrow } })

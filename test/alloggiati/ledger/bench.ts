@@ -11,9 +11,9 @@ import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { auditLog } from '#src/plugins/audit/log.ts'
-import { createClock } from '#src/lib/time.ts'
 import { tables } from '#test/alloggiati/rules/samples.ts'
 import { CREDENTIALS, productionEnviron, standIn } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder, writtenWith } from '#test/helper.ts'
 
@@ -31,7 +31,7 @@ export async function ledgerBench (t: Test) {
   const masterKey = randomBytes(32)
   writtenWith(url, masterKey)
   const keys = createKeys(masterKey)
-  const clock = createClock()
+  const clock = testClock()
   const logs: Record<string, unknown>[] = []
   const log = pino(
     { level: 'info' },
@@ -99,7 +99,7 @@ function submissionOf (
   ospiti: readonly object[],
   { account = CREDENTIALS.ALLOGGIATI_UTENTE, id_appartamento }: More
 ): Submission {
-  const today = createClock().today()
+  const today = testClock().today()
   const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
   const { accepted, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
   if (accepted === null) throw new Error(JSON.stringify(errors))

@@ -6,15 +6,16 @@ import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { createClock, type Clock } from '#src/lib/time.ts'
+import type { Clock } from '#src/lib/time.ts'
 import { productionEnviron } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 
 /** The ledger of an application as another process on its database would have it, for a police on loopback. */
 export async function ledgerOf (
   { app, dataDir, url, masterKey: MASTER_KEY }: Pick<TestApp, 'app' | 'dataDir' | 'url'> & { masterKey?: string },
   police: { endpoint: string },
-  clock: Clock = createClock()
+  clock: Clock = testClock()
 ): Promise<LedgerContext> {
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, MASTER_KEY, ...productionEnviron(police) })
   const keys = createKeys(config.MASTER_KEY)

@@ -1,12 +1,13 @@
 import t from 'tap'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { administrator, deliveryOver, detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 
-const today = createClock().today()
+const today = testClock().today()
 const shared = await ledgerServer(t)
 /** The server of all tests, each of which finds it empty. */
 async function anew () {

@@ -4,13 +4,13 @@ import { create } from '#test/bookings/samples.ts'
 import type { Invio } from '#schemas/invio.ts'
 import { encode } from '#src/alloggiati/codec/codec.ts'
 import { maskLine } from '#src/alloggiati/ledger/mask.ts'
-import { createClock } from '#src/lib/time.ts'
 import { records } from '#test/alloggiati/codec/arbitraries.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 
@@ -137,7 +137,7 @@ t.test('without credentials the ledger can still be read', async (t) => {
   const { ricevuta } = (
     await real.call('POST', '/api/alloggiati/invio', {
       ospiti: [guestNo(1)],
-      prenotazione: { check_in: createClock().today(), numero_notti: 1 }
+      prenotazione: { check_in: testClock().today(), numero_notti: 1 }
     })
   ).json()
   const bare = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: real.url, DATA_DIR: real.dataDir })

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { create } from '#test/bookings/samples.ts'
-import { createClock, inRome } from '#src/lib/time.ts'
+import { inRome } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, production, until } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { deliveryOver, detail, INVII, ledgerServer } from './administrator.ts'
 import { bookingLock } from './booking-lock.ts'
 
@@ -21,7 +22,7 @@ async function waitingServer () {
   await emptied(server, police)
   other.logs.length = 0
   const { call, app: { sql } } = server
-  const { id: booking } = await create(call, { check_in: createClock().today(), numero_ospiti: 1 })
+  const { id: booking } = await create(call, { check_in: testClock().today(), numero_ospiti: 1 })
   const save = (guest: object) => call('POST', '/api/saveOspiti', { prenotazione_id: booking, dati: [guest] })
   const send = async (headers: Record<string, string> = {}) =>
     (await call('POST', `/api/v1/prenotazioni/${booking}/invio`, {}, headers)).json()
@@ -68,7 +69,7 @@ t.test('the same key tells of a submission that waits; one that is at work is on
   const { police, server } = await ledgerServer(t)
   const login = held()
   police.on.GenerateToken = login.behaviour
-  const body = { ospiti: [guestNo(1)], prenotazione: { check_in: createClock().today(), numero_notti: 3 } }
+  const body = { ospiti: [guestNo(1)], prenotazione: { check_in: testClock().today(), numero_notti: 3 } }
   const headers = { 'idempotency-key': 'chiave', prefer: 'respond-async' }
   const send = async () => (await server.call('POST', '/api/alloggiati/invio', body, headers)).json()
   t.notMatch((await send()).error, /si riprova/)
@@ -120,7 +121,7 @@ t.test('what waited while its booking changed does not leave: its guests are fre
 
 t.test('what waited leaves when nothing of its booking has changed that goes to the police', async (t) => {
   const { police, server, booking, retry } = await waitingServer()
-  const change = { telefono: '+39 333 1234567', check_in: createClock().today(), numero_notti: 3 }
+  const change = { telefono: '+39 333 1234567', check_in: testClock().today(), numero_notti: 3 }
   const changed = await server.call('PUT', `/api/v1/prenotazioni/${booking}`, change)
   t.equal(changed.statusCode, 200)
   await retry('acquisito')
@@ -152,7 +153,7 @@ async function bookedServer (guests: readonly number[]) {
     server.call('POST', '/api/saveOspiti', { prenotazione_id, dati: [guest] })
   const ids: number[] = []
   for (const n of guests) {
-    ids.push((await create(server.call, { check_in: createClock().today(), numero_ospiti: 1 })).id)
+    ids.push((await create(server.call, { check_in: testClock().today(), numero_ospiti: 1 })).id)
     await save(ids.at(-1)!, guestNo(n))
   }
   return { police, server, sql: server.app.sql, ids, save }
@@ -181,7 +182,7 @@ t.test('of a booking that is deleted while a Send is on its way to the ledger no
   const lock = await bookingLock(t, sql, id!, 'update')
   const deleting = server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
   await lock.waiting(1)
-  const prenotazione = { id, check_in: createClock().today(), numero_notti: 3 }
+  const prenotazione = { id, check_in: testClock().today(), numero_notti: 3 }
   const sending = server.call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(1)], prenotazione })
   await lock.waiting(2)
   await lock.release()

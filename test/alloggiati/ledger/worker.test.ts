@@ -3,12 +3,13 @@ import t from 'tap'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
+import { testClock } from '#test/clock.ts'
 import { ledgerBench } from './bench.ts'
 
 /* How one submission is carried out: in which order, by whom, and what of it. */
@@ -168,7 +169,7 @@ t.test('while a worker lives each step renews its lease', async (t) => {
 
 t.test('an attempt carries the Rome days on which the service may count it', async (t) => {
   const { sql, worker, reserve } = await anew()
-  const today = createClock().today()
+  const today = testClock().today()
   const now = new Date(`${today}T22:55:00Z`)
   const { id } = await reserve([single()])
   await carryOut(await worker({ clock: { now: () => now, today: () => today } }), id, true)
@@ -187,7 +188,7 @@ t.test('an attempt carries the Rome days on which the service may count it', asy
 
 t.test('a submission whose arrival the service does not take any more goes to a person, without a call', async (t) => {
   const { police, worker, reserve, states } = await anew()
-  const later = { now: () => new Date(), today: () => addDays(createClock().today(), 2) }
+  const later = { now: () => new Date(), today: () => addDays(testClock().today(), 2) }
   const { id } = await reserve([single()])
   t.equal((await carryOut(await worker({ clock: later }), id, true)).stato, 'da_verificare')
   t.same(police.calls, [])

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { create } from '#test/bookings/samples.ts'
 import type { Schedina } from '#schemas/schedina.ts'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { member, single, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { production, standIn } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
 const PATH = '/api/alloggiati/verifica-ricevute'
@@ -205,7 +206,7 @@ t.test('a booking is covered only when as many guests as it says are acquired an
 t.test('without credentials, or with another account, what was sent and proven is verified all the same', async (t) => {
   const police = await standIn(t)
   const real = await production(t, police)
-  const day = createClock().today()
+  const day = testClock().today()
   const one = await book(real, 'A Uno', day)
   await send(real, 'UNO', one)
   const bare = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: real.url, DATA_DIR: real.dataDir })

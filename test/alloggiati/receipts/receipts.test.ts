@@ -9,7 +9,7 @@ import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { addDays, createClock, type Day } from '#src/lib/time.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
@@ -18,9 +18,10 @@ import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, type Behaviour, respond } from '#test/alloggiati/service/soap/server.ts'
 import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
 import { type Call, production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { build } from '#test/helper.ts'
 
-const realToday = createClock().today()
+const realToday = testClock().today()
 const yesterday = addDays(realToday, -1)
 /** Its receipt is the last one at any hour: that of yesterday is only from 02:00 on. */
 const lately = addDays(realToday, -2)
@@ -232,7 +233,7 @@ t.test(
 async function nightly () {
   const { app, dataDir } = await emptied(real, police)
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
-  const clock = createClock()
+  const clock = testClock()
   const { service } = await policeService({
     config, keys: createKeys(config.MASTER_KEY), clock, db: app.db, log: app.log
   })

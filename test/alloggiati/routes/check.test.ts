@@ -11,6 +11,7 @@ import { family, foreigner, single, soggiorno, today } from '#test/alloggiati/ru
 import { answer, closedPort } from '#test/alloggiati/service/soap/server.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
 /** The server of the tests that need no other. */
@@ -253,7 +254,7 @@ t.test(
     const { app, dataDir } = await production(t, police)
     const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
     const { service } = await policeService({
-      config, keys: createKeys(config.MASTER_KEY), clock: createClock(), db: app.db, log: app.log
+      config, keys: createKeys(config.MASTER_KEY), clock: testClock(), db: app.db, log: app.log
     })
     police.on.Tabella = answer(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
     t.equal(await downloadTable(service!, 'ListaAppartamenti'), '', 'an account without apartments')

@@ -5,17 +5,18 @@ import type { GiornataAnswer } from '#schemas/giornata.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { listsOf } from '#src/alloggiati/schedine/day/lists.ts'
 import type { DayBooking } from '#src/alloggiati/schedine/day/look.ts'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
 import { judge, member } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 
 const PATH = '/api/v1/invii/giornata'
-const today = createClock().today()
+const today = testClock().today()
 
 /** A booking that arrives today, with these guests saved; `seats` where it is for more of them, or for fewer. */
 async function book ({ call }: TestApp, guests: readonly Schedina[], seats = guests.length): Promise<number> {

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { emptied } from '#test/alloggiati/emptied.ts'
-import { createClock } from '#src/lib/time.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
+import { testClock } from '#test/clock.ts'
 import { guest } from '#test/documents/retaining.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
@@ -55,7 +55,7 @@ t.test('a file registers nothing, calls no service, and is made while the servic
   await police.stop()
   const file = await call('POST', FILE, {
     ospiti: [guestNo(1)],
-    prenotazione: { check_in: createClock().today(), numero_notti: 1 }
+    prenotazione: { check_in: testClock().today(), numero_notti: 1 }
   })
   await police.start()
   t.equal(file.statusCode, 200)
@@ -118,7 +118,7 @@ t.test(
   async (t) => {
     const server = await emptied(real, police)
     const { app, call } = server
-    const day = createClock().today()
+    const day = testClock().today()
     const [going, unknown, free] = [
       await book(server, 'A B', day), await book(server, 'C D', day), await book(server, 'E F', day)
     ]
@@ -178,7 +178,7 @@ const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato al
 t.test('a booking whose submission is under way is not called sent, and nobody can confirm more guests', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police)
-  const check_in = createClock().today()
+  const check_in = testClock().today()
   for (const numero_ospiti of [1, 2]) {
     const { id } = await create(server.call, { check_in, numero_ospiti })
     const save = (guest: object) => server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest] })
@@ -215,7 +215,7 @@ t.test('a booking whose submission is under way is not called sent, and nobody c
 
 t.test('guests beyond their booking are told by what is known of each: sent, or of unknown outcome', async (t) => {
   const { call } = await emptied(real, police)
-  const { id } = await create(call, { check_in: createClock().today() })
+  const { id } = await create(call, { check_in: testClock().today() })
   const save = (...dati: object[]) => call('POST', '/api/saveOspiti', { prenotazione_id: id, dati })
   const seats = (numero_ospiti: number) => call('PUT', `/api/v1/prenotazioni/${id}`, { numero_ospiti })
   const send = async (body = {}) => (await call('POST', `/api/v1/prenotazioni/${id}/invio`, body)).json()

@@ -2,13 +2,14 @@ import t from 'tap'
 import { create, saveGuests } from '#test/bookings/samples.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
-import { addDays, createClock } from '#src/lib/time.ts'
+import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { member, single, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
 /** A booking with these guests saved; null where a field is not known. */
@@ -331,7 +332,7 @@ t.test('a leader whose members were sent goes as a single guest; a family that w
 t.test('what the police refused of a booking is what is left of it, told by its place in the booking', async (t) => {
   const server = await emptied(real, police)
   const guests = [guestNo(1), guestNo(2), guestNo(3)]
-  const id = await booked(server, guests, { check_in: createClock().today() })
+  const id = await booked(server, guests, { check_in: testClock().today() })
   police.on.Send = answer(rowsReply('Send', [true, false, false]))
   t.equal((await send(server, id)).statusCode, 422)
   police.on.Send = answer(rowsReply('Send', [true, false]))

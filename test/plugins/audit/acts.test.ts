@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { createClock } from '#src/lib/time.ts'
 import { detail, INVII, sent, unknown } from '#test/alloggiati/ledger/administrator.ts'
 import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
+import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 import { admin, unwritable } from './samples.ts'
 
@@ -11,7 +11,7 @@ import { admin, unwritable } from './samples.ts'
 
 const HOLD = `${INVII}/sospensione`
 const UNAVAILABLE = { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' }
-const today = createClock().today()
+const today = testClock().today()
 
 async function house (t: Test) {
   const police = await standIn(t)
