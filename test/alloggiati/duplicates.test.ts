@@ -154,7 +154,7 @@ t.test('a person who knows better confirms with a reason: it is recorded, audite
   const sent = (await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json()
   t.equal(sent.success, true)
   const precedenti = [first.ricevuta]
-  t.same(await app.sql`select chi, motivo, precedenti from invii_conferme`,
+  t.same(await app.sql`select chi, motivo, array_to_json(precedenti) as precedenti from invii_conferme`,
     [{ chi: 'server', motivo: WORD.motivo, precedenti }])
   t.same(await app.sql`select confermata from invii_schedine order by invio_id`,
     [{ confermata: false }, { confermata: true }])

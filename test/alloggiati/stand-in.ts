@@ -222,7 +222,7 @@ export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): st
 
 /** The good answer of `GenerateToken`, with a token that is good for so many milliseconds. */
 export function loginReply (life = 3_600_000): string {
-  const [issued, expires] = [0, life].map((life) => new Date(Date.now() + life).toISOString())
+  const [issued, expires] = [0, life].map((life) => new Date(testClock().now().getTime() + life).toISOString())
   return envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
     `<issued>${issued}</issued><expires>${expires}</expires><token>gettone</token></GenerateTokenResult>` +
     '<result><esito>true</esito></result></GenerateTokenResponse>')

@@ -19,6 +19,7 @@ export interface KeyRow { id: string, name: string, scopes: string[], days: numb
 /** The keys that the server knows, in the order in which they were made. */
 export async function keysOf ({ app }: TestApp): Promise<KeyRow[]> {
   return app.sql<KeyRow[]>`
-    select id, name, scopes, extract(days from expires_at - created_at)::int as days, revoked_at is not null as revoked
+    select id, name, array_to_json(scopes) as scopes, extract(days from expires_at - created_at)::int as days,
+      revoked_at is not null as revoked
     from api_keys order by created_at`
 }

@@ -349,7 +349,7 @@ t.test('of thousands of bookings that are covered those that are not are named, 
       insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita,
         impronta_persona, esito)
       select i.id, p.id, p.id, i.utente, p.id, 2, sha256(p.id::text::bytea), sha256(p.id::text::bytea), 'acquisita'
-      from prenotazioni p join invii i on i.data_arrivo = p.check_in where p.id <> all (${uncovered})`
+      from prenotazioni p join invii i on i.data_arrivo = p.check_in where p.id not in ${tx(uncovered)}`
     await tx`alter table invii enable trigger user`
     await tx`alter table invii_schedine enable trigger user`
   })

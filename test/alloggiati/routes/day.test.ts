@@ -309,7 +309,7 @@ t.test('a day whose process died is told from all that it had begun, in the orde
   }
   const done = await sendDay(server, {}, 'giorno')
   t.equal(done.prenotazioni[0]!.ricevute.length, 2)
-  await server.app.sql`update idempotency_keys set status = null, body = null, headers = null`
+  await server.app.sql`update idempotency_keys set status = null, body = null, headers = '{"claim":"interrotta"}'`
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
   const told = await sendDay(server, {}, 'giorno')
   t.match(states(told), { [large]: 'parziale' })

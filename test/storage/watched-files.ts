@@ -1,0 +1,42 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const found = spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=%file', 'true'])
+
+/** Why no process can be watched on this machine, for `skip`; false: one can. */
+export const noStrace = found.status === 0 ? false : 'strace is not installed, or may not trace'
+
+/** A call of the kernel that names a file, as it was made, and whether it succeeded. */
+export interface FileCall { paths: string[], text: string, succeeded: boolean }
+
+/**
+ * Watches every call by which a process, in any of its threads, names a file: the kernel is asked, not the program.
+ * @param log where the calls are noted
+ * @returns ends the watch and tells the calls
+ */
+export async function watchFiles (pid: number, log: string): Promise<() => Promise<FileCall[]>> {
+  const tracer = spawn('strace', ['-f', '-y', '-s', '4096', '-e', 'trace=%file', '-o', log, '-p', String(pid)], {
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  const ended = once(tracer, 'exit')
+  // It says so when it holds every thread.
+  let said = ''
+  tracer.stderr.setEncoding('utf8').on('data', (text: string) => { said += text })
+  while (!said.includes('attached')) {
+    if (tracer.exitCode !== null) throw new Error(said)
+    await wait(20)
+  }
+  return async () => {
+    tracer.kill('SIGINT')
+    await ended
+    return existsSync(log) ? readFileSync(log, 'utf8').split('\n').flatMap(readCall) : []
+  }
+}
+
+function readCall (text: string): FileCall[] {
+  if (!/^\d+ +\w+\(/.test(text)) return []
+  const paths = [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, path = '']) => path)
+  return [{ paths, text, succeeded: !/ = -1 E/.test(text) }]
+}
