@@ -7,8 +7,8 @@
 
 if (!process.features.typescript) {
   process.stderr.write(
-    'Locanda richiede Node 22.18 o successivo; questo è Node ' + process.versions.node + '. «npm ci» installa Node 24 ' +
-      'fra le dipendenze opzionali, e «make start» e «npm start» lo usano\n'
+    'Locanda richiede Node 22.18 o successivo; questo è Node ' + process.versions.node + '. «npm ci» installa ' +
+      'Node 24 fra le dipendenze opzionali, e «make start» e «npm start» lo usano\n'
   )
   process.exit(1)
 }

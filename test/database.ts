@@ -15,6 +15,14 @@ export function databaseUrl (url: string, database: string): string {
   return result.href
 }
 
+/** The address of a database's server, for `net.connect`. The URL of an embedded one names its socket's folder. */
+export function serverAddress (url: string): { path: string } | { host: string, port: number } {
+  const { host, hostname, port } = new URL(url)
+  return hostname.startsWith('%2F')
+    ? { path: `${decodeURIComponent(host)}/.s.PGSQL.${port}` }
+    : { host: hostname, port: Number(port || 5432) }
+}
+
 /** The master key with which a test's own connections seal what they write to the ledger. */
 export const SEALING_KEY = Buffer.alloc(32, 1)
 export const SEALING_KEYS = createKeys(SEALING_KEY)

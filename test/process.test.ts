@@ -28,8 +28,6 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-t.jobs = 2
-
 async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
   const server = serverProcess(t, { DATA_DIR, API_KEY, ...ADMIN })
   const base = await server.ready

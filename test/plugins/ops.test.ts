@@ -10,7 +10,7 @@ import { openClient } from '#src/plugins/database/client.ts'
 import departures from '#src/plugins/departures.ts'
 import metrics from '#src/plugins/metrics.ts'
 import { ledgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
-import { testDatabase } from '#test/database.ts'
+import { serverAddress, testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build } from '#test/helper.ts'
 
@@ -149,12 +149,7 @@ t.test('a gauge that cannot be read, or never comes, leaves the others readable,
 
 /** A way to a database that can be cut, and turned into one on which nothing moves. */
 async function wayTo (t: Test, url: string) {
-  const { host, hostname, port: there } = new URL(url)
-  // The embedded database is reached through a socket in a folder that the address names, port and all.
-  const folder = decodeURIComponent(host)
-  const to = folder.startsWith('/')
-    ? { path: `${folder}/.s.PGSQL.${there}` }
-    : { host: hostname, port: Number(there || 5432) }
+  const to = serverAddress(url)
   const sockets = new Set<Socket>()
   let frozen = false
   const server = createServer((near) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { serverAddress } from '#test/database.ts'
 
 export interface Gate {
   /** The database behind it. */
@@ -12,11 +12,7 @@ export interface Gate {
 
 /** A way to a database that can be closed. */
 export async function gateTo (t: Test, url: string): Promise<Gate> {
-  const { hostname, port } = new URL(url)
-  const folder = decodeURIComponent(hostname)
-  const target = folder.startsWith('/')
-    ? { path: join(dirname(folder), `.s.PGSQL.${port || 5432}`) }
-    : { host: hostname, port: Number(port || 5432) }
+  const target = serverAddress(url)
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const behind = connect(target)

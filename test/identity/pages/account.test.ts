@@ -32,9 +32,9 @@ t.test('the page of a person’s account', async (t) => {
     const asks = (method: 'GET' | 'POST', url: string) =>
       app.inject({ method, url, headers: { 'x-api-key': key }, ...(method === 'POST' && { payload: {} }) })
     t.equal((await asks('GET', '/api/v1/prenotazioni')).statusCode, 200)
-    t.match((await app.sql`
-      select name, array_to_json(scopes) as scopes, expires_at::date - created_at::date as days from api_keys`),
-      [{ name: 'portatile', scopes: ['lettura', 'scrittura'], days: 30 }])
+    const keys = await app.sql`
+      select name, array_to_json(scopes) as scopes, expires_at::date - created_at::date as days from api_keys`
+    t.match(keys, [{ name: 'portatile', scopes: ['lettura', 'scrittura'], days: 30 }])
     await browser.open('/auth/account')
     t.match(browser.page().body, /<strong>portatile<\/strong><br>Leggere, Scrivere e modificare<br>scade il /)
     t.notMatch(browser.page().body, key)

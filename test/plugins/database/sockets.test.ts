@@ -7,17 +7,15 @@ import { databaseProblem } from '#src/plugins/database/problems.ts'
 import { createSockets } from '#src/plugins/database/sockets.ts'
 import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { testDatabase } from '#test/database.ts'
+import { serverAddress, testDatabase } from '#test/database.ts'
 
 const own = selfSigned(t.testdir(), 'DNS:localhost')
 
 /** Stands before the database on a port of its own, with TLS where it is asked for. */
 async function front (t: Test, url: string): Promise<{ url: string, secured: () => number }> {
-  const { hostname, port, searchParams, username, password, pathname } = new URL(url)
-  const folder = decodeURIComponent(hostname || searchParams.get('host') || '').replace(/,$/, '')
-  const behind = () => folder.startsWith('/')
-    ? connectSocket(`${folder}/.s.PGSQL.${port || 5432}`)
-    : connectSocket(Number(port || 5432), folder)
+  const { username, password, pathname } = new URL(url)
+  const to = serverAddress(url)
+  const behind = () => connectSocket(to)
   let secured = 0
   const pipe = (client: Socket, first?: Buffer) => {
     const server = behind().on('error', () => {})
