@@ -53,6 +53,14 @@ export async function makeFolder (folder: string, account: Account): Promise<voi
 }
 
 /**
+ * The data folder as PostgreSQL is told it. The account may be unable to reach it by name (a project of mode 0700), but
+ * it inherits the working folder, which was entered before the user changed. Linux has a name for that.
+ */
+export function dataArgument (folder: string, account: Account): string {
+  return account && platform() === 'linux' ? '/proc/self/cwd' : folder
+}
+
+/**
  * Runs a program to its end and returns its stdout. It enters `cwd` before the user changes, so the account need not be
  * able to reach that by name. A terminal's Ctrl-C does not reach the program.
  * @throws EmbeddedError with what the program wrote on stderr

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, lstat, open, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { give, makeFolder, run, type Account } from './account.ts'
+import { dataArgument, give, makeFolder, run } from './account.ts'
 import type { Site } from './postmaster.ts'
 import { EmbeddedError, ignoring } from './problems.ts'
 import { INITDB_OPTIONS } from './settings.ts'
@@ -60,12 +60,4 @@ async function initialise ({ home, folder, account, bin, password }: Site): Prom
   // Without this a power cut could undo the renaming, and the next start would remove rows that were acknowledged.
   const handle = await open(parent)
   await handle.sync().finally(() => handle.close())
-}
-
-/**
- * The data folder as PostgreSQL is told it. The account may be unable to reach it by name (a project of mode 0700), but
- * it inherits the working folder, which was entered before the user changed. Linux has a name for that.
- */
-export function dataArgument (folder: string, account: Account): string {
-  return account && platform() === 'linux' ? '/proc/self/cwd' : folder
 }
