@@ -1,4 +1,4 @@
-import { access, readFile, readlink, rename, rm } from 'node:fs/promises'
+import { access, readFile, readlink, rename, rm, statfs } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,6 +34,8 @@ const RETRY_MS = 200
 const START_LIMIT_SECONDS = 300
 const STOP_LIMIT_SECONDS = 30
 const REACH_LIMIT_MS = 10_000
+/** Free bytes below which nothing is taken for written. */
+const LOG_BYTES = 2 ** 20
 /** Codes of a server that is starting, stopping or gone. */
 const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_CLOSED|CONNECT_TIMEOUT)$/
 /** Words of PostgreSQL while the processes of a killed postmaster are still ending. */
@@ -131,6 +133,9 @@ async function start (site: Site): Promise<void> {
     const said = await readFile(logFile, 'utf8').catch(() => '')
     if (PASSING_WORDS.test(said)) return await sleep(RETRY_MS)
     const fatal = said.split('\n').findLast((line) => /FATAL|PANIC/.test(line))
+    const { bavail, bsize } = await statfs(folder)
+    // On a full disk PostgreSQL cannot say so in its log.
+    if (fatal === undefined && bavail * bsize < LOG_BYTES) throw new EmbeddedError('No space left on device')
     throw fatal === undefined ? err : new EmbeddedError(`non si avvia: ${fatal}`, { cause: err })
   }
 }
