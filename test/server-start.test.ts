@@ -94,7 +94,7 @@ t.test('a database of a newer version ends the start with one line, and is left 
   t.same(await sql`select from users`, [])
 })
 
-t.test('of two servers that start on an older database one upgrades it, and logs both migrations', async (t) => {
+t.test('one of two servers that start on an older database upgrades it, and logs both migrations', async (t) => {
   const { url, sql } = await testDatabase(t, true)
   await sql.begin((tx) => carryOut(tx, knownMigrations().slice(0, 1)))
   const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
@@ -105,7 +105,7 @@ t.test('of two servers that start on an older database one upgrades it, and logs
   t.match(said, [{ from: '0000_init', to: readJournal().at(-1)!.tag, ms: Number }])
 })
 
-t.test('of two servers with different keys that start on a new database one starts', async (t) => {
+t.test('one of two servers with different keys starts on a new database', async (t) => {
   const { url, sql } = await testDatabase(t)
   const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
   const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))
@@ -203,7 +203,7 @@ const { bin, scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 
 }
 const TOO_OLD = /^Locanda richiede Node 22\.18 o successivo; questo è Node [\d.]+\. [^\n]+\n$/
 
-/** What a shell command ends with whose `node` is the one of this folder. */
+/** Runs a shell command whose `node` is the one of this folder, and returns its end. */
 function run (command: string, nodeFolder: string, cwd = PROJECT, env: Record<string, string> = {}) {
   const PATH = `${nodeFolder}:${process.env.PATH}`
   const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { cwd, env: { PATH, ...env }, encoding: 'utf8' })

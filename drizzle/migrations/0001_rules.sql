@@ -1,4 +1,4 @@
--- What the tables cannot say: functions, triggers, and the rows that every installation begins with.
+-- Functions, triggers and first rows: the parts of the schema that drizzle's tables cannot express.
 
 -- ============ Police registration: the states of a submission ============
 

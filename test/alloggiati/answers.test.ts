@@ -262,7 +262,7 @@ t.test('a decision to send again is refused while the attempt before may still b
   }
 )
 
-/* What a service that is down, or lets nobody in, does to a submission. What wrong replies do is in misbehaviours/. */
+/* Submissions while the service is down or refuses the login. misbehaviours/ holds the wrong replies. */
 
 t.test('after a refused token the next Send begins with a fresh login', async (t) => {
   const police = await standIn(t)

@@ -17,7 +17,7 @@ const LOGIN = ['login', '--email', EMAIL]
 const env = { LOCANDA_URL: url, LOCANDA_PASSWORD: PASSWORD }
 const LIST = ['prenotazioni', 'list']
 
-/** Where the page leads the browser back to. */
+/** The address to which the page sends the browser back. */
 function backOf (browser: VisitorBrowser): string {
   return /^0;url=(.*)$/.exec(String(browser.page().headers.refresh))?.[1] ?? ''
 }

@@ -65,7 +65,7 @@ export async function startReceiver (t: Pick<Test, 'teardown'>, certificate?: Ce
 
 export const WEBHOOKS = '/api/v1/webhooks'
 
-/** What an administrator does with webhooks. */
+/** The actions of an administrator on webhooks. */
 export async function hooking ({ app, token }: Pick<TestApp, 'app' | 'token'>) {
   const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
 

@@ -11,7 +11,7 @@ import { comeDue, environ, FROM, over, postponed } from '#test/plugins/mail/post
 import { startServer } from '#test/running-server.ts'
 import { type Received, smtpError, startSmtp } from '#test/smtp.ts'
 
-/** What is sent where a test says nothing else. */
+/** The email that a test sends by default. */
 const EMAIL = {
   recipients: ['ada@ospiti.example'],
   subject: 'Il vostro arrivo',

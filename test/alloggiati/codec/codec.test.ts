@@ -138,7 +138,7 @@ t.test('a fault says in Italian what the field wants', async (t) => {
 const good = golden('single guest born in Italy').record
 const names = LAYOUT_FILE_UNICO.map(({ name }) => name)
 
-/** What becomes of any value given for a record: its line, or the field that is refused. */
+/** Encodes any value of a record: the result is its line, or the field that is refused. */
 function attempt (record: unknown): { line: string } | { field: string, message: string } {
   try {
     return { line: encode(record as RecordSchedina) }
@@ -211,7 +211,7 @@ t.test('decode answers to everything, and what it takes encodes again', async (t
   }), { numRuns: 1000 }))
 })
 
-t.test('what is nearly right is refused by the name of its field', async (t) => {
+t.test('a nearly right value is refused with the name of its field', async (t) => {
   const cases: [keyof RecordSchedina, unknown, string][] = [
     ['cognome', 'Bianchi', 'lower case'],
     ['cognome', 'BIANCHÌ', 'a letter with an accent'],

@@ -118,7 +118,7 @@ async function twoServers (t: Test) {
   return { police, flights, post, sql, keys: createKeys(master) }
 }
 
-/* What is written before the first byte leaves, and what that is worth when a process dies or sleeps. */
+/* The ledger writes an attempt before the first byte leaves, so it survives a process that dies or sleeps. */
 
 t.test('when the first byte of a Send arrives, the dispatch is already committed', async (t) => {
   const police = await standIn(t)

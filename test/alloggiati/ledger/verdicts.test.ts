@@ -155,7 +155,7 @@ function good (rows: number): SendReply {
   }
 }
 
-/* What follows from a verdict, in every situation that can be put together. */
+/* The consequence of each verdict, in every combination of states. */
 
 const facts: fc.Arbitrary<VerdictFacts> = fc.record({
   stato: fc.constantFrom(...STATE_NAMES),

@@ -177,7 +177,7 @@ t.test('guests that were saved while a Send was on its way to the ledger: the ol
   }
 })
 
-t.test('of a booking that is deleted while a Send is on its way to the ledger nothing is sent', async (t) => {
+t.test('a booking that is deleted before its Send reaches the ledger is not sent', async (t) => {
   const { police, server, sql, ids: [id] } = await bookedServer([1])
   const lock = await bookingLock(t, sql, id!, 'update')
   const deleting = server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
@@ -191,7 +191,7 @@ t.test('of a booking that is deleted while a Send is on its way to the ledger no
   t.same(police.callsOf('Send'), [])
 })
 
-t.test('of a day the booking that was changed is left out, and told; the others are sent', async (t) => {
+t.test('a day leaves out and reports the booking that was changed, and sends the others', async (t) => {
   const { police, server, sql, ids, save } = await bookedServer([1, 2])
   const lock = await bookingLock(t, sql, ids[0]!, 'update')
   const saving = save(ids[0]!, guestNo(1, { nome: 'CORRETTO' }))

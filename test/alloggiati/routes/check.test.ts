@@ -192,7 +192,7 @@ t.test('q searches every list, best first, and limit bounds each', async (t) => 
   }
 })
 
-t.test('who has the tables already is told so by the ETag', async (t) => {
+t.test('a client that has the tables gets 304 by their ETag', async (t) => {
   const { call } = sandbox
   const first = await call('GET', '/api/alloggiati/codici?limit=1')
   const etag = String(first.headers.etag)

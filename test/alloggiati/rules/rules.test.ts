@@ -288,7 +288,7 @@ t.test('every field of the record has its name in the API', async (t) => {
   t.equal(apiName('line'), 'ospiti')
 })
 
-t.test('what only the layout refuses becomes a remark on the guest', async (t) => {
+t.test('a value that only the layout refuses becomes a remark on the guest', async (t) => {
   // The second guest's document code is in these tables, but no record can carry it.
   const { valid, errors, records } = judge([single(), foreigner({ tipo_documento: 'PÈ-01' })])
   t.notOk(valid)

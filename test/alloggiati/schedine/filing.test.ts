@@ -105,7 +105,7 @@ t.test(
   }
 )
 
-t.test('where two bookings fit, or none, the tie is left open', async (t) => {
+t.test('the tie is left open when two bookings fit, or none', async (t) => {
   const server = await emptied(sandbox)
   await book(server, 'Marco Provetti')
   await book(server, 'Provetti Marco')
@@ -196,7 +196,7 @@ t.test('a booking whose submission is under way is not called sent, and nobody c
         t.match(told, { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: /^(pronto|preso)$/ })
         t.notMatch(told.error, /inviato|confermo_diverso/)
       }
-      // Where one guest of two is saved the day says just that.
+      // The day reports a booking of which one guest of two is saved.
       if (numero_ospiti === 2) return
       const day = (await server.call('POST', '/api/v1/invii/giornata', { prenotazioni: [id] })).json()
       t.match(day, { success: false, prenotazioni: [{ ricevute: [ricevuta] }] })

@@ -192,7 +192,7 @@ t.test('the list of apartments is read as the manual shows it; an account withou
   )
 })
 
-t.test('what is not the table it should be is refused and the reason is said', async (t) => {
+t.test('a file that is not the expected table is refused with the reason', async (t) => {
   const { Luoghi, Tipi_Documento: documenti, Tipi_Alloggiato: tipi } = csvs
   const withoutStates = Luoghi.split('\n').filter((line) => !line.includes(';ES;')).join('\n')
   const bad: [TipoTabella, string, RegExp][] = [

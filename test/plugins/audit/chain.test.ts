@@ -78,7 +78,7 @@ t.test('the log stays intact with any content of an entry', async (t) => {
     await audit.append(db, entry)
   }), { numRuns: 200 })
   const { prima_riga_errata: bad } = await verifyChain(db, keys, undefined)
-  // What was given, and what is kept of it.
+  // The value given, and the value stored.
   const wrong = bad !== null && [given[bad - 1], await sql`select *, at::text as time from audit_log where id = ${bad}`]
   t.equal(bad, null, { wrong })
 })

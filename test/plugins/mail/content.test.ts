@@ -125,7 +125,7 @@ t.test('a line has no end of any kind in it', async (t) => {
   )
 })
 
-/** What a mail of ours has above its body, and nothing else. */
+/** The only headers that our mails have. */
 const HEADERS = ['content-type', 'date', 'from', 'message-id', 'mime-version', 'subject', 'to']
 
 const TRICKS = [

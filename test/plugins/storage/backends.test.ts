@@ -17,7 +17,7 @@ import { codeOf, keep, PLACE, storageRules } from './storage-rules.ts'
 
 const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
 
-/** What it says to a request before it falls silent: nothing, the head of the answer, or a part of the file, too. */
+/** The part of its answer that it sends before it falls silent: none, the head, or also a part of the file. */
 let said = ''
 
 const connections = new Set<Socket>()

@@ -66,7 +66,7 @@ async function keepSix (built: TestApp): Promise<StoredObject[]> {
 const filesIn = (dataDir: string) =>
   readdirSync(join(dataDir, 'files'), { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 2).sort()
 
-/** What cannot be removed. */
+/** The name of a file that the backend fails to remove. */
 const FAULTY = `00${randomUUID().slice(2)}`
 
 /** For tests that leave nothing of which another one takes notice. */

@@ -36,7 +36,7 @@ const TABLES: readonly Table[] = [
 ]
 
 /**
- * What is wrong with receipts (of the days since `from`), with the looks at them, or with suspensions; Italian.
+ * Lists the faults of receipts (of the days since `from`), of the looks at them, and of suspensions, in Italian.
  * @returns `undefined` when all is well; `'late'` when the time was over before the end
  */
 export async function faultOfOthers (

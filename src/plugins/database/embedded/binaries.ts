@@ -14,7 +14,7 @@ import { EmbeddedError, ignoring, type Log } from './problems.ts'
 export interface Binaries {
   /** Folder of `postgres`, `initdb`, `pg_ctl`. */
   bin: string
-  /** Of the package: `18.4.0-beta.17`. */
+  /** The version of the package: `18.4.0-beta.17`. */
   version: string
 }
 

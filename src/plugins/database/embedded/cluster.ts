@@ -152,7 +152,7 @@ async function freePort (): Promise<number> {
 function takeLock (file: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(file, { timeout: 0 })
   try {
-    // Nothing is ever written. Without a journal the lock can be had on a full disk, too.
+    // The transaction writes no page. Without a journal SQLite takes the lock on a full disk, too.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (err) {

@@ -7,7 +7,7 @@ import { dataArgument, makeFolder, run, type Account } from './account.ts'
 import { EmbeddedError, ignoring, type Log } from './problems.ts'
 import { SERVER_SETTINGS } from './settings.ts'
 
-/** What starting, finding and stopping the cluster of one `DATA_DIR` needs to know. */
+/** The facts that starting, finding and stopping the cluster of one `DATA_DIR` need. */
 export interface Site {
   /** `DATA_DIR`. */
   home: string
@@ -86,7 +86,7 @@ export async function stopPostmaster (site: Site): Promise<void> {
   log(failure?.message ?? 'PostgreSQL incorporato: fermato')
 }
 
-/** What the last postmaster noted in `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
+/** Reads the lines of `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
 async function readNote ({ folder }: Site): Promise<{ pid: number, port: number, isReady: boolean }> {
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(ignoring('ENOENT'))
   const [pid = '0', , , port, , , , status = ''] = text?.split('\n') ?? []
