@@ -9,16 +9,13 @@ export const DATABASE = 'locanda'
  * programs of the host; PostgreSQL 16 and later lets it change only the roles that it has made.
  */
 export async function prepareDatabase (sql: postgres.Sql, password: string | undefined): Promise<void> {
-  const [found] = await sql<{ role: boolean, createrole: boolean, database: boolean }[]>`
+  const [found] = await sql<{ role: boolean, database: boolean }[]>`
     select exists (select from pg_roles where rolname = ${USER}) as role,
-           exists (select from pg_roles where rolname = ${USER} and rolcreaterole) as createrole,
            exists (select from pg_database where datname = ${DATABASE}) as database`
   if (!found?.role) {
     // A generated password has no quote in it (base64url); utility statements take no parameters.
     const secret = password === undefined ? '' : `password '${password}'`
     await sql.unsafe(`create role ${USER} login createdb createrole ${secret}`)
-  } else if (!found.createrole) {
-    await sql.unsafe(`alter role ${USER} createrole`)
   }
   if (!found?.database) await sql.unsafe(`create database ${DATABASE} owner ${USER}`)
 }
