@@ -2,9 +2,9 @@ import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
 import type { Config } from './config/config.ts'
 import { addressMatcher } from './lib/addresses.ts'
 import { renderAuthError } from './identity/index.ts'
-import { renderClientError, renderFrameworkError } from './plugins/errors.ts'
-import { loggerOptions, requestIds, requestLog, type LogStream } from './plugins/logging.ts'
-import { schemaController } from './plugins/validation.ts'
+import { renderClientError, renderFrameworkError } from './http/errors.ts'
+import { loggerOptions, requestIds, requestLog, type LogStream } from './http/logging.ts'
+import { schemaController } from './http/validation.ts'
 import { renderStorageError } from './storage/index.ts'
 
 const PROTOCOLS = [['/auth/v1/', renderAuthError], ['/storage/v1/', renderStorageError]] as const

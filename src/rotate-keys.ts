@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadingError } from './lib/missing-packages.ts'
 import { speedUpLoading } from './loading.ts'
-import type { Rotation } from './plugins/storage/rotation.ts'
+import type { Rotation } from './services/files/rotation.ts'
 
 /**
  * `npm run keys:rotate`: wraps the keys of all stored files anew. It has the environment of the server, which may be
@@ -14,9 +14,9 @@ async function rotate (): Promise<Rotation> {
     await Promise.all([
       import('./config/config.ts'),
       import('./lib/secrets.ts'),
-      import('./plugins/database/connect.ts'),
-      import('./plugins/storage/rotation.ts'),
-      import('./plugins/database/embedded/cluster.ts')
+      import('./database/connect.ts'),
+      import('./services/files/rotation.ts'),
+      import('./database/embedded/cluster.ts')
     ])
   // Else a cluster, or a key, of its own would be made for a server that does not exist.
   const dataDir = resolve(process.env.DATA_DIR || './data')
@@ -54,7 +54,7 @@ rotate().then(report, async (err: unknown) => {
 
 async function reasonOf (err: unknown): Promise<string> {
   const [{ startError }, { ForeignMasterKeyError, RotationUnderWayError }] = await Promise.all([
-    import('./start-error.ts'), import('./plugins/storage/rotation.ts')
+    import('./start-error.ts'), import('./services/files/rotation.ts')
   ])
   if (err instanceof ForeignMasterKeyError) return 'MASTER_KEY non è quella con cui sono stati scritti i file'
   return err instanceof RotationUnderWayError ? 'un’altra rotazione è in corso' : startError(err)

@@ -6,7 +6,7 @@ import type { Config } from './config/config.ts'
 import type { Account } from './identity/index.ts'
 import { loadingError } from './lib/missing-packages.ts'
 import { speedUpLoading } from './loading.ts'
-import type { ProcessFigures } from './plugins/metrics.ts'
+import type { ProcessFigures } from './http/metrics.ts'
 
 /** The first one closes the server. Further ones end its waiting for a database that does not answer. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const

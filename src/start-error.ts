@@ -1,7 +1,7 @@
-import { isDiskFull, startProblem } from './plugins/database/problems.ts'
-import { EmbeddedError } from './plugins/database/embedded/problems.ts'
+import { isDiskFull, startProblem } from './database/problems.ts'
+import { EmbeddedError } from './database/embedded/problems.ts'
 import { ConfigError } from './config/config.ts'
-import { serializeError } from './plugins/logging.ts'
+import { serializeError } from './http/logging.ts'
 
 /** What PostgreSQL and its initdb say of a disk without room. */
 const NO_ROOM = /No space left on device|disk is full/i

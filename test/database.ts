@@ -5,7 +5,7 @@ import postgres from 'postgres'
 import type { Test } from 'tap'
 import { sealSettings } from '#src/alloggiati/ledger/seals/key.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { connect, type Connection } from '#src/plugins/database/connect.ts'
+import { connect, type Connection } from '#src/database/connect.ts'
 import { readState, STATE_FILE } from '#test/setup/state.ts'
 
 /** The same server, another database. */

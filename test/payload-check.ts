@@ -4,8 +4,8 @@ import type { ValidateFunction } from 'ajv'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
-import { sentHeaders, type Trait } from '#src/plugins/openapi/headers.ts'
-import { createAjv } from '#src/plugins/validation.ts'
+import { sentHeaders, type Trait } from '#src/http/openapi/headers.ts'
+import { createAjv } from '#src/http/validation.ts'
 
 /**
  * Headers of any answer, which the description does not name: of HTTP itself and its caches, for browsers, and for

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { Test } from 'tap'
 import { freePort } from './free-port.ts'
-import { parseMail } from './plugins/mail/mime.ts'
+import { parseMail } from '#test/services/mail/mime.ts'
 
 /** A mail as the server got it. */
 export interface Received {

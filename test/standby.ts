@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
 import type { Test } from 'tap'
-import { CHILD_ENV, chooseAccount, type Account } from '#src/plugins/database/embedded/account.ts'
-import { findBinaries, type Binaries } from '#src/plugins/database/embedded/binaries.ts'
+import { CHILD_ENV, chooseAccount, type Account } from '#src/database/embedded/account.ts'
+import { findBinaries, type Binaries } from '#src/database/embedded/binaries.ts'
 import { freePort } from '#test/free-port.ts'
 
 /** Nobody needs these data after a power cut. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuditEvent, AuditList, AuditQuery, AuditVerification } from '#schemas/audit.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { auditPage, boundsFaults, countEntries } from '#src/plugins/audit/list.ts'
+import { auditPage, boundsFaults, countEntries } from '#src/services/audit/list.ts'
 
 const tags = ['Sistema']
 

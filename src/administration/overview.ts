@@ -2,9 +2,9 @@ import type { AuditEvent } from '#schemas/audit.ts'
 import { ledgerSummary } from '#src/alloggiati/index.ts'
 import type { Config } from '#src/config/config.ts'
 import { countPeople } from '#src/identity/index.ts'
-import { auditPage } from '#src/plugins/audit/list.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
-import { countByState } from '#src/plugins/mail/queue.ts'
+import { auditPage } from '#src/services/audit/list.ts'
+import type { Database } from '#src/database/connect.ts'
+import { countByState } from '#src/services/mail/queue.ts'
 
 const LATEST = 20
 

@@ -1,8 +1,8 @@
 import { and, eq, gt, lte, or, sql } from 'drizzle-orm'
 import { admin_sessions as table } from '#drizzle/tables/administration.ts'
 import { adminKeyScopes } from '#src/identity/index.ts'
-import type { Principal } from '#src/plugins/auth.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Principal } from '#src/http/auth.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 
 const IDLE = sql`interval '15 minutes'`
 const LONGEST = sql`interval '8 hours'`

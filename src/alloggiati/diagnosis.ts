@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { createClock } from '#src/lib/time.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database } from '#src/database/connect.ts'
 import { check } from './service/check.ts'
 import { policeService } from './service/police-service.ts'
 

@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 
 /**
  * Called as the first statement of the transaction that makes a submission ready: a new one, or one that a person

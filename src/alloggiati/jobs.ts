@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { ChainHead } from '#src/plugins/database/chain-head.ts'
+import type { ChainHead } from '#src/database/chain-head.ts'
 import { forgetOldAlarms, type BellOptions } from './ledger/alarms/bell.ts'
 import { mailEveningSummary } from './ledger/alarms/evening.ts'
 import { raiseTimedAlarms } from './ledger/alarms/timed.ts'

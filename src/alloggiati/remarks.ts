@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /** What the rules of the police say of the saved guests of a booking, each with the guest's place. */
 export interface BookingRemarks { errors: Segnalazione[], warnings: Segnalazione[] }

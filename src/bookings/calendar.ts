@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import type { CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
-import type { JsonPieces } from '#src/plugins/streams.ts'
+import type { JsonPieces } from '#src/http/streams.ts'
 
 /** Entries fetched at a time: what an answer holds in memory. */
 const BATCH = 1000

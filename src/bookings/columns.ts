@@ -3,7 +3,7 @@ import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { Booking, BookingDetail } from '#schemas/booking.ts'
 import { fieldNames } from '#schemas/common.ts'
 import { Guest } from '#schemas/guest.ts'
-import { isoInstant } from '#src/plugins/database/columns.ts'
+import { isoInstant } from '#src/database/columns.ts'
 
 const columns = { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) }
 

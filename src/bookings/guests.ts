@@ -2,7 +2,7 @@ import { and, eq, gte, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
 import { GuestFields, type GuestInput, type SaveGuests } from '#schemas/guest.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
 import type { GuestsRemoved } from './hooks.ts'
 import { placesFor } from './stays.ts'
 

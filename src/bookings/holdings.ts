@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import fp from 'fastify-plugin'
 import type { HeldData } from '#schemas/privacy.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /** A file of the export of a booking. */
 export interface ExportFile {

@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 
 /**
  * Called in the transaction that deletes bookings, before they are deleted; the bookings are locked. What it throws

@@ -1,10 +1,10 @@
 import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, sum, type SQL } from 'drizzle-orm'
 import { prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
-import { asJson, containing } from '#src/plugins/database/columns.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import { asJson, containing } from '#src/database/columns.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
-import type { JsonPieces } from '#src/plugins/streams.ts'
+import type { JsonPieces } from '#src/http/streams.ts'
 import { bookingColumns } from './columns.ts'
 import { isTooLong } from './search.ts'
 

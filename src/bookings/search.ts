@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { limitTurns } from '#src/lib/turns.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
-import { postgresError } from '#src/plugins/database/problems.ts'
-import type { JsonPieces } from '#src/plugins/streams.ts'
+import type { Database } from '#src/database/connect.ts'
+import { postgresError } from '#src/database/problems.ts'
+import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
 
 /** Searches that run at a time; further ones wait. A search that finds nothing can read every booking. */

@@ -1,7 +1,7 @@
 import { and, asc, eq, gte, lte, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
-import { isOneOf } from '#src/plugins/database/columns.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { isOneOf } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { PrenotazioneNonTrovata } from './errors.ts'
 

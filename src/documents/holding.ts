@@ -1,6 +1,6 @@
 import { IMAGE_STATES } from '#schemas/privacy.ts'
 import type { Holding } from '#src/bookings/index.ts'
-import type { Storage } from '#src/plugins/storage/storage.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { DOCUMENTS, ofBooking } from './names.ts'
 import type { ImageRetention } from './retention.ts'
 

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { ClientConfig, OperatorBody } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
-import type { Author } from '#src/plugins/audit/log.ts'
-import type { Principal } from '#src/plugins/auth.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Author } from '#src/services/audit/log.ts'
+import type { Principal } from '#src/http/auth.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 
 /** What the API's own endpoints ask of an identity provider, embedded or external. */
 export interface Directory {

@@ -1,5 +1,5 @@
-import type { Authenticator } from '#src/plugins/auth.ts'
-import type { ChangeListener } from '#src/plugins/changes.ts'
+import type { Authenticator } from '#src/http/auth.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
 import type { Directory } from './directory.ts'
 import type { ApiKeyFormat } from './keys/api-keys.ts'
 import type { IdentityOptions } from './options.ts'

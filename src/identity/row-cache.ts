@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { ChangeListener } from '#src/plugins/changes.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
 
 /** What was read from the database, kept until the database says that it has changed. */
 export interface RowCache<T> {

@@ -1,6 +1,6 @@
 import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
-import type { Principal } from '#src/plugins/auth.ts'
+import type { Principal } from '#src/http/auth.ts'
 import { isSecondFactor } from './factors/methods.ts'
 
 /** How a session, or the person behind a key, stands at present. */

@@ -5,8 +5,8 @@ import {
 } from '#schemas/establishment.ts'
 import type { Config } from '#src/config/config.ts'
 import { expectedTags, isKnown } from '#src/lib/etag.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
-import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 import { changedFields, type Establishments, type StoredEstablishment } from './establishment.ts'
 import { findLogo, LOGO_PATH } from './logo.ts'
 

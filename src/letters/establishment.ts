@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { struttura as t } from '#drizzle/tables/letters.ts'
 import { establishmentFields, type EstablishmentUpdate } from '#schemas/establishment.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { StrutturaCambiata } from './errors.ts'
 
 /** What the house says of itself; null is what it does not say. */

@@ -1,6 +1,6 @@
 import type { Bucket } from '#schemas/storage.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
-import type { Storage, StoredObject } from '#src/plugins/storage/storage.ts'
+import type { Executor } from '#src/database/connect.ts'
+import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 import type { StoredLetter } from './repository.ts'
 
 export const LETTERS: Bucket = 'letters'

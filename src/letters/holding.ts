@@ -1,5 +1,5 @@
 import type { Holding } from '#src/bookings/index.ts'
-import type { Storage } from '#src/plugins/storage/storage.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { fileOf } from './file.ts'
 import { findLetter } from './repository.ts'
 

@@ -1,8 +1,8 @@
 import { desc, eq, lt } from 'drizzle-orm'
 import { lettere_benvenuto as letters } from '#drizzle/tables/letters.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
-import { isOneOf } from '#src/plugins/database/columns.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { isOneOf } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LetteraEsistente } from './errors.ts'
 
 /** A letter as it is stored; `pdf` is the id of its PDF on record. */

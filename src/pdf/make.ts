@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { RunOptions } from '#src/plugins/workers/pool.ts'
+import type { RunOptions } from '#src/services/workers/pool.ts'
 import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
 import type { Engine } from './engines/page.ts'
 import type { PdfJob } from './jobs.ts'

@@ -2,8 +2,8 @@ import { and, desc, eq, inArray, lt, type SQL } from 'drizzle-orm'
 import { generated_pdfs as pdfs } from '#drizzle/tables/pdf.ts'
 import type { PdfKind } from '#schemas/pdf.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import type { Storage, StoredObject } from '#src/plugins/storage/storage.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 
 /** A PDF that was made and is kept. */
 export type GeneratedPdf = typeof pdfs.$inferSelect

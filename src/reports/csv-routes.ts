@@ -5,7 +5,7 @@ import { PdfBytesOrMade } from '#schemas/pdf.ts'
 import { CSV_BYTES_MAX, ReportForm } from '#schemas/report.ts'
 import { TemplateFault } from '#schemas/template.ts'
 import { PDF_ERRORS } from '#schemas/errors/groups.ts'
-import { fileForm } from '#src/plugins/file-form.ts'
+import { fileForm } from '#src/http/file-form.ts'
 import type { GenerateOptions } from './generate-routes.ts'
 import { answerReport } from './report.ts'
 

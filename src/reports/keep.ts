@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Bucket } from '#schemas/storage.ts'
 import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
-import { departureOf } from '#src/plugins/departures.ts'
+import { departureOf } from '#src/http/departures.ts'
 
 const REPORTS: Bucket = 'reports'
 /** Bytes of a PDF: the engine makes no larger ones. */

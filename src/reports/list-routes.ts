@@ -5,7 +5,7 @@ import {
   PdfRemoved
 } from '#schemas/pdf.ts'
 import type { Config } from '#src/config/config.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
+import { authorOf } from '#src/services/audit/log.ts'
 import type { GeneratedPdf } from '#src/pdf/index.ts'
 import { downloadUrl } from './answers.ts'
 import { PdfDiLettera, PdfNonTrovato } from './errors.ts'

@@ -1,6 +1,6 @@
 import type { FieldError } from '#schemas/common.ts'
 import { isDay, type Day } from '#src/lib/time.ts'
-import type { RequestFields } from '#src/plugins/faults.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 
 /** What is wrong with the fields of a scan together, or today. */
 export function scanFaults ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {

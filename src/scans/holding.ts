@@ -1,6 +1,6 @@
 import { IMAGE_STATES } from '#schemas/privacy.ts'
 import { jsonFile, type Holding } from '#src/bookings/index.ts'
-import type { Storage } from '#src/plugins/storage/storage.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { picturesOf } from './pictures.ts'
 import type { ScanRepository } from './repository.ts'
 import type { ScanRetention } from './retention.ts'

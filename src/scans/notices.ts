@@ -2,7 +2,7 @@ import type { ScanData } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
 import { savedGuests } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { expired, minor } from '#src/scanning/index.ts'
 import type { ScanPlace } from './repository.ts'
 

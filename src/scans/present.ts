@@ -1,6 +1,6 @@
 import type { Scan } from '#schemas/scan.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
-import type { Storage } from '#src/plugins/storage/storage.ts'
+import type { Executor } from '#src/database/connect.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { picturesOf } from './pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 import type { ScanRetention } from './retention.ts'

@@ -3,8 +3,8 @@ import { scansioni as t } from '#drizzle/tables/scans.ts'
 import type { ScanData } from '#schemas/scan.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { isOneOf } from '#src/plugins/database/columns.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { isOneOf } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 
 /** Whose document a scan is of. */

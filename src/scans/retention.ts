@@ -5,7 +5,7 @@ import type { Config } from '#src/config/config.ts'
 import { imageStanding, type ImageStanding } from '#src/documents/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, dayInRome, instantInRome, type Clock } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { discardScans } from './pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 

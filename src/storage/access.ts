@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Principal } from '#src/plugins/auth.ts'
+import type { Principal } from '#src/http/auth.ts'
 import { isOfTheProduct } from './buckets.ts'
 import type { View } from './objects.ts'
 

@@ -2,8 +2,8 @@ import { asc, desc, eq, sql } from 'drizzle-orm'
 import { buckets as t } from '#drizzle/tables/storage.ts'
 import { BUCKETS } from '#schemas/storage.ts'
 import type { BucketListQuery } from '#schemas/storage-bucket.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { postgresError } from '#src/plugins/database/problems.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { postgresError } from '#src/database/problems.ts'
 import { StorageError } from './protocol/errors.ts'
 
 export type BucketRow = typeof t.$inferSelect

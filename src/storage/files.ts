@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 import type { StorageAccess } from './access.ts'
 import { findBucket, getBucket, type BucketRow } from './buckets.ts'
 import { isBucketName, isFileName } from './names.ts'

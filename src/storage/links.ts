@@ -1,6 +1,6 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 
 /** Beside a key of their own: no token of the identity provider has this audience. */
 const AUDIENCE = 'locanda/storage'

@@ -1,8 +1,8 @@
 import { and, asc, eq, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
 import { keepBookings } from '#src/bookings/index.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import type { Storage, StoredObject } from '#src/plugins/storage/storage.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 
 /** The files that a caller sees of a bucket: all of them, or those of one owner. */
 export interface View { bucket: string, owner?: string | undefined }

@@ -6,7 +6,7 @@ import { audit_log } from '#drizzle/tables/audit.ts'
 import type { AuditEvent } from '#schemas/audit.ts'
 import { html } from '#src/lib/html.ts'
 import { build, signIn } from '#test/helper.ts'
-import { admin, AUDIT, entry } from '#test/plugins/audit/samples.ts'
+import { admin, AUDIT, entry } from '#test/services/audit/samples.ts'
 import { granted } from './browser.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }

@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import { readConfig } from '#src/config/config.ts'
 import { serviceKey } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { startEmbedded } from '#src/database/embedded/cluster.ts'
 import { API_KEY } from '#test/helper.ts'
 import { startServer, type ServerProcess } from '#test/running-server.ts'
 

@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { sealSettings } from '#src/alloggiati/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { connect } from '#src/plugins/database/connect.ts'
-import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
-import { migrate } from '#src/plugins/database/migrate.ts'
+import { connect } from '#src/database/connect.ts'
+import { startEmbedded } from '#src/database/embedded/cluster.ts'
+import { migrate } from '#src/database/migrate.ts'
 import { storeFiles } from './stored-files.ts'
 
 /*

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { migrate } from '#src/plugins/database/migrate.ts'
+import { migrate } from '#src/database/migrate.ts'
 
 /** Stays in `MONTH`, in every database; all others end years before it. */
 const IN_MONTH = 300

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import sharp from 'sharp'
-import reencode from '#src/plugins/images/reencode.ts'
+import reencode from '#src/services/images/reencode.ts'
 import { interleaved, within, type BenchResult } from './harness.ts'
 import { API_KEY, type Running } from './process.ts'
 

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
-import { filesBackend } from '#src/plugins/storage/backends/files.ts'
-import { generations } from '#src/plugins/storage/generations.ts'
-import { objectStorage } from '#src/plugins/storage/object-storage.ts'
-import { fileStore } from '#src/plugins/storage/store.ts'
+import type { Database } from '#src/database/connect.ts'
+import { filesBackend } from '#src/services/files/backends/files.ts'
+import { generations } from '#src/services/files/generations.ts'
+import { objectStorage } from '#src/services/files/object-storage.ts'
+import { fileStore } from '#src/services/files/store.ts'
 
 export interface Stored { db: Database, keys: Keys, dataDir: string, count: number, size: number }
 

@@ -6,7 +6,7 @@ import { fieldNames } from '#schemas/common.ts'
 import type { Country } from '#schemas/country.ts'
 import { Guest } from '#schemas/guest.ts'
 import { bookingColumns, detailColumns } from '#src/bookings/columns.ts'
-import { asJson } from '#src/plugins/database/columns.ts'
+import { asJson } from '#src/database/columns.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { booking, BOOKINGS, create, fieldsAtFault, guests, list, read, saveGuests } from './samples.ts'
 

@@ -1,7 +1,7 @@
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
 import { signIn } from '#test/helper.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
 import { anError, anInteger, anyText, exactly, INSTANT, UUID, type Wanted } from './exactly.ts'
 import { PUBLIC_URL, type House, type Prove } from './house.ts'
 

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { PdfMade } from '#schemas/pdf.ts'
 import { create } from '#test/bookings/samples.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
 import { sampleRows } from '#test/reports/sample.ts'
 import { anError, anInteger, exactly, INSTANT, UUID, type Wanted } from './exactly.ts'
 import { PUBLIC_URL, type House, type Prove } from './house.ts'

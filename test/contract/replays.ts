@@ -3,7 +3,7 @@ import type { InjectOptions } from 'fastify'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { booking, create } from '#test/bookings/samples.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
 import { HOLDER } from '#test/scans/scanning.ts'
 import { TODAY, type House } from './house.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
 /** A PostgreSQL of the test. A server that finds it dead starts it again. */
 export interface Cluster {

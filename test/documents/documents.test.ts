@@ -1,9 +1,9 @@
 import sharp from 'sharp'
 import t from 'tap'
-import { forgetLateAnswers } from '#src/plugins/idempotency/forgotten-answers.ts'
+import { forgetLateAnswers } from '#src/http/idempotency/forgotten-answers.ts'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
+import { jpeg, png, webp } from '#test/services/images/pictures.ts'
 import { uploading } from './uploading.ts'
 
 const { app, call, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })

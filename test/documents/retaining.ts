@@ -5,7 +5,7 @@ import { createClock, type Clock, type Day } from '#src/lib/time.ts'
 import { single, today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
 import { store } from '#test/storage/samples.ts'
 

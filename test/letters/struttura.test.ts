@@ -5,7 +5,7 @@ import t from 'tap'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 import { readPages } from '#test/pdf/read-pdf.ts'
-import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
+import { jpeg, png, webp } from '#test/services/images/pictures.ts'
 import { HOUSE, lettering } from './lettering.ts'
 
 const URL = '/api/v1/struttura'

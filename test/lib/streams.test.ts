@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { openStreams } from '#src/operations/events/open-streams.ts'
+import { openStreams } from '#src/events/open-streams.ts'
 import { openSocket, target } from '#test/raw.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -6,7 +6,7 @@ import type { PdfJob } from '#src/pdf/jobs.ts'
 import { ModelloNonValido, refusalOf } from '#src/pdf/refusal.ts'
 import makePdf, { makeHtml } from '#src/pdf/task.ts'
 import { letterData } from '#src/pdf/templates/letter.ts'
-import { workerPool } from '#src/plugins/workers/pool.ts'
+import { workerPool } from '#src/services/workers/pool.ts'
 import { anyCharacter } from '#test/any-character.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 

@@ -12,7 +12,7 @@ const TABLE = /A table is imported by its own area alone/
 
 const forbidden: [rule: string, file: string, imported: string, message: RegExp][] = [
   ['lib does not import config', 'src/lib/etag.ts', '#src/config/config.ts', LOWER],
-  ['config does not import plugins', 'src/config/config.ts', '#src/plugins/jobs/plugin.ts', LOWER],
+  ['config does not import plugins', 'src/config/config.ts', '#src/services/jobs/plugin.ts', LOWER],
   ['plugins do not import an area', 'src/plugins/jobs/plugin.ts', '#src/bookings/index.ts', LOWER],
   ['bookings do not import an area above them', 'src/bookings/list.ts', '#src/alloggiati/index.ts', LOWER],
   ['an area does not import the administration', 'src/alloggiati/plugin.ts', '#src/administration/index.ts', LOWER],
@@ -21,7 +21,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area imports only the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/list.ts', INDEX],
   ['the app imports only the index of an area', 'src/app.ts', './bookings/list.ts', INDEX],
   ['the tool imports only the index of an area', 'src/cli/run.ts', '#src/identity/plugin.ts', INDEX],
-  ['the tool does not import plugins', 'src/cli/run.ts', '#src/plugins/jobs/plugin.ts', /The tool does not import the server/],
+  ['the tool does not import plugins', 'src/cli/run.ts', '#src/services/jobs/plugin.ts', /The tool does not import the server/],
   ['the tool does not import the app', 'src/cli/run.ts', '../app.ts', /The tool does not import the server/],
   ['schemas do not import src', 'schemas/paging.ts', '#src/lib/paging.ts', /schemas imports nothing/],
   ['schemas do not import drizzle', 'schemas/paging.ts', '#drizzle/tables/mail.ts', /schemas imports nothing/],

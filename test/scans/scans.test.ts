@@ -6,7 +6,7 @@ import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, fieldsAtFault, read, saveGuests } from '#test/bookings/samples.ts'
 import { fetchReceipt, guest, held, RECEIPT_DAY, retaining, save as saveStay, send } from '#test/documents/retaining.ts'
 import { API_KEY, build, type TestApp } from '#test/helper.ts'
-import { jpeg, withPlace } from '#test/plugins/images/pictures.ts'
+import { jpeg, withPlace } from '#test/services/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
 import { HOLDER, scanning, SCANS } from './scanning.ts'
 

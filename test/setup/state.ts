@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
 /** The run's cluster is noted here for the test processes, in one file for each user of the folder. */
 export const STATE_FILE = fileURLToPath(

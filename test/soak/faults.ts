@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, hang } from '#test/operations/receiver.ts'
+import { answer, hang } from '#test/events/receiver.ts'
 import type { Disturbances, Fault } from './disturbances.ts'
 import type { Lives } from './lives.ts'
 import { DRIVER, type Surroundings } from './surroundings.ts'

@@ -4,7 +4,7 @@ import { buckets, objects } from '#drizzle/tables/storage.ts'
 import { METADATA_MAX } from '#schemas/storage-upload.ts'
 import { BUCKETS } from '#schemas/storage.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'
-import { openClient } from '#src/plugins/database/client.ts'
+import { openClient } from '#src/database/client.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { store } from './samples.ts'
 

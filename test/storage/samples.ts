@@ -1,5 +1,5 @@
 import type { TestApp } from '#test/helper.ts'
-import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 
 /** A JPEG by its first bytes; nobody looks further here. */
 export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')

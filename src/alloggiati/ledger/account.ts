@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { account_polizia as accounts } from '#drizzle/tables/alloggiati.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /** Whether nothing but this ledger files with the account; false until an administrator says so. */
 export async function readExclusiveChannel (db: Executor, account: string): Promise<boolean> {

@@ -1,8 +1,8 @@
 import { and, eq, inArray, ne, or } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { UNFINISHED_STATES, UNRESOLVED_ROW_OUTCOMES, type State } from '#schemas/submission.ts'
-import { isOneOf } from '#src/plugins/database/columns.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { isOneOf } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { InvioInCorso } from '../errors.ts'
 
 /**

@@ -3,8 +3,8 @@ import { invii_correzioni as corrections } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { CorrectionBody } from '#schemas/decisions.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import type { Audit, Author } from '#src/plugins/audit/log.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Audit, Author } from '#src/services/audit/log.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { InvioNonTrovato } from '../errors.ts'
 
 /**

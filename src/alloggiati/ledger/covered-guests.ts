@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { staysById } from '#src/bookings/index.ts'
 import { DECIDABLE_STATES } from '#schemas/submission.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { compare, type Compared } from './closer-look.ts'
 import { isPlaceFilled } from './filled-places.ts'
 import { openSubmissions } from './booking-deletion.ts'

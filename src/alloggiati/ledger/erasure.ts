@@ -2,7 +2,7 @@ import { and, eq, exists, gt, inArray, isNotNull, lt, notExists, or, sql, type S
 import { invii_cancellazioni as erasures } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES } from '#schemas/submission.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'
 
 /** Submissions in one transaction. */

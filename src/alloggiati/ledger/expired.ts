@@ -1,7 +1,7 @@
 import { and, eq, gt, lt, ne, notInArray, or, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import type { State } from '#schemas/submission.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import type { WatchContext } from './context.ts'
 import { giveUp } from './give-up.ts'
 import { lockChain, move, RETRY } from './moves.ts'

@@ -1,4 +1,4 @@
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { move, moveRows, type Move } from './moves.ts'
 import { mayBeAcquired } from './sending/record-verdict.ts'
 

@@ -11,7 +11,7 @@ import {
   invii_transizioni as transitions
 } from '#drizzle/tables/ledger.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 type Attempt = InvioDetail['tentativi'][number]
 

@@ -1,8 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine } from '#drizzle/tables/ledger.ts'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
-import type { Transaction } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
+import type { Transaction } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 
 /** A transition to make: from where to where, by whom and why, as the chain of transitions will tell. */

@@ -4,8 +4,8 @@ import { invii, invii_conteggi as counts, invii_schedine as schedine } from '#dr
 import type { Invio, InvioDetail, InvioQuery } from '#schemas/invio.ts'
 import { STATE_NAMES, type State } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { isoInstant } from '#src/plugins/database/columns.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import { isoInstant } from '#src/database/columns.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
 import {

@@ -1,7 +1,7 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { UNRESOLVED_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
 
 /** A row of a submission with its line decrypted. */

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm'
 import { invii_decisioni as decisions } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /**
  * The bookings of the submission whose nights or guests have changed since it was written down, or a person decided to

@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/config.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { currentSuspension } from './suspension.ts'
 import { countByState } from './read.ts'
 import { STATE_NAMES, STATES, type State } from '#schemas/submission.ts'

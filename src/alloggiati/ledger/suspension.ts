@@ -1,7 +1,7 @@
 import { and, isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
-import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import { HeadFileError, type ChainHead } from '#src/database/chain-head.ts'
+import type { Executor } from '#src/database/connect.ts'
 import type { AlarmCase } from './alarms/bell.ts'
 import type { LedgerContext } from './context.ts'
 

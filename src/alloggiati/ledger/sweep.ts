@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { within } from '#src/lib/within.ts'
-import { isOneOf } from '#src/plugins/database/columns.ts'
+import { isOneOf } from '#src/database/columns.ts'
 import { alarmFolder } from './alarms/folder.ts'
 import type { LedgerContext } from './context.ts'
 import { endExpired, findExpired } from './expired.ts'

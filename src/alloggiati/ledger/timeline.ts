@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { registro_server as servers } from '#drizzle/tables/ledger.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
-import { mayPass } from '#src/plugins/database/problems.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { mayPass } from '#src/database/problems.ts'
 
 /**
  * The server that the ledger was last found on. A standby that is promoted lacks what its primary has committed and not

@@ -1,6 +1,6 @@
 import { and, eq, gt, inArray } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /**
  * Of these submissions those that were tried, or decided on, and wait for their next try, each with the time of it. A

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { addDays, type Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { scopeOf } from '../ledger/read.ts'
 import { attemptsOfDays } from '../ledger/reconcile/attempts-of-days.ts'
 

@@ -14,7 +14,7 @@ import {
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
+import { authorOf } from '#src/services/audit/log.ts'
 import { SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'

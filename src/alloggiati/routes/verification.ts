@@ -3,7 +3,7 @@ import { VerificaInvii, VerificaInviiQuery } from '#schemas/verifica-invii.ts'
 import { orderOfDaysFaults } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, type Clock } from '#src/lib/time.ts'
-import type { ChainHead } from '#src/plugins/database/chain-head.ts'
+import type { ChainHead } from '#src/database/chain-head.ts'
 import { verifyLedger } from '../ledger/seals/verify.ts'
 
 /** Days that are verified unless others are asked for. */

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import type { InvioAnswer } from '#schemas/alloggiati.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { SchedineInCorso } from '../sent-errors.ts'
 import { readResult } from '../ledger/sending/worker.ts'
 import { readWaiting } from '../ledger/waiting.ts'

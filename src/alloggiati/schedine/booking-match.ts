@@ -1,6 +1,6 @@
 import { bookingExists, staysByArrival } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { foldName } from '../codec/folding.ts'
 import { nameKey } from '../codec/name-key.ts'

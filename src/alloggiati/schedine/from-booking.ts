@@ -6,7 +6,7 @@ import { DOCUMENT_FIELDS, SCHEDINA_FIELDS } from '#schemas/schedina.ts'
 import { stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
 

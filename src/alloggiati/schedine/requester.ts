@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { within } from '#src/lib/within.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import type { Caller } from '../ledger/sending/claim.ts'
 
 /** For so long a caller whose submission is just being freed is kept waiting beyond the usual time, to be told so. */

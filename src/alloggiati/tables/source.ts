@@ -1,4 +1,4 @@
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database } from '#src/database/connect.ts'
 import type { TipoTabella } from './csv.ts'
 import { loadTables, refreshTables } from './store.ts'
 import type { Tables } from './tables.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { codici_tabelle as stored } from '#drizzle/tables/alloggiati.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
 import { bundledData } from './bundled.ts'
 import { parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella } from './csv.ts'
 import { createTables, type Tables } from './tables.ts'

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { HeldData } from '#schemas/privacy.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { detailColumns } from '../columns.ts'
 import { jsonFile, type Holding } from '../holdings.ts'
 

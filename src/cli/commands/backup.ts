@@ -9,7 +9,7 @@ const LEAST = 12
 export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
   const { terminal, out } = context
   requireName(file)
-  const operations = await import('#src/operations/index.ts')
+  const operations = await import('#src/backup/index.ts')
   if (verify) {
     const passphrase = await passphraseOf(context, false)
     const { manifest, summary } = await told(() => operations.verify(file, passphrase))
@@ -33,7 +33,7 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const { terminal: { env }, out } = context
   requireName(file)
   const passphrase = await passphraseOf(context, false)
-  const operations = await import('#src/operations/index.ts')
+  const operations = await import('#src/backup/index.ts')
   const summary = await told(() => operations.restore(env, file, passphrase))
   warnOfGaps(context, summary)
   out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
@@ -100,7 +100,7 @@ async function passphraseOf ({ terminal }: Context, isNew: boolean): Promise<str
 }
 
 async function told<T> (work: () => Promise<T>): Promise<T> {
-  const { BrokenOff, OperationError } = await import('#src/operations/index.ts')
+  const { BrokenOff, OperationError } = await import('#src/backup/index.ts')
   try {
     return await work()
   } catch (err) {

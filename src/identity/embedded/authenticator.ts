@@ -1,7 +1,7 @@
 import type { JWT } from '@fastify/jwt'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Authenticator } from '#src/plugins/auth.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Authenticator } from '#src/http/auth.ts'
+import type { Database } from '#src/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
 import {
   bearerAuthenticator,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ChangeListener } from '#src/plugins/changes.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
 import { apiKeyFormat } from '../keys/api-keys.ts'
 import { deleteUnconfirmed } from '../people/unconfirmed.ts'
 import type { IdentityProvider, ProviderOptions } from '../provider.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AuditEntry } from '#src/plugins/audit/log.ts'
+import type { AuditEntry } from '#src/services/audit/log.ts'
 
 /**
  * Does work at the provider, which no database transaction can undo: writes to the audit log that it is asked for, does

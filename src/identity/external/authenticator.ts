@@ -2,8 +2,8 @@ import type { JWT } from '@fastify/jwt'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
 import { secretComparer } from '#src/lib/secrets.ts'
-import type { Authenticator, Principal, Refusal } from '#src/plugins/auth.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Authenticator, Principal, Refusal } from '#src/http/auth.ts'
+import type { Database } from '#src/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
 import {
   bearerAuthenticator,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ChangeListener } from '#src/plugins/changes.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
 import { apiKeyFormat, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { AmministrazioneNonDisponibile } from '../errors.ts'
 import type { IdentityProvider, ProviderOptions } from '../provider.ts'

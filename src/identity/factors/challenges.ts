@@ -1,6 +1,6 @@
 import { and, eq, lt, sql } from 'drizzle-orm'
 import { factor_challenges as t, factors } from '#drizzle/tables/identity.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
 

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { and, eq } from 'drizzle-orm'
 import { factors } from '#drizzle/tables/identity.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import type { IdentityOptions } from '../options.ts'
 import type { User } from '../people/find-users.ts'
 import { isUuid } from '../uuid.ts'

@@ -3,7 +3,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import { recovery_codes as t } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 
 export const CODES = 10
 /** Without what is easily taken for another: 32 characters, five bits each, eighty bits a code. */

@@ -1,7 +1,7 @@
 import { and, eq, lt, ne, or, isNull, sql } from 'drizzle-orm'
 import { factors, sessions } from '#drizzle/tables/identity.ts'
 import type { FactorType } from '#schemas/auth/factor.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { FactorRow } from '../people/find-users.ts'
 import { METHODS } from './methods.ts'

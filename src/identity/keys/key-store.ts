@@ -1,7 +1,7 @@
 import { and, arrayContains, desc, eq, gt, isNull, sql, type SQL } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import { isScope, SCOPES, type ApiKey, type MintedKey, type MintQuery, type Scope } from '#schemas/api-key.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { TroppeChiavi } from '../errors.ts'
 import type { ApiKeyFormat } from './api-keys.ts'
 

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { identities, type Metadata } from '#drizzle/tables/identity.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { getSessionOwner } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'

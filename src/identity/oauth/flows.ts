@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomNonce, randomPKCECodeVerifier } from 'openid-client'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
 import type { UserRow } from '../people/find-users.ts'

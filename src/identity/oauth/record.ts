@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import type { UserRow } from '../people/find-users.ts'
 import { ADDRESS_PROVEN } from '../people/revoke-access.ts'
 import type { SessionRow } from '../sign-in/sessions.ts'

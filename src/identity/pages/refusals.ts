@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
-import { settleError } from '#src/plugins/errors.ts'
+import { settleError } from '#src/http/errors.ts'
 import { Refused, wordsFor } from './ask.ts'
 import { alarm, link } from './parts.ts'
 import { show } from './show.ts'

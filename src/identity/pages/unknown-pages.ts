@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { prefers } from '#src/lib/accept.ts'
-import { renderError } from '#src/plugins/errors.ts'
+import { renderError } from '#src/http/errors.ts'
 import { showError } from './refusals.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm'
 import { sessions, users } from '#drizzle/tables/identity.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { liveSession } from '../sign-in/sessions.ts'
 
 /** How many accounts there are, and how many sessions that have not ended. */

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { factors, identities, isImportedHash, users } from '#drizzle/tables/identity.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { normalizeEmail } from './email.ts'
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { isEmail } from './email.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
+import { LOCKS } from '#src/database/locks.ts'
 import { findUser } from './find-users.ts'
 import { countAdmins, createUser, deleteUser, updateUser } from './users.ts'
 

@@ -1,6 +1,6 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { IdentityRow, UserRow } from './find-users.ts'
 
 export async function addIdentity (

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, sql, type SQLWrapper } from 'drizzle-orm'
 import { users } from '#drizzle/tables/identity.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
+import type { Transaction } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
 import { notDeleted, type UserRow } from './find-users.ts'
 
 /*

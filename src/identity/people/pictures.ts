@@ -1,6 +1,6 @@
 import type { Bucket } from '#schemas/storage.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
-import type { Storage, WrittenFile } from '#src/plugins/storage/storage.ts'
+import type { Transaction } from '#src/database/connect.ts'
+import type { Storage, WrittenFile } from '#src/services/files/storage.ts'
 
 /* Profile pictures: one object a person, whose name is the person's id and the extension of the format. */
 

@@ -1,7 +1,7 @@
 import { and, eq, ne, or } from 'drizzle-orm'
 import { factors, flow_states, identities, users } from '#drizzle/tables/identity.ts'
 import { webauthn_credentials } from '#drizzle/tables/webauthn.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, ne, notExists, sql } from 'drizzle-orm'
 import { api_keys, identities, sessions, users } from '#drizzle/tables/identity.ts'
-import type { Audit } from '#src/plugins/audit/log.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Audit } from '#src/services/audit/log.ts'
+import type { Database } from '#src/database/connect.ts'
 import { notDeleted } from './find-users.ts'
 
 /** Accounts that go in one transaction, with one entry in the audit log. */

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { endSessionsOf } from '../sign-in/sessions.ts'
 import { isEmail, normalizeEmail } from './email.ts'

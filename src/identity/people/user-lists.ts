@@ -1,6 +1,6 @@
 import { and, asc, desc, inArray, sql, type SQL } from 'drizzle-orm'
 import { factors, identities, users } from '#drizzle/tables/identity.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { FACTOR_COLUMNS, notDeleted, type User, type UserRow } from './find-users.ts'
 
 /** Users read at a time when all are wanted. */

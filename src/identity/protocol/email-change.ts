@@ -1,5 +1,5 @@
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { User, UserRow } from '../people/find-users.ts'
 import { updateUser } from '../people/users.ts'

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthErrorBody } from '#schemas/auth/errors.ts'
-import type { Refusal } from '#src/plugins/auth.ts'
-import { databaseProblem } from '#src/plugins/database/problems.ts'
-import { challenge } from '#src/plugins/errors.ts'
+import type { Refusal } from '#src/http/auth.ts'
+import { databaseProblem } from '#src/database/problems.ts'
+import { challenge } from '#src/http/errors.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 
 /** The first version of the protocol whose clients read the short form of an error. */

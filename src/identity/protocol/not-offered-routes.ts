@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { HTTPMethods } from 'fastify'
-import type { Access } from '#src/plugins/auth.ts'
+import type { Access } from '#src/http/auth.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 
 type Row = [

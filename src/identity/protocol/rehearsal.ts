@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { TransactionRollbackError } from 'drizzle-orm'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import type { User } from '../people/find-users.ts'
 import { createUser } from '../people/users.ts'
 

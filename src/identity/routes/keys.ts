@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
+import { authorOf } from '#src/services/audit/log.ts'
 import { isPerson } from '../directory.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'

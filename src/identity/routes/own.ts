@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import { counted } from '#src/lib/counted.ts'
-import noBody from '#src/plugins/no-body.ts'
+import noBody from '#src/http/no-body.ts'
 import { isPerson } from '../directory.ts'
 
 const tags = ['Sessioni']

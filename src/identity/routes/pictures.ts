@@ -3,9 +3,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
 import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
-import { departureOf } from '#src/plugins/departures.ts'
-import { fileForm } from '#src/plugins/file-form.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { departureOf } from '#src/http/departures.ts'
+import { fileForm } from '#src/http/file-form.ts'
 import { keepPicture, pictureName, PICTURES } from '../people/pictures.ts'
 
 /** Bytes of a picture as it is encoded anew. */

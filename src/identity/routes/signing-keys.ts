@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
-import noBody from '#src/plugins/no-body.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import noBody from '#src/http/no-body.ts'
 
 /** Replacing the keys that sign access tokens before their time. */
 const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { sessions } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { sealForClient } from '../oauth/provider-tokens.ts'
 import { getUser } from '../people/find-users.ts'

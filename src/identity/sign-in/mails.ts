@@ -1,4 +1,4 @@
-import type { Mail } from '#src/plugins/mail/queue.ts'
+import type { Mail } from '#src/services/mail/queue.ts'
 import type { Language } from '../languages.ts'
 import { de } from './mail-texts/de.ts'
 import { en } from './mail-texts/en.ts'

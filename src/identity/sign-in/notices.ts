@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { plainAddress } from '#src/plugins/mail/address.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import { plainAddress } from '#src/services/mail/address.ts'
+import type { Executor } from '#src/database/connect.ts'
 import type { User } from '../people/find-users.ts'
 import { languageOfPerson } from '../languages.ts'
 import { composeNotice, type NoticeKind } from './mails.ts'

@@ -4,8 +4,8 @@ import { one_time_tokens as t, users } from '#drizzle/tables/identity.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
-import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
+import type { Database, Executor, Transaction } from '#src/database/connect.ts'
+import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { lockUsers } from '../people/locks.ts'
 
 /** The secrets that go by mail. Either of the two is enough, and both are void once one was used. */

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { sessions } from '#drizzle/tables/identity.ts'
-import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { getUser, isBanned } from '../people/find-users.ts'
 import { classifyRefresh, decodeRefreshToken } from '../tokens/refresh-token.ts'

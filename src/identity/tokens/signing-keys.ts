@@ -2,9 +2,9 @@ import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { desc, gt, isNull, or, sql } from 'drizzle-orm'
 import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Database, Transaction } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
-import { CHANGE_CHANNEL } from '#src/plugins/changes.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
+import { CHANGE_CHANNEL } from '#src/database/changes.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */
 export interface PublicJwk {

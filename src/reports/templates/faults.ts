@@ -1,6 +1,6 @@
 import type { FieldError } from '#schemas/common.ts'
 import { TEMPLATE_ID } from '#schemas/template.ts'
-import type { RequestFields } from '#src/plugins/faults.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 
 /** What is wrong with a template that is to be saved, beyond what its schema says. */
 export function savingFaults ({ params: { id }, body: { esempio } }: RequestFields): FieldError[] {

@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, isNull, lte, sql } from 'drizzle-orm'
 import { pdf_template_versions as versions, pdf_templates as templates } from '#drizzle/tables/reports.ts'
 import { TEMPLATE_ID, type TemplateSaving } from '#schemas/template.ts'
 import { builtInTemplates, type BuiltIn } from '#src/pdf/index.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { ModelloCambiato, ModelloNonTrovato, ModelloPredefinito } from '../errors.ts'
 
 /** A template, saved or of the product. */

@@ -12,7 +12,7 @@ import {
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
+import { authorOf } from '#src/services/audit/log.ts'
 import { sendPdf } from '../answers.ts'
 import { makeFor } from '../keep.ts'
 import { checkTemplate, requireSound, variables } from './check.ts'

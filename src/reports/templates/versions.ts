@@ -1,6 +1,6 @@
 import { and, desc, eq } from 'drizzle-orm'
 import { pdf_template_versions as t } from '#drizzle/tables/reports.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { VersioneNonTrovata } from '../errors.ts'
 import { findTemplate, type StoredTemplate } from './repository.ts'
 

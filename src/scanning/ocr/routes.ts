@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { departureOf } from '#src/plugins/departures.ts'
+import { departureOf } from '#src/http/departures.ts'
 import type { TextSource } from '../text/source.ts'
 import { documentReader } from './read-document.ts'
 

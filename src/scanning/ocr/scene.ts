@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp'
-import { withImage, type Opened } from '#src/plugins/images/open.ts'
+import { withImage, type Opened } from '#src/services/images/open.ts'
 import { brightest, type Gray } from '../mrz/reader/gray.ts'
 
 /** For whom a picture is decoded beside the reader of zones: our own engine for texts, a provider of texts, nobody. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
-import { slots } from '#src/plugins/workers/slots.ts'
-import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/plugins/workers/errors.ts'
+import { slots } from '#src/services/workers/slots.ts'
+import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/services/workers/errors.ts'
 import type { TextReply, TextRequest } from './thread.ts'
 
 export interface TextEngineOptions {

@@ -5,8 +5,8 @@ import {
   BucketCreation, BucketList, BucketListQuery, BucketMade, BucketParams, BucketUpdate, StorageBucket
 } from '#schemas/storage-bucket.ts'
 import { Done, NoFields } from '#schemas/storage-protocol.ts'
-import { authorOf } from '#src/plugins/audit/log.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import {
   createBucket, deleteBucket, isOfTheProduct, listBuckets, updateBucket, type BucketSettings
 } from '../buckets.ts'

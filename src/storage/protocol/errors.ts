@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { StorageErrorBody } from '#schemas/storage-protocol.ts'
-import { databaseProblem } from '#src/plugins/database/problems.ts'
-import { challenge } from '#src/plugins/errors.ts'
+import { databaseProblem } from '#src/database/problems.ts'
+import { challenge } from '#src/http/errors.ts'
 
 interface Kind {
   /** The status in the body; most are sent as HTTP 400 all the same. */

@@ -5,8 +5,8 @@ import {
   Copied, CopyBody, Done, EntryList, FileParams, ListV2Answer, MoveBody, Moved, RemoveBody, Removed
 } from '#schemas/storage-protocol.ts'
 import type { FastifyRequest } from 'fastify'
-import { authorOf } from '#src/plugins/audit/log.ts'
-import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 import { listFolder, listPrefix } from '../listing.ts'
 import { isFileName } from '../names.ts'
 import { discardByName, findVisible, lockObject } from '../objects.ts'

@@ -1,6 +1,6 @@
 import type { StorageBucket } from '#schemas/storage-bucket.ts'
 import type { ObjectInfo, ObjectRow, StorageEntry } from '#schemas/storage-protocol.ts'
-import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 import { ownerId } from '../access.ts'
 import type { BucketRow } from '../buckets.ts'
 

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { ACQUIRED_STATES, type State, UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { sealSettings } from '#src/alloggiati/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { connect } from '#src/plugins/database/connect.ts'
+import { connect } from '#src/database/connect.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import {

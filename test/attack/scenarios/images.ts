@@ -1,5 +1,5 @@
-import { picture } from '#test/plugins/images/pictures.ts'
-import { bombs, pngOf } from '#test/plugins/images/hostile.ts'
+import { picture } from '#test/services/images/pictures.ts'
+import { bombs, pngOf } from '#test/services/images/hostile.ts'
 import { API_KEY } from '#test/helper.ts'
 import { probeLiveness } from '../probe.ts'
 import { bounded, type Scenario } from '../scenario.ts'

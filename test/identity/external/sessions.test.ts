@@ -11,7 +11,7 @@ import { enrolApp } from '#test/identity/factors/authenticator.ts'
 import { openClient, PASSWORD, tokensOf } from '#test/identity/protocol/client.ts'
 import { bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
-import { unwritable } from '#test/plugins/audit/samples.ts'
+import { unwritable } from '#test/services/audit/samples.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
 const SOMEWHERE = '/api/v1/paesi'

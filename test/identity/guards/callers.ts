@@ -4,7 +4,7 @@ import { SCOPES, type Scope } from '#schemas/api-key.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'
 import { endSessions } from '#src/identity/sign-in/sessions.ts'
 import { deleteUser } from '#src/identity/people/users.ts'
-import type { Access } from '#src/plugins/auth.ts'
+import type { Access } from '#src/http/auth.ts'
 import type { Role } from '#src/identity/people/roles.ts'
 import { API_KEY, signIn, type TestApp } from '#test/helper.ts'
 

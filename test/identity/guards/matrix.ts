@@ -1,7 +1,7 @@
 import type { RouteOptions } from 'fastify'
 import type { Test } from 'tap'
 import { SCOPES } from '#schemas/api-key.ts'
-import type { Access } from '#src/plugins/auth.ts'
+import type { Access } from '#src/http/auth.ts'
 import { build } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 import { callers, type Caller, type Guarded } from './callers.ts'

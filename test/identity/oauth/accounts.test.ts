@@ -13,7 +13,7 @@ import { findUser, type User, withIdentities } from '#src/identity/people/find-u
 import { createUser, type NewUser, updateUser } from '#src/identity/people/users.ts'
 import { beginSession } from '#src/identity/sign-in/sessions.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
 import { bearer } from '#test/identity/requests.ts'

@@ -8,8 +8,8 @@ import { build, signIn } from '#test/helper.ts'
 import { form, FORM_TYPE, type Part } from '#test/identity/form.ts'
 import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf, headerOf } from '#test/identity/token-parts.ts'
-import { jpeg, png, webp, withPlace } from '#test/plugins/images/pictures.ts'
-import { countStatements } from '#test/system/statements.ts'
+import { jpeg, png, webp, withPlace } from '#test/services/images/pictures.ts'
+import { countStatements } from '#test/sql/statements.ts'
 
 const PIERO = { email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { OcrAnswer } from '#schemas/ocr.ts'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
 import { CLEAN, photograph, skip } from '../mrz/reader/render.ts'
 import { page } from './pages.ts'
 

@@ -1,4 +1,4 @@
-import { jpeg } from '#test/plugins/images/pictures.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
 import type { Client, Surroundings } from './client.ts'
 import { stays } from './stays.ts'
 

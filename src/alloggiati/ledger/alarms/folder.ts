@@ -1,4 +1,4 @@
-import { HeadFileError } from '#src/plugins/database/chain-head.ts'
+import { HeadFileError } from '#src/database/chain-head.ts'
 import type { WatchContext } from '../context.ts'
 
 /** Raises the alarm that the folder of data of this server takes no writes, if that is the error. */

@@ -1,6 +1,6 @@
 import { html } from '#src/lib/html.ts'
 import { counted } from '#src/lib/counted.ts'
-import type { Mail } from '#src/plugins/mail/queue.ts'
+import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome } from '#src/lib/time.ts'
 import { kindOf, type AlarmFacts, type AlarmKind } from './kinds.ts'
 

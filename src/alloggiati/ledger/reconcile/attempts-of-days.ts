@@ -2,7 +2,7 @@ import { inArray, sql, type SQL } from 'drizzle-orm'
 import { invii, invii_esiti as observations, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /**
  * The attempts whose first day is one from `from` to `to`, and whose last is `endingFrom` or later, each with its

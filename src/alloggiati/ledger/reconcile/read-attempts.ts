@@ -2,7 +2,7 @@ import { inArray, sql, type SQL } from 'drizzle-orm'
 import { invii, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import { FINAL_ATTEMPT_OUTCOMES, type FinalAttemptOutcome, type ObservationSource } from '#schemas/submission.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { CLOCKS_MS } from '../sending/dispatch.ts'
 import type { DayAttempt } from './day.ts'
 

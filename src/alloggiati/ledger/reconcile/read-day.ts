@@ -7,8 +7,8 @@ import {
   invii_transizioni as transitions
 } from '#drizzle/tables/ledger.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
-import { isOneOf } from '#src/plugins/database/columns.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { isOneOf } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'
 import { readExclusiveChannel } from '../account.ts'
 import { attemptsOfDays } from './attempts-of-days.ts'

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_esiti as observations } from '#drizzle/tables/ledger.ts'
 import type { State } from '#schemas/submission.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'
 import type { WatchContext } from '../context.ts'
 import { lockChain, move, moveRows } from '../moves.ts'

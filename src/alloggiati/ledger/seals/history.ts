@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm'
 import type { AttemptOutcome, DecisionName, RowOutcome, State } from '#schemas/submission.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 
 /*
  * What is stored of submissions, each row with its seal and the text that the seal is of.

@@ -1,6 +1,6 @@
 import { registro_chiave as records } from '#drizzle/tables/ledger.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
 
 /** Whether the ledger is sealed with these keys; undefined: no server has recorded its key yet. */
 export async function isLedgersKey (db: Executor, keys: Keys): Promise<boolean | undefined> {

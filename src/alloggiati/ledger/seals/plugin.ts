@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import fp from 'fastify-plugin'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { isAuditKey } from '#src/plugins/audit/verify.ts'
+import { isAuditKey } from '#src/services/audit/verify.ts'
 import { isLedgersKey, recordKey } from './key-record.ts'
 
 const OTHER = 'il database è stato scritto con un’altra chiave'

@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'
 import type { LedgerContext } from '../context.ts'

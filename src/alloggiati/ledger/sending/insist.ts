@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mayPass } from '#src/plugins/database/problems.ts'
+import { mayPass } from '#src/database/problems.ts'
 
 /** For so long a database that is away, full or locked is waited for. */
 const INSIST_MS = 60_000

@@ -8,7 +8,7 @@ import {
 import {
   FINAL_ATTEMPT_OUTCOMES, type AttemptOutcome, type ObservationSource, type State
 } from '#schemas/submission.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
 import { unknownVerdict, type Verdict } from './classify.ts'
 import type { LedgerContext } from '../context.ts'
 import { lockChain, move } from '../moves.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { asc, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import {
   claimSubmission, leaveReady, putBack, releaseUnsent, type Caller, type Claim, type NotSent
 } from './claim.ts'

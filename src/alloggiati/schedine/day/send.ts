@@ -1,4 +1,4 @@
-import type { Author } from '#src/plugins/audit/log.ts'
+import type { Author } from '#src/services/audit/log.ts'
 import {
   OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso
 } from '../../sent-errors.ts'

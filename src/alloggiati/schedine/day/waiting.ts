@@ -1,5 +1,5 @@
 import { readWaiting } from '../../ledger/waiting.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { tellWaiting } from '../../sent-errors.ts'
 import { remark, type DayBooking } from './look.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database } from '#src/database/connect.ts'
 import { addDays, dayInRome, type Clock } from '#src/lib/time.ts'
 import { TABLES, type Codes } from './codes.ts'
 import type { Message } from './message.ts'

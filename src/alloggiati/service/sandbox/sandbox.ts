@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database } from '#src/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { loadCodes, type Codes } from './codes.ts'
 import { readContract, type Contract } from './contract.ts'

@@ -1,7 +1,7 @@
 import { and, asc, countDistinct, count, eq, gt, gte, isNull, lte, max, sql, sum } from 'drizzle-orm'
 import { sandbox_appartamenti, sandbox_schedine, sandbox_token } from '#drizzle/tables/alloggiati.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Apartment } from './codes.ts'
 

@@ -1,8 +1,8 @@
 import { and, asc, eq, isNotNull, isNull, lte, lt, or, sql } from 'drizzle-orm'
 import { webauthn_challenges, webauthn_credentials as t } from '#drizzle/tables/webauthn.ts'
 import type { Passkey, CEREMONIES } from '#schemas/auth/passkey.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { postgresError } from '#src/plugins/database/problems.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { postgresError } from '#src/database/problems.ts'
 import { AuthError } from '../../errors.ts'
 import { isUuid } from '../../uuid.ts'
 

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../../errors.ts'
 import { getUser } from '../../people/find-users.ts'
 import type { StoredFactor } from '../store.ts'

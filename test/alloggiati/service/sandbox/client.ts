@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database } from '#src/database/connect.ts'
 import { dayInRome, type Clock } from '#src/lib/time.ts'
 import { envelope, escapeXml, VERSIONS, type Version } from '#test/alloggiati/service/soap/xml.ts'
 

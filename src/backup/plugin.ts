@@ -1,0 +1,66 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { isDiskFull, postgresError } from '#src/database/problems.ts'
+import { OLD_MS } from './age.ts'
+import { backUpInThread } from './nightly.ts'
+import { noteBackup } from './note.ts'
+import { backupFile, lastBackup, rotate } from './rotation.ts'
+
+/** The nightly backup, where the settings name a folder for it. */
+const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
+  const { config, clock } = options
+  const { BACKUP_DIR: folder, BACKUP_PASSPHRASE: passphrase } = config
+  if (folder === undefined || passphrase === undefined) return
+  const { sql, databaseUrl } = app
+
+  app.addJob({
+    name: 'backup',
+    description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
+    cron: '40 3 * * *',
+    run: () => makeBackup().catch(async (err: unknown) => {
+      // One that the end of the server has broken off is made at the next start.
+      if (!app.closing.aborted) await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
+      throw err
+    })
+  })
+
+  async function makeBackup (): Promise<void> {
+    const today = clock.today()
+    const { size, summary } = await backUpInThread(
+      { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.closing
+    ).catch((err: unknown) => { throw isDiskFull(err) && postgresError(err) === undefined ? folderFull() : err })
+    const { files, missing, foreign } = summary
+    app.log.info({ size, files }, 'backup made')
+    if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
+    if (foreign.length > 0) app.log.warn({ foreign }, 'tables and columns that are not ours are not in the backup')
+    await noteBackup(sql, 'salvataggio.riuscito')
+    const stuck = await rotate(folder!, today)
+    if (stuck.length > 0) app.log.warn({ stuck }, 'old backups that cannot be removed')
+  }
+  app.addJob({
+    name: 'backup-age',
+    description: 'Avvisa se l’ultimo salvataggio ha più di due giorni',
+    cron: '25 * * * *',
+    async run () {
+      const { age } = await lastBackup(folder)
+      if (age > OLD_MS) app.log.warn({ days: days(age) }, 'the last backup is older than two days')
+    }
+  })
+  app.addGauge({
+    name: 'backup_age_seconds',
+    help: 'Seconds since the last nightly backup was made; +Inf: there is none, or the folder cannot be read.',
+    read: async () => await lastBackup(folder).then(({ age }) => age, () => Infinity) / 1000
+  })
+}
+export default operations
+
+/** The disk of the data is another one, and must not be taken for full (`plugins/disk.ts`). */
+function folderFull (): Error {
+  return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
+}
+
+/** JSON knows no infinite number. */
+function days (age: number): number | null {
+  return Number.isFinite(age) ? Math.floor(age / (24 * 60 * 60_000)) : null
+}

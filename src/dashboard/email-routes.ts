@@ -1,0 +1,97 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FieldError } from '#schemas/common.ts'
+import { Email, EmailAnswer, EmailList, EmailQuery, EmailRequest } from '#schemas/email.ts'
+import { accountFingerprint } from '#src/identity/index.ts'
+import { CampiNonValidi, PostaNonConfigurata } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { plainAddress } from '#src/services/mail/address.ts'
+import { isSubject, NO_ADDRESS, NO_SUBJECT } from '#src/services/mail/queue.ts'
+import { presentEmail, presentSending, type Posted } from './email-answer.ts'
+import { mailContent } from './email-content.ts'
+
+const tags = ['Sistema']
+
+/** Milliseconds from the request to its answer; what the mail servers have not answered by then goes on alone. */
+const ANSWER_WITHIN_MS = 10_000
+/** PostgreSQL's `integer`. */
+const ID_MAX = 2_147_483_647
+
+/** Mails that administrators write. */
+const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) => {
+  const { db, mail } = app
+  app.addSchema(Email)
+
+  app.route({
+    method: 'POST',
+    url: '/api/send-email',
+    config: { access: 'admin', idempotent: true },
+    schema: {
+      operationId: 'sendEmail',
+      errorCodes: ['POSTA_NON_CONFIGURATA'],
+      tags,
+      summary: 'Invia un’e-mail a ogni destinatario e dice che cosa ha risposto il server di posta',
+      body: EmailRequest,
+      response: { 200: EmailAnswer }
+    },
+    handler: async (request) => {
+      const begun = performance.now()
+      if (!mail.configured) throw new PostaNonConfigurata()
+      const { recipients, subject, content } = await check(request.body)
+      const posted = await db.transaction(async (tx) => {
+        const rows: Posted[] = []
+        for (const to of recipients) {
+          rows.push({ recipient: to, ...await mail.enqueue(tx, { to, subject, ...content }) })
+        }
+        await request.noteDone(tx)
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'email',
+          object: `mail:${rows[0]!.messageId}`,
+          details: { recipients: rows.length, fingerprints: recipients.map((to) => accountFingerprint(keys, to)) }
+        })
+        return rows
+      })
+      mail.deliver()
+      const left = Math.max(ANSWER_WITHIN_MS - (performance.now() - begun), 0)
+      return presentSending(posted, await mail.awaitOutcomes(posted.map(({ id }) => id), left))
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/email',
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'getEmail',
+      tags,
+      summary: 'Dove stanno le e-mail inviate, e che cosa ha risposto il server di posta',
+      querystring: EmailQuery,
+      response: { 200: EmailList }
+    },
+    handler: async ({ query }) => {
+      const ids = query.ids.split(',').map(Number).filter((id) => id <= ID_MAX)
+      return { data: (await mail.outcomes(ids)).map(presentEmail), status: 200 }
+    }
+  })
+}
+export default emails
+
+/**
+ * What is to be sent, and to whom: each plain address once.
+ * @throws CampiNonValidi that names everything that is wrong
+ */
+async function check ({ recipients, subject, body }: EmailRequest) {
+  const faults: FieldError[] = []
+  const addresses = new Set<string>()
+  for (const [at, text] of recipients.entries()) {
+    const address = plainAddress(text)
+    if (address === undefined) faults.push({ campo: `recipients[${at}]`, messaggio: NO_ADDRESS })
+    else addresses.add(address)
+  }
+  if (!isSubject(subject)) faults.push({ campo: 'subject', messaggio: NO_SUBJECT })
+  const content = await mailContent(body)
+  if ('problem' in content) faults.push({ campo: 'body', messaggio: content.problem })
+  if ('problem' in content || faults.length > 0) throw new CampiNonValidi(...faults)
+  return { recipients: [...addresses], subject, content }
+}

@@ -1,0 +1,108 @@
+import { finished } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Event, EventAnswer, EventQuery } from '#schemas/event.ts'
+import { prefers } from '#src/lib/accept.ts'
+import { DEFAULT_LIMIT } from '#src/lib/paging.ts'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
+import { limitCallers } from '#src/services/caller-turns.ts'
+import { departureOf } from '#src/http/departures.ts'
+import { STALLED_AFTER_MS } from '#src/http/streams.ts'
+import type { EventFeed } from './feed.ts'
+import { countEvents, endOfEvents, reachedBy, readEvents } from './list.ts'
+import { openStreams } from './open-streams.ts'
+import { readCursor } from './position.ts'
+import { eventStream } from './stream.ts'
+
+const URL = '/api/v1/eventi'
+/** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */
+const STREAMS = { total: 1000, perCaller: 6 }
+export const HEARTBEAT_MS = 15_000
+
+export interface StreamTimes {
+  /** Milliseconds of silence after which a sign shows that the connection lives. */
+  heartbeatMs?: number | undefined
+  /** Milliseconds between looks for events that nobody has given notice of. */
+  lookMs?: number | undefined
+  /** Milliseconds without progress after which a client that does not read is cut. */
+  stalledReaderMs?: number | undefined
+}
+
+export interface EventRoutesOptions extends StreamTimes { feed: EventFeed }
+
+type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
+
+/** The events, in pages or as they happen. */
+const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, options) => {
+  const { feed, heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS } = options
+  const { db } = app
+  const takeTurn = limitCallers(STREAMS)
+  const streams = openStreams(app.changes)
+  app.addSchema(Event)
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: 'auth', headers: { reads: ['Last-Event-ID'] } },
+    schema: {
+      operationId: 'listEventi',
+      errorCodes: ['CURSORE_SCADUTO'],
+      tags: ['Eventi'],
+      summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
+      description:
+        'Il cursor di una pagina, come quello di ogni evento, dice fin dove si è letto: con esso si leggono gli ' +
+        'eventi successivi, e nessuno manca. Quello della pagina passa oltre gli eventi che i filtri escludono. Con ' +
+        'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso, ' +
+        'e che oltre a quegli eventi passa con un id senza dati; ' +
+        'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
+        '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
+      querystring: EventQuery,
+      response: { 200: EventAnswer }
+    },
+    handler: (request, reply) => {
+      reply.header('vary', 'Accept')
+      return prefers(request.headers.accept, 'text/event-stream', 'application/json')
+        ? onStream(request, reply)
+        : onPage(request, reply)
+    }
+  })
+
+  async function onPage (request: EventRequest, reply: FastifyReply) {
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...wanted } = request.query
+    const filters = { ...wanted, all: request.principal!.admin }
+    const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
+    await feed.order()
+    const after = position ? (await reachedBy(db, position)).place : undefined
+    const { events: data, hasMore, reached } = await readEvents(db, filters, after, limit)
+    if (conteggio) reply.header('x-total-count', await countEvents(db, filters))
+    if (hasMore) reply.header('link', nextPage(request.query, reached.cursor))
+    return reply.type('application/json; charset=utf-8').send({ data, cursor: reached.cursor })
+  }
+
+  async function onStream (request: EventRequest, reply: FastifyReply) {
+    const { cursor, tipo, prenotazione_id } = request.query
+    const header = request.headers['last-event-id']
+    // A client that comes again repeats its address, too: what it has seen last is in the header.
+    const position = typeof header === 'string' && header !== ''
+      ? readCursor('Last-Event-ID', header)
+      : cursor === undefined ? undefined : readCursor('cursor', cursor)
+    finished(reply.raw, takeTurn(request))
+    await feed.ready()
+    const { signal, forget } = streams.signalFor(request, reply, [app.closing, departureOf(reply)])
+    finished(reply.raw, forget)
+    await feed.order()
+    const from = position ? await reachedBy(db, position) : await endOfEvents(db)
+    const filters = { tipo, prenotazione_id, all: request.principal!.admin }
+    // What ends the stream does not reach it while it waits for a client that does not read.
+    cutWhenStalled(reply.raw, stalledReaderMs)
+    return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
+      .send(eventStream({ feed, filters, from, signal, heartbeatMs }))
+  }
+}
+export default eventRoutes
+
+/** As `nextLink`, with the cursor of an event. */
+function nextPage (query: EventQuery, cursor: string): string {
+  const fields = Object.entries({ ...query, cursor }).map(([name, value]): [string, string] => [name, String(value)])
+  return `<${URL}?${new URLSearchParams(fields)}>; rel="next"`
+}

@@ -1,0 +1,196 @@
+import { and, eq, sql } from 'drizzle-orm'
+import {
+  eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
+} from '#drizzle/tables/operations.ts'
+import type { Event } from '#schemas/event.ts'
+import { delayAfter } from '#src/lib/delay.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
+import { eventColumns, presentEvent } from '../list.ts'
+import { GONE, type Outcome } from './send.ts'
+import type { Suspended } from './suspension-mail.ts'
+
+/** A delivery that this process is to attempt now; `tentativi`, this one included, tells its claim from later ones. */
+export interface Claimed {
+  id: number
+  webhook_id: number
+  tentativi: number
+  falliti: number
+  url: string
+  event: Event
+}
+
+/** Of a webhook that has just received something, or is to begin anew. */
+export const NO_FAILURES = { errori_di_fila: 0, errori_dal: null, ultimo_errore: null }
+
+/** What an attempt has changed. */
+export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
+
+export interface QueueTimes {
+  /** Milliseconds until the second attempt; each further delay is twice as long. */
+  firstDelayMs: number
+  /** Milliseconds after which the process of an attempt is taken for dead. */
+  leaseMs: number
+}
+
+const LONGEST_DELAY_MS = 4 * 3_600_000
+/** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
+const FAILURES_IN_A_ROW = 3
+/** A success ends the rest that failures began, and not what the receiver has asked for. */
+const GOES_ON = sql`least(${webhooks.fermo_fino_al}, greatest(now(), ${webhooks.chiesto_fino_al}))`
+const PATIENCE = sql`interval '3 days'`
+/** And at least so many failed attempts. */
+const FAILURES_MIN = 10
+/** A rest and the attempt after it are shorter. In a longer time without an attempt this server was off. */
+const LONGEST_SILENCE = sql`interval '5 hours'`
+
+/** The webhooks that may be served now; `asOf` is that instant, as PostgreSQL writes it. */
+export async function readyWebhooks (db: Database): Promise<{ ids: number[], asOf: string }> {
+  const [row] = await db.execute<{ ids: number[], asOf: string }>(sql`
+    select now()::text as "asOf", coalesce(
+      json_agg(id) filter (where ${webhooks.stato} = 'attivo' and ${webhooks.fermo_fino_al} <= now()), '[]') as ids
+    from ${webhooks}`)
+  return row!
+}
+
+/**
+ * Takes the delivery of a webhook that has been due for longest, and that waits for no earlier one of the same object.
+ * No other process gets it before the lease is over.
+ */
+export async function claim (db: Database, webhook: number, { leaseMs }: QueueTimes): Promise<Claimed | undefined> {
+  const [taken] = await db.execute<Omit<Claimed, 'event' | 'url'> & { evento: number }>(sql`
+    update ${t} set
+      tentativi = tentativi + 1,
+      presa = true,
+      provata_dal = coalesce(provata_dal, now()),
+      prossimo_tentativo = now() + ${leaseMs} * interval '1 millisecond'
+    where id = (
+      select c.id from ${t} c
+      where c.webhook_id = ${webhook} and c.stato = 'in_coda' and c.prossimo_tentativo <= now()
+        and (c.a_mano or not exists (
+          select from ${t} p where p.webhook_id = c.webhook_id and p.oggetto = c.oggetto and p.id < c.id
+            and p.stato = 'in_coda' and not p.a_mano
+        ))
+      order by c.prossimo_tentativo, c.id limit 1 for update skip locked
+    )
+    returning id, webhook_id, tentativi, falliti, evento`)
+  if (!taken) return undefined
+  const { evento, ...claimed } = taken
+  const [found] = await db.select({ url: webhooks.url, ...eventColumns }).from(eventi)
+    .innerJoin(webhooks, eq(webhooks.id, webhook)).where(eq(eventi.posizione, evento))
+  // Deleted meanwhile, and its delivery with it.
+  if (!found) return undefined
+  const { url, ...event } = found
+  return { ...claimed, url, event: presentEvent(event) }
+}
+
+/**
+ * Milliseconds until something may be due; undefined when nothing waits.
+ * @param asOf the instant of `readyWebhooks`: what has come due since then was not looked at yet
+ */
+export async function untilDue (db: Database, asOf: string): Promise<number | undefined> {
+  // What was due by then waits for the end of another attempt, or for its webhook: nothing is gained by asking again.
+  const looked = sql`${asOf}::timestamptz`
+  const [row] = await db.execute<{ ms: number | null }>(sql`
+    select (extract(epoch from min(least(
+      case when c.has_due and w.fermo_fino_al > ${looked} then w.fermo_fino_al end,
+      case when c.next is not null then greatest(c.next, w.fermo_fino_al) end
+    )) - now()) * 1000)::float8 as ms
+    from ${webhooks} w cross join lateral (select
+      (select min(q.prossimo_tentativo) from ${t} q
+        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo > ${looked}) as next,
+      exists (select from ${t} q
+        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo <= ${looked}) as has_due
+    ) c where w.stato = 'attivo'`)
+  return row?.ms ?? undefined
+}
+
+/**
+ * Writes down what came of an attempt, and what follows from it.
+ * @param onSuspension is called in the same transaction, with the webhook that gets nothing more
+ */
+export async function settle (
+  db: Database,
+  claimed: Claimed,
+  outcome: Outcome & { at: Date, durationMs: number },
+  times: QueueTimes,
+  onSuspension: (tx: Transaction, suspended: Suspended) => Promise<void>
+): Promise<Settled> {
+  const { stato_http, errore, at: quando, durationMs: durata_ms } = outcome
+  const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_DELAY_MS)
+  const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
+  return await db.transaction(async (tx) => {
+    // Those of one webhook one after the other: its failures are counted.
+    const [webhook] = await tx.select({ descrizione: webhooks.descrizione }).from(webhooks)
+      .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
+    if (!webhook) return 'gone'
+    const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
+    const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
+      .where(stillMine).for('update')
+    // Another process has taken this one for dead, or nothing is delivered any more.
+    if (!mine) return 'gone'
+    await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
+    if (isGood) {
+      await tx.update(t).set({ stato: 'consegnata', consegnata_il: sql`now()`, presa: false }).where(stillMine)
+      await tx.update(webhooks).set({ ...NO_FAILURES, fermo_fino_al: GOES_ON })
+        .where(eq(webhooks.id, claimed.webhook_id))
+      return 'consegnata'
+    }
+    const { inARow, isDead } = await noteFailure(tx, claimed.webhook_id)
+    const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1, times)
+    const next = after(Math.max(delay(claimed.falliti + 1, times), asked))
+    await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
+    // What it has asked for in answer to another attempt holds.
+    await tx.update(webhooks).set({
+      fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`,
+      ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${after(asked)})` }
+    }).where(eq(webhooks.id, claimed.webhook_id))
+    // This one fails while others have arrived: what waits behind it must not wait unseen.
+    const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
+    if (!isDead && !isStuck && stato_http !== GONE) return 'in_coda'
+    const { webhook_id: id, url } = claimed
+    await suspend(tx, id)
+    await onSuspension(tx, { id, url, descrizione: webhook.descrizione, outcome })
+    return 'sospeso'
+  })
+}
+
+/**
+ * Counts a failure of the webhook, whichever delivery it was: where many wait, each is tried too seldom to tell.
+ * @returns how many there are since the last success, and whether the receiver is to be taken for dead
+ */
+async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: number, isDead: boolean }> {
+  const absence = sql`greatest(now() - ${webhooks.ultimo_errore} - ${LONGEST_SILENCE}, interval '0')`
+  const [noted] = await tx.update(webhooks).set({
+    errori_di_fila: sql`${webhooks.errori_di_fila} + 1`,
+    errori_dal: sql`coalesce(${webhooks.errori_dal} + ${absence}, now())`,
+    ultimo_errore: sql`now()`
+  }).where(eq(webhooks.id, id)).returning({
+    inARow: webhooks.errori_di_fila,
+    isDead: sql<boolean>`
+      ${webhooks.errori_dal} <= now() - ${PATIENCE} and ${webhooks.errori_di_fila} >= ${FAILURES_MIN}`
+  })
+  return noted!
+}
+
+/** Sets free what this process has claimed and has not tried to the end. */
+export async function release (db: Database, { id, tentativi }: Claimed): Promise<void> {
+  await db.update(t).set({ prossimo_tentativo: sql`now()`, presa: false })
+    .where(and(eq(t.id, id), eq(t.tentativi, tentativi), eq(t.stato, 'in_coda')))
+}
+
+/** Nothing more is delivered to it until a person sets it going again. That is an event, for those who still listen. */
+async function suspend (tx: Transaction, id: number): Promise<void> {
+  await tx.update(webhooks).set({ stato: 'sospeso', sospeso_il: sql`now()` }).where(eq(webhooks.id, id))
+  await tx.update(t).set({ stato: 'abbandonata', presa: false })
+    .where(and(eq(t.webhook_id, id), eq(t.stato, 'in_coda')))
+  await tx.execute(sql`select evento_annota('webhook.sospeso', ${`webhook:${id}`}, null)`)
+}
+
+/** Up to a tenth more or less, so that those that failed together do not come back together. */
+function delay (failures: number, { firstDelayMs }: QueueTimes): number {
+  return delayAfter(failures, { first: firstDelayMs, longest: LONGEST_DELAY_MS }) * (0.9 + Math.random() / 5)
+}
+
+function after (ms: number) {
+  return sql`now() + ${ms}::float8 * interval '1 millisecond'`
+}

@@ -1,0 +1,117 @@
+import { asc, eq, sql } from 'drizzle-orm'
+import { webhook_consegne as deliveries, webhooks as t } from '#drizzle/tables/operations.ts'
+import type { Webhook, WebhookCreation, WebhookSecret } from '#schemas/webhook.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { isoInstant } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
+import { TroppiWebhook, WebhookNonTrovato } from './errors.ts'
+import { NO_FAILURES } from './queue.ts'
+import { newSecret } from './signature.ts'
+
+export const MAX_WEBHOOKS = 20
+/** How long deliveries are signed with the secret before, too. */
+const BOTH = sql`now() + interval '24 hours'`
+
+const columns = {
+  id: t.id,
+  url: t.url,
+  descrizione: t.descrizione,
+  tipi: t.tipi,
+  stato: t.stato,
+  in_coda: sql<number>`(
+    select count(*)::int from ${deliveries} c where c.webhook_id = ${t}.id and c.stato = 'in_coda'
+  )`,
+  errori_di_fila: t.errori_di_fila,
+  fermo_fino_al: sql<string | null>`
+    case when ${t.stato} = 'attivo' and ${t.fermo_fino_al} > now() then ${isoInstant(t.fermo_fino_al)} end`,
+  sospeso_il: isoInstant(t.sospeso_il),
+  creato_il: isoInstant(t.creato_il)
+}
+
+export async function listWebhooks (db: Executor): Promise<Webhook[]> {
+  return await db.select(columns).from(t).orderBy(asc(t.id))
+}
+
+/** @throws WebhookNonTrovato */
+export async function findWebhook (db: Executor, id: number): Promise<Webhook> {
+  const [found] = await db.select(columns).from(t).where(eq(t.id, id))
+  if (!found) throw new WebhookNonTrovato()
+  return found
+}
+
+/** @throws TroppiWebhook */
+export async function createWebhook (
+  tx: Transaction, keys: Keys, { url, tipi = [], descrizione }: WebhookCreation
+): Promise<Webhook> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.webhooks})`)
+  if (await tx.$count(t) >= MAX_WEBHOOKS) throw new TroppiWebhook(MAX_WEBHOOKS)
+  const [taken] = await tx.execute<{ id: number }>(sql`select nextval('webhooks_id_seq')::int as id`)
+  const { id } = taken!
+  await tx.insert(t).values({ id, url, tipi, descrizione, segreto: seal(keys, id, newSecret()) })
+  return await findWebhook(tx, id)
+}
+
+/** Its deliveries go with it. @throws WebhookNonTrovato */
+export async function deleteWebhook (tx: Transaction, id: number): Promise<void> {
+  const gone = await tx.delete(t).where(eq(t.id, id)).returning({ id: t.id })
+  if (gone.length === 0) throw new WebhookNonTrovato()
+}
+
+/**
+ * Sets a webhook going again: what was given up when it was suspended waits for its turn once more.
+ * @throws WebhookNonTrovato
+ */
+export async function resumeWebhook (tx: Transaction, id: number): Promise<Webhook> {
+  const now = sql`now()`
+  await tx.update(t)
+    .set({ stato: 'attivo', sospeso_il: null, fermo_fino_al: now, chiesto_fino_al: null, ...NO_FAILURES })
+    .where(eq(t.id, id))
+  await tx.update(deliveries)
+    .set({ stato: 'in_coda', a_mano: false, falliti: 0, provata_dal: null, presa: false, prossimo_tentativo: now })
+    .where(sql`${deliveries.webhook_id} = ${id} and ${deliveries.stato} = 'abbandonata'`)
+  return await findWebhook(tx, id)
+}
+
+/** A new secret; the one before is good for a day more. @throws WebhookNonTrovato */
+export async function rotateSecret (tx: Transaction, keys: Keys, id: number): Promise<void> {
+  const rotated = await tx.update(t)
+    .set({ segreto: seal(keys, id, newSecret()), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: BOTH })
+    .where(eq(t.id, id)).returning({ id: t.id })
+  if (rotated.length === 0) throw new WebhookNonTrovato()
+}
+
+/** @throws WebhookNonTrovato */
+export async function readSecret (db: Executor, keys: Keys, id: number): Promise<WebhookSecret> {
+  const [found] = await db.select({
+    segreto: t.segreto,
+    precedente: t.segreto_precedente,
+    fino_al: isoInstant(t.precedente_fino_al),
+    isGood: sql<boolean>`coalesce(${t.precedente_fino_al} > now(), false)`
+  }).from(t).where(eq(t.id, id))
+  if (!found) throw new WebhookNonTrovato()
+  const { segreto, precedente, fino_al: until, isGood } = found
+  return {
+    segreto: unseal(keys, id, segreto),
+    segreto_precedente: isGood && precedente ? unseal(keys, id, precedente) : null,
+    precedente_fino_al: isGood ? until : null
+  }
+}
+
+/** Whether any is to be served. */
+export async function hasActive (db: Executor): Promise<boolean> {
+  const found = await db.select({ id: t.id }).from(t).where(eq(t.stato, 'attivo')).limit(1)
+  return found.length > 0
+}
+
+function seal (keys: Keys, id: number, secret: string): Buffer {
+  return keys.seal(secret, contextOf(id))
+}
+
+function unseal (keys: Keys, id: number, sealed: Buffer): string {
+  return keys.unseal(sealed, contextOf(id)).toString()
+}
+
+function contextOf (id: number): string {
+  return `webhook:${id}:segreto`
+}

@@ -1,0 +1,110 @@
+import { finished, Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import createError from '@fastify/error'
+import { contentDisposition } from '#src/lib/content-disposition.ts'
+import { isKnown } from '#src/lib/etag.ts'
+import { readRange, type ByteRange } from '#src/lib/ranges.ts'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
+import { limitCallers } from '#src/services/caller-turns.ts'
+import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
+
+export const IntervalloNonValido = createError(
+  'INTERVALLO_NON_VALIDO',
+  'L’intervallo di byte chiesto è oltre la fine del file',
+  416
+)
+
+/**
+ * Files under way at a time, of all callers with credentials and of one, and as many of those without: each is open as
+ * long as its caller reads.
+ */
+const TURNS = { total: 96, perCaller: 16 }
+
+/** Types that a browser shows without running anything in them. SVG and HTML are not among them. */
+const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'application/pdf'])
+
+/** A file that is opened as a page runs nothing and loads nothing. A viewer of PDF does not start in a sandbox. */
+const POLICY = "default-src 'none';frame-ancestors 'none';sandbox"
+const PDF_POLICY = "default-src 'none';frame-ancestors 'none';style-src 'unsafe-inline';object-src 'self'"
+
+export interface SendOptions {
+  /** The caller wants it saved: under this name, or with `''` under its own. */
+  download?: string | undefined
+  /** Everybody who has the address may read it, also from within a page of another origin. */
+  isLinked?: boolean
+  /** The file is nobody's secret: caches keep it as long as this says. */
+  cacheControl?: string | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /**
+     * Sends a stored file, whole or in the part that the request asks for, or a 304. Its ETag is the id of the object:
+     * a new content has a new id. A caller who does not read is cut.
+     * @throws IntervalloNonValido (416), ServizioOccupato (503), FileIlleggibile (500)
+     */
+    sendObject (object: StoredObject, options?: SendOptions): Promise<FastifyReply>
+  }
+}
+
+/** Answers that are stored files. */
+export default fp<StreamOptions>(async function downloads (app, { stalledReaderMs = STALLED_AFTER_MS }) {
+  const takeTurn = limitCallers(TURNS)
+
+  app.decorateReply('sendObject', async function sendObject (object, options = {}) {
+    const { request, raw } = this
+    const tag = `"${object.id}"`
+    const modified = object.updated_at.toUTCString()
+    const cached = { etag: tag, 'last-modified': modified, 'cache-control': options.cacheControl ?? 'no-store' }
+    if (isUnchanged(request, tag, object)) return this.headers(cached).code(304).send()
+
+    const isHead = request.method === 'HEAD'
+    const range = isHead ? undefined : rangeOf(request, tag, modified, object.size)
+    if (range === 'unsatisfiable') {
+      this.header('content-range', `bytes */${object.size}`)
+      throw new IntervalloNonValido()
+    }
+    const content = isHead ? Readable.from([]) : await open(request, object, range)
+    if (!isHead) cutWhenStalled(raw, stalledReaderMs)
+    if (range) this.code(206).header('content-range', `bytes ${range.start}-${range.end}/${object.size}`)
+    return this.headers({
+      ...cached,
+      ...presentation(object, options),
+      'accept-ranges': 'bytes',
+      'content-length': range ? range.end - range.start + 1 : object.size,
+      'x-robots-tag': 'none'
+    }).send(content)
+
+    async function open (request: FastifyRequest, object: StoredObject, range: ByteRange | undefined) {
+      // An answer of a few bytes holds a file, too.
+      finished(raw, takeTurn(request))
+      return await app.storage.read(object, range)
+    }
+  })
+}, { name: 'downloads', dependencies: ['storage'] })
+
+function isUnchanged ({ headers }: FastifyRequest, tag: string, { updated_at: changed }: StoredObject): boolean {
+  if (headers['if-none-match'] !== undefined) return isKnown(headers['if-none-match'], tag)
+  const since = Date.parse(headers['if-modified-since'] ?? '')
+  return Math.floor(changed.getTime() / 1000) * 1000 <= since
+}
+
+/** With `If-Range`, the part of a file that has changed since is the whole (RFC 9110, 13.1.5). */
+function rangeOf ({ headers }: FastifyRequest, tag: string, modified: string, size: number) {
+  const ifRange = headers['if-range']
+  return ifRange === undefined || ifRange === tag || ifRange === modified ? readRange(headers.range, size) : undefined
+}
+
+function presentation ({ name, content_type: type }: StoredObject, { download, isLinked = false }: SendOptions) {
+  const essence = type.split(';', 1)[0]!.trim().toLowerCase()
+  const isShown = SHOWN.has(essence) && download === undefined
+  return {
+    'content-type': type,
+    'content-disposition': contentDisposition(isShown ? 'inline' : 'attachment', download || name.split('/').at(-1)!),
+    'content-security-policy': essence === 'application/pdf' ? PDF_POLICY : POLICY,
+    'cross-origin-resource-policy': isLinked ? 'cross-origin' : 'same-origin',
+    'x-content-type-options': 'nosniff'
+  }
+}

@@ -1,0 +1,89 @@
+import { and, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
+import { audit_log as t } from '#drizzle/tables/audit.ts'
+import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
+import { isoInstant } from '#src/database/columns.ts'
+import type { Executor } from '#src/database/connect.ts'
+import type { FieldError } from '#schemas/common.ts'
+import { LAST_BEFORE_FIRST, orderOfDaysFaults } from '#src/lib/errors.ts'
+import { decodeCursor, type Position } from '#src/lib/paging.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
+import { describe } from './actions.ts'
+
+/** The only order of the list: the newest first. */
+const SORT = '-id'
+
+const columns = {
+  id: t.id,
+  at: isoInstant(t.at),
+  actor: t.actor,
+  action: t.action,
+  object: t.object,
+  ip: t.ip,
+  details: t.details
+}
+
+type Filters = Omit<AuditQuery, 'limit' | 'cursor' | 'conteggio'>
+
+export interface AuditPage { data: AuditEvent[], next: Position | undefined }
+
+/** One page of the log, the newest first, and where the next one begins. */
+export async function auditPage (db: Executor, filters: Filters, limit: number, cursor?: string): Promise<AuditPage> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
+  const found = await db.select(columns).from(t).where(and(...conditions(filters), after && lt(t.id, after.id)))
+    .orderBy(desc(t.id))
+    // One row more than asked for tells whether anything follows.
+    .limit(limit + 1)
+  const last = found.length > limit ? found[limit - 1] : undefined
+  return {
+    data: found.slice(0, limit).map((row) => ({ ...row, descrizione: describe(row.action) })),
+    next: last && { sort: SORT, value: String(last.id), id: last.id }
+  }
+}
+
+/** How many entries the filters let through. */
+export function countEntries (db: Executor, filters: Filters): Promise<number> {
+  return db.$count(t, and(...conditions(filters)))
+}
+
+function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
+  return [
+    actor === undefined ? undefined : eq(t.actor, actor),
+    action === undefined ? undefined : eq(t.action, action),
+    da === undefined
+      ? undefined
+      : sql`${t.at} >= ${isInstant(da) ? sql`${da}::timestamptz` : startOf(sql`${da}::date`)}`,
+    a === undefined
+      ? undefined
+      : isInstant(a)
+        ? sql`${t.at} <= ${a}::timestamptz`
+        : sql`${t.at} < ${startOf(sql`${a}::date + 1`)}`
+  ]
+}
+
+/** What is wrong when the last moment comes before the first; a day and an instant are compared as days. */
+export function boundsFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
+  if (typeof da !== 'string' || typeof a !== 'string') return []
+  if (!isInstant(da) || !isInstant(a)) return orderOfDaysFaults({ da: dayOf(da), a: dayOf(a) })
+  return instantOf(da) > instantOf(a) ? [LAST_BEFORE_FIRST] : []
+}
+
+/** Undefined for what is no moment. */
+function dayOf (bound: string): Day | undefined {
+  if (!isInstant(bound)) return bound
+  const instant = instantOf(bound)
+  return Number.isNaN(instant.getTime()) ? undefined : dayInRome(instant)
+}
+
+/** A leap second, taken for the one before it, and an offset without minutes are not known to JavaScript. */
+function instantOf (bound: string): Date {
+  return new Date(bound.toUpperCase().replace(/:60(?=[.Z+-])/, ':59').replace(/[+-]\d\d$/, '$&:00'))
+}
+
+function isInstant (bound: string): boolean {
+  return bound.length > 'YYYY-MM-DD'.length
+}
+
+/** When a day begins in Italy. */
+function startOf (day: SQL): SQL {
+  return sql`(${day})::timestamp at time zone 'Europe/Rome'`
+}

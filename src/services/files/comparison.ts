@@ -1,0 +1,87 @@
+import { and, eq, gte, inArray, lte, sql } from 'drizzle-orm'
+import type { FastifyBaseLogger } from 'fastify'
+import { discarded_files, file_store, objects } from '#drizzle/tables/storage.ts'
+import type { Database } from '#src/database/connect.ts'
+import type { Backend } from './backends/backend.ts'
+import { encryptedSize } from './encryption.ts'
+import type { Store } from './store.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
+
+interface Parts {
+  db: Database
+  backend: Backend
+  store: Store
+  log: FastifyBaseLogger
+}
+
+/**
+ * Compares rows and files. What no row names for more than a day is removed: it was left by a process that was killed.
+ * A row without its file is never removed: the file may be in a backup.
+ * @param signal ends it between two folders
+ */
+export async function compareFiles ({ db, backend, store, log }: Parts, signal: AbortSignal): Promise<void> {
+  const ownId = await store.adopted()
+  if (ownId === undefined) return
+  await store.require()
+  let missing = 0
+  let removed = 0
+  for (const folder of FOLDERS) {
+    signal.throwIfAborted()
+    const found = await compareFolder(folder)
+    missing += found.missing
+    removed += found.removed
+  }
+  await db.update(file_store).set({ missing, compared_at: sql`now()` })
+  if (removed > 0) log.warn({ removed }, 'files that no row names were removed')
+  if (missing > 0) log.error({ missing }, 'stored files are missing or cut')
+
+  async function compareFolder (folder: string): Promise<{ missing: number, removed: number }> {
+    const files = new Map<string, { size: number, modified: Date }>()
+    for await (const { id, ...facts } of backend.list(folder)) if (id !== ownId) files.set(id, facts)
+    // After the files: what was written meanwhile is none of the files, and what was kept meanwhile is among the rows.
+    const rows = await rowsOf(db, folder)
+    const rowIds = new Set(rows.map(({ id }) => id))
+    const old = Date.now() - DAY_MS
+    const leftovers = [...files].filter(([id, { modified }]) => !rowIds.has(id) && modified.getTime() < old)
+    const orphans = await withoutTombstone(db, leftovers.map(([id]) => id))
+    let gone = 0
+    for (const id of orphans) {
+      // What cannot be removed is found again the next time; the other folders are compared all the same.
+      await backend.delete(id).then(() => gone++, (err: unknown) => {
+        log.error({ err, object: id }, 'a file that no row names could not be removed')
+      })
+    }
+
+    const suspects = rows.filter(({ id, size }) => files.get(id)?.size !== encryptedSize(size))
+    let missing = 0
+    for (const { id, size } of suspects) if (await isMissing(id, size)) missing++
+    return { missing, removed: gone }
+  }
+
+  /** A row that was written, or an object that was deleted, since the files were listed is no fault. */
+  async function isMissing (id: string, size: number): Promise<boolean> {
+    const facts = await backend.head(id)
+    if (facts?.size === encryptedSize(size)) return false
+    const rows = await db.select({ id: objects.id }).from(objects).where(eq(objects.id, id))
+    if (rows.length === 0) return false
+    log.error({ object: id }, 'a stored file is missing or cut')
+    return true
+  }
+}
+
+async function rowsOf (db: Database, folder: string) {
+  const { id, size } = objects
+  const first = `${folder}000000-0000-0000-0000-000000000000`
+  const last = `${folder}ffffff-ffff-ffff-ffff-ffffffffffff`
+  return db.select({ id, size }).from(objects).where(and(gte(id, first), lte(id, last)))
+}
+
+/** The worker removes the others. */
+async function withoutTombstone (db: Database, ids: string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const rows = await db.select({ id: discarded_files.id }).from(discarded_files).where(inArray(discarded_files.id, ids))
+  const known = new Set(rows.map(({ id }) => id))
+  return ids.filter((id) => !known.has(id))
+}

@@ -1,0 +1,195 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import { RisorsaNonTrovata, ServizioOccupato } from '#src/lib/errors.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
+import { mayPass } from '#src/database/problems.ts'
+import type { Backend } from './backends/backend.ts'
+import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
+import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
+import type { Generations } from './generations.ts'
+import {
+  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject, lockObject,
+  takeObject, whatIsLeft
+} from './objects.ts'
+import { streamOf } from './reading.ts'
+import type { DiscardHook, Storage, StoredObject, WrittenFile } from './storage.ts'
+import type { Store } from './store.ts'
+import { unwrap, wrap, WrongKeyError } from './wrapping.ts'
+
+interface Parts {
+  db: Database
+  log: FastifyBaseLogger
+  backend: Backend
+  store: Store
+  generations: Generations
+  /** By bucket; without them nobody hears of what is forgotten. */
+  discardHooks?: ReadonlyMap<string, readonly DiscardHook[]>
+  /** Wakes the worker. */
+  removeDiscarded (): void
+}
+
+/** Rows and files together; see `Storage`. */
+export function objectStorage (
+  { db, log, backend, store, generations, discardHooks = new Map(), removeDiscarded }: Parts
+): Storage {
+  /** The key of a file; its row may have got another one since it was read. */
+  async function keyOf (executor: Executor, object: StoredObject): Promise<Buffer> {
+    const generation = await generations.find(executor, object.key_id)
+    if (generation) return unwrap(object.wrapped_key, generation.key, object)
+    const row = await findObject(executor, object.bucket, object.name)
+    if (row?.id !== object.id || row.key_id === object.key_id) throw await lostError(object)
+    return keyOf(executor, row)
+  }
+
+  /** What to say of an object whose file cannot be had. */
+  async function lostError (object: StoredObject): Promise<Error> {
+    const left = await whatIsLeft(db, object)
+    if (left === 'none') return new RisorsaNonTrovata()
+    // It was replaced in this moment: the caller shall find the new one.
+    if (left === 'another') return new ServizioOccupato()
+    // Where all files are gone, this one is not damaged.
+    await store.require()
+    return illegible(object, 'the file is missing')
+  }
+
+  function illegible ({ id }: StoredObject, cause: unknown): Error {
+    log.error({ object: id, err: cause }, 'a stored file is damaged or missing')
+    return new FileIlleggibile()
+  }
+
+  function failureOf (object: StoredObject, err: unknown): unknown {
+    if (err instanceof ChangedFileError || err instanceof WrongKeyError) return illegible(object, err)
+    if (!isSystemError(err)) return err
+    log.error({ object: object.id, err }, 'a stored file cannot be read')
+    return new ArchivioNonDisponibile({ cause: err })
+  }
+
+  /** Removes a file that its transaction did not keep; what fails here is made good by the comparison of a night. */
+  async function giveUp ({ id }: WrittenFile, err: unknown): Promise<void> {
+    // A commit whose answer was lost may still happen: its file must stay.
+    if (mayPass(err)) return
+    try {
+      await discardUnkept(db, id)
+    } catch (err) {
+      log.warn({ object: id, err }, 'a written file that is not kept is left for the comparison')
+    }
+  }
+
+  return {
+    async write (content, { bucket, name, contentType, owner, cacheControl, metadata }, maxBytes) {
+      const [{ id: keyId, key: wrapping }] = await Promise.all([generations.newest(db), store.require()])
+      const id = randomUUID()
+      const key = randomBytes(KEY_BYTES)
+      const count = { bytes: 0 }
+      await backend.put(id, encrypt(counted(content, maxBytes, count), key))
+      return {
+        id,
+        bucket,
+        name,
+        owner,
+        content_type: contentType,
+        size: count.bytes,
+        cache_control: cacheControl ?? null,
+        metadata: metadata ?? null,
+        key_id: keyId,
+        wrapped_key: wrap(key, wrapping, { bucket, id, owner })
+      }
+    },
+
+    async keep (tx, file, { replace }) {
+      const held = await generations.hold(tx, file.key_id)
+      if (held.id === file.key_id) return insertObject(tx, file, replace)
+      const written = await generations.find(tx, file.key_id)
+      const key = unwrap(file.wrapped_key, written!.key, file)
+      return insertObject(tx, { ...file, key_id: held.id, wrapped_key: wrap(key, held.key, file) }, replace)
+    },
+
+    async settle (file, keeping) {
+      try {
+        return await keeping()
+      } catch (err) {
+        await giveUp(file, err)
+        throw err
+      } finally {
+        removeDiscarded()
+      }
+    },
+
+    find: findObject,
+    findByPrefix: findObjects,
+    findByPrefixes: findObjectsOfMany,
+    findAfter: findObjectsAfter,
+
+    async read (object, range) {
+      try {
+        const key = await keyOf(db, object)
+        const opened = await backend.get(object.id, range && encryptedRange(object.size, range))
+        if (!opened) throw await lostError(object)
+        const { content, size, close } = opened
+        try {
+          if (size !== encryptedSize(object.size)) throw new ChangedFileError('the file has another length')
+          const pieces = decrypt(content, key, object.size, range)
+          // What is damaged at its beginning is refused as a whole.
+          const { value: first } = await pieces.next()
+          return streamOf(pieces, first ?? undefined, { close, failureOf: (err) => failureOf(object, err) })
+        } catch (err) {
+          close()
+          throw err
+        }
+      } catch (err) {
+        throw failureOf(object, err)
+      }
+    },
+
+    async discard (tx, objects, how = { isReplaced: false }) {
+      const gone = await discardObjects(tx, objects.map(({ id }) => id))
+      for (const [bucket, places] of Map.groupBy(gone, ({ bucket }) => bucket)) {
+        for (const hook of discardHooks.get(bucket) ?? []) await hook(tx, places.map(({ name }) => name), how)
+      }
+    },
+    removeDiscarded,
+
+    async move (tx, object, { bucket, name }) {
+      if (!await lockObject(tx, object.id)) throw new RisorsaNonTrovata()
+      // Looked for while the own row is still there: of two moves that cross, or of more in a circle, none waits for
+      // another one that waits for it.
+      const other = await findObject(tx, bucket, name)
+      if (other && other.id !== object.id) throw new OggettoEsistente()
+      const row = await takeObject(tx, object.id)
+      const held = await generations.hold(tx, row.key_id)
+      const key = await keyOf(tx, row)
+      const moved = { ...row, bucket, name, key_id: held.id, updated_at: undefined }
+      return insertObject(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, false)
+    },
+
+    async copy (object, { bucket, name, owner }) {
+      await store.require()
+      const key = await keyOf(db, object)
+      const { id: keyId, key: wrapping } = await generations.newest(db)
+      const id = randomUUID()
+      if (!await backend.copy(object.id, id)) throw await lostError(object)
+      const { content_type, size, cache_control, metadata } = object
+      const wrapped_key = wrap(key, wrapping, { bucket, id, owner })
+      return { id, bucket, name, owner, content_type, size, cache_control, metadata, key_id: keyId, wrapped_key }
+    }
+  }
+}
+
+/** The content as it comes, as long as it is not too much. The caller's stream is left to the caller. */
+async function * counted (
+  content: Readable | Buffer,
+  maxBytes: number,
+  count: { bytes: number }
+): AsyncGenerator<Buffer> {
+  const pieces = Buffer.isBuffer(content) ? [content] : content.iterator({ destroyOnReturn: false })
+  for await (const piece of pieces as AsyncIterable<Buffer>) {
+    count.bytes += piece.length
+    if (count.bytes > maxBytes) throw new ContenutoTroppoGrande(String(maxBytes))
+    yield piece
+  }
+}
+
+function isSystemError (err: unknown): boolean {
+  return err instanceof Error && 'syscall' in err
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
+import { objects, storage_keys } from '#drizzle/tables/storage.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Connection, Database } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
+import { postgresError } from '#src/database/problems.ts'
+import { generations } from './generations.ts'
+import type { StoredObject } from './storage.ts'
+import { unwrap, wrap, WrongKeyError } from './wrapping.ts'
+
+const BATCH = 200
+const SALT_BYTES = 32
+/** Files by which it is seen whether the master key is theirs. */
+const SAMPLE = 20
+const FOREIGN_KEY = '23503'
+
+/** Another process rotates the keys. */
+export class RotationUnderWayError extends Error {}
+
+/** No file was written with this master key. */
+export class ForeignMasterKeyError extends Error {}
+
+export interface Rotation {
+  /** How many files have got another wrapping. */
+  rewrapped: number
+  /** An earlier rotation, which had not come to its end, was finished. */
+  resumed: boolean
+  /** The objects whose key cannot be unwrapped: their generations stay. */
+  damaged: string[]
+}
+
+/**
+ * Wraps the keys of all files anew, with a new generation, and removes the earlier ones. It may be killed at any
+ * instant, and the next run goes on; servers work meanwhile.
+ * @param connection of one session, which holds the lock
+ * @throws RotationUnderWayError
+ * @throws ForeignMasterKeyError before anything is written
+ */
+export async function rotateKeys (
+  { db, sql }: Pick<Connection, 'db' | 'sql'>,
+  keys: Pick<Keys, 'derive'>
+): Promise<Rotation> {
+  const [{ mine }] = await sql<[{ mine: boolean }]>`select pg_try_advisory_lock(${LOCKS.storageKeys}) as mine`
+  if (!mine) throw new RotationUnderWayError()
+  const found = await db.select({ id: storage_keys.id }).from(storage_keys).orderBy(desc(storage_keys.id))
+  if (await isForeign(db, keys)) throw new ForeignMasterKeyError()
+  // Of a rotation that has ended, what is damaged keeps an earlier generation: then there is nothing to resume.
+  const begun = found.length > 1 ? await rewrapAll(db, keys, found[0]!.id) : undefined
+  const resumed = begun !== undefined && begun.rewrapped > 0
+  const newest = resumed ? found[0]!.id : await addGeneration(db)
+  for (let rewrapped = begun?.rewrapped ?? 0; ;) {
+    const pass = await rewrapAll(db, keys, newest)
+    rewrapped += pass.rewrapped
+    // A server may have begun an upload with an earlier generation, and keep it just now: then there is more to do.
+    if (pass.damaged.length > 0 || await removeEarlier(db, newest)) return { rewrapped, resumed, damaged: pass.damaged }
+  }
+}
+
+/** Whether there are files, and of the first ones none opens: one that is damaged is no other key. */
+async function isForeign (db: Database, keys: Pick<Keys, 'derive'>): Promise<boolean> {
+  const known = generations(keys)
+  const rows = await db.select().from(objects).orderBy(asc(objects.id)).limit(SAMPLE)
+  for (const row of rows) if (unwrapped(row, (await known.find(db, row.key_id))!.key)) return false
+  return rows.length > 1
+}
+
+async function addGeneration (db: Database): Promise<number> {
+  const [row] = await db.insert(storage_keys).values({ salt: randomBytes(SALT_BYTES) }).returning()
+  return row!.id
+}
+
+async function rewrapAll (db: Database, keys: Pick<Keys, 'derive'>, newest: number) {
+  const known = generations(keys)
+  const damaged: string[] = []
+  let rewrapped = 0
+  for (let after: string | undefined; ;) {
+    const rows = await db.transaction(async (tx) => {
+      const next = (await known.find(tx, newest))!
+      const rows = await tx.select().from(objects)
+        .where(and(lt(objects.key_id, newest), after === undefined ? undefined : gt(objects.id, after)))
+        .orderBy(asc(objects.id)).limit(BATCH).for('update')
+      for (const row of rows) {
+        const key = unwrapped(row, (await known.find(tx, row.key_id))!.key)
+        if (!key) {
+          damaged.push(row.id)
+          continue
+        }
+        const wrapped_key = wrap(key, next.key, row)
+        await tx.update(objects).set({ key_id: newest, wrapped_key }).where(eq(objects.id, row.id))
+      }
+      return rows
+    })
+    if (rows.length === 0) return { rewrapped: rewrapped - damaged.length, damaged }
+    rewrapped += rows.length
+    after = rows.at(-1)!.id
+  }
+}
+
+function unwrapped (row: StoredObject, wrapping: Buffer): Buffer | undefined {
+  try {
+    return unwrap(row.wrapped_key, wrapping, row)
+  } catch (err) {
+    if (err instanceof WrongKeyError) return undefined
+    throw err
+  }
+}
+
+/** False: an object has an earlier generation. */
+async function removeEarlier (db: Database, newest: number): Promise<boolean> {
+  try {
+    await db.delete(storage_keys).where(lt(storage_keys.id, newest))
+    return true
+  } catch (err) {
+    if (postgresError(err)?.code === FOREIGN_KEY) return false
+    throw err
+  }
+}

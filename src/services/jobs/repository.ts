@@ -1,0 +1,164 @@
+import { and, eq, gt, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm'
+import { jobs as table } from '#drizzle/tables/jobs.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
+
+/* The times of jobs come from the clocks of the processes, all else from that of the database. */
+
+/** What the database knows of a job. A run with a lease is under way, or its process has died. */
+export type JobRow = typeof table.$inferSelect & {
+  /** Its lease is over, and its end is not recorded. */
+  isLost: boolean
+}
+
+/** How a run has ended. */
+export interface End { outcome: 'riuscito' | 'fallito' | 'interrotto', error: string | null }
+
+/** Longer than a process may stand still and live. */
+const LEASE = sql`now() + interval '2 minutes'`
+const IS_LOST = lt(table.lease_until, sql`now()`)
+/** As if its run had not been. */
+const DUE_AGAIN = sql`least(${table.next_run_at}, ${table.started_at})`
+
+/**
+ * Makes jobs known. One that is known keeps its next time, unless its schedule has changed; a time that has been missed
+ * is still to be caught up.
+ */
+export async function registerJobs (
+  db: Database,
+  jobs: readonly Pick<JobRow, 'name' | 'cron' | 'next_run_at'>[]
+): Promise<void> {
+  // In order: processes that start together do not wait for each other in a circle.
+  const rows = [...jobs].sort((one, other) => (one.name < other.name ? -1 : 1))
+  if (rows.length === 0) return
+  await db.insert(table).values(rows).onConflictDoUpdate({
+    target: table.name,
+    set: {
+      cron: sql`excluded.cron`,
+      next_run_at: sql`
+        case when ${table.next_run_at} <= now() then ${table.next_run_at} else excluded.next_run_at end`
+    },
+    setWhere: sql`${table.cron} <> excluded.cron`
+  })
+}
+
+/**
+ * Takes the run of a scheduled time. Of all processes one gets it: the first moves the next time on. Times are compared
+ * with times of the schedule, not with clocks, so that it does not matter that clocks differ.
+ * @param run names the run; @param slot the time whose run it is; @param next the time after it
+ */
+export async function takeSlot (db: Database, name: string, run: string, slot: Date, next: Date): Promise<boolean> {
+  const taken = await db
+    .update(table)
+    .set({ ...begun(run), next_run_at: next })
+    .where(and(eq(table.name, name), isNull(table.lease_until), lte(table.next_run_at, slot)))
+    .returning({ name: table.name })
+  return taken.length > 0
+}
+
+/** Takes a run at once, in the caller's transaction; the next time by the schedule stays. */
+export async function takeNow (executor: Executor, name: string, run: string): Promise<boolean> {
+  const taken = await executor
+    .update(table)
+    .set(begun(run))
+    .where(and(eq(table.name, name), or(isNull(table.lease_until), IS_LOST)))
+    .returning({ name: table.name })
+  return taken.length > 0
+}
+
+/** @returns false when the run was taken for lost: another process may have begun it again */
+export async function renewLease (db: Database, name: string, run: string): Promise<boolean> {
+  const renewed = await db
+    .update(table)
+    .set({ lease_until: LEASE })
+    .where(isOf(name, run))
+    .returning({ name: table.name })
+  return renewed.length > 0
+}
+
+/** One that was broken off is due again. */
+export async function recordEnd (db: Database, name: string, run: string, end: End): Promise<void> {
+  const due = end.outcome === 'interrotto' ? { next_run_at: DUE_AGAIN } : {}
+  await db
+    .update(table)
+    .set({ ...end, ...due, finished_at: sql`now()`, claimed_by: null, lease_until: null })
+    .where(isOf(name, run))
+}
+
+/** Records a whole run of a job that every process runs: such a run is not taken. */
+export async function recordRun (
+  db: Database,
+  name: string,
+  next: Date,
+  { durationMs, ...end }: End & { durationMs: number }
+): Promise<void> {
+  const started = sql`now() - make_interval(secs => ${durationMs / 1000}::float8)`
+  await db
+    .update(table)
+    .set({ ...end, started_at: started, finished_at: sql`now()`, next_run_at: next })
+    .where(eq(table.name, name))
+}
+
+/** Marks the lost runs among these jobs, which are due again from then on. @returns the names of their jobs */
+export async function markLost (db: Database, names: readonly string[]): Promise<string[]> {
+  const lost = await db
+    .update(table)
+    .set({
+      outcome: 'interrotto',
+      claimed_by: null,
+      lease_until: null,
+      next_run_at: DUE_AGAIN
+    })
+    .where(and(inArray(table.name, [...names]), IS_LOST))
+    .returning({ name: table.name })
+  return lost.map(({ name }) => name)
+}
+
+/** The next times of jobs, and the time by the clock of the database. */
+export async function findNext (db: Database): Promise<{ name: string, next: Date, now: Date }[]> {
+  return db
+    .select({
+      name: table.name,
+      next: table.next_run_at,
+      now: sql`date_trunc('milliseconds', now())`.mapWith(table.next_run_at).as('now')
+    })
+    .from(table)
+}
+
+/** Takes the next time of a job back to an earlier one. @returns false when it is no later by now */
+export async function bringForward (db: Database, name: string, next: Date): Promise<boolean> {
+  const changed = await db
+    .update(table)
+    .set({ next_run_at: next })
+    .where(and(eq(table.name, name), gt(table.next_run_at, next)))
+    .returning({ name: table.name })
+  return changed.length > 0
+}
+
+/** Those of these jobs whose time has come and that no process runs. */
+export async function findDue (db: Database, names: readonly string[], now: Date): Promise<string[]> {
+  const due = await db
+    .select({ name: table.name })
+    .from(table)
+    .where(and(inArray(table.name, [...names]), isNull(table.lease_until), lte(table.next_run_at, now)))
+  return due.map(({ name }) => name)
+}
+
+export async function findJobs (db: Database): Promise<JobRow[]> {
+  const rows = await db.select({ job: table, isLost: sql<boolean>`coalesce(${IS_LOST}, false)` }).from(table)
+  return rows.map(({ job, isLost }) => ({ ...job, isLost }))
+}
+
+function begun (run: string) {
+  return {
+    started_at: sql`now()`,
+    finished_at: null,
+    outcome: null,
+    error: null,
+    claimed_by: run,
+    lease_until: LEASE
+  }
+}
+
+function isOf (name: string, run: string) {
+  return and(eq(table.name, name), eq(table.claimed_by, run))
+}

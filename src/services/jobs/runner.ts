@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Job as JobAnswer } from '#schemas/job.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
+import { errorCode } from './error-code.ts'
+import type { ScheduledJob } from './job.ts'
+import { present } from './present.ts'
+import {
+  bringForward,
+  findDue,
+  findJobs,
+  findNext,
+  markLost,
+  recordEnd,
+  recordRun,
+  registerJobs,
+  renewLease,
+  takeNow,
+  takeSlot,
+  type End
+} from './repository.ts'
+
+/** A run that was begun. `ended` resolves when its end is recorded, also when it has failed. */
+export interface Run { ended: Promise<void> }
+
+export type JobRunner = ReturnType<typeof jobRunner>
+
+/** Clocks may differ by so much: a process that is ahead by less has rightly taken the time that comes next. */
+const CLOCKS_MS = 10 * 60_000
+
+export interface RunnerOptions {
+  db: Database
+  log: FastifyBaseLogger
+  /** Whether the log says already why work fails, for all jobs together. */
+  isTold?: (err: unknown) => boolean
+  renewEveryMs?: number
+  /** Aborted when the process begins to end. */
+  closing?: AbortSignal
+}
+
+/**
+ * The jobs of this process. A run has a lease, which its process renews: a run whose process has died is run again. So
+ * is one whose process stood still for longer than the lease, or could not reach the database to record its end, and
+ * one that failed because its process was to end: a job must be harmless when done twice.
+ */
+export function jobRunner (
+  { db, log, isTold = () => false, renewEveryMs = 30_000, closing = new AbortController().signal }: RunnerOptions
+) {
+  const jobs = new Map<string, ScheduledJob>()
+  /** The names of the jobs that this process runs, or is about to. */
+  const running = new Set<string>()
+  /** All that the end of the process waits for. */
+  const underWay = new Set<Promise<void>>()
+  let registration: Promise<void> | undefined
+  let stopped = false
+  const isEnding = () => stopped || closing.aborted
+
+  function add (job: ScheduledJob): void {
+    jobs.set(job.name, job)
+    registration = undefined
+  }
+
+  /** Runs a job whose time has come, unless another process has it. Resolves at the end of the run; never rejects. */
+  async function tick (name: string, slot: Date): Promise<void> {
+    const job = jobs.get(name)
+    if (isEnding() || job === undefined) return
+    await track(runAt(job, slot).catch((err: unknown) => tell(err, 'job could not be begun', name)))
+  }
+
+  async function runAt (job: ScheduledJob, slot: Date): Promise<void> {
+    const { name, everyProcess, nextAfter } = job
+    if (!everyProcess) await register()
+    const run = await begin(job, async (id) => everyProcess || takeSlot(db, name, id, slot, nextAfter(slot)))
+    await run?.ended
+  }
+
+  /**
+   * Runs what is overdue: times that no process was there for, and runs whose process has died. Jobs of this process
+   * alone have nothing to catch up.
+   */
+  async function catchUp (now = new Date()): Promise<void> {
+    if (isEnding()) return
+    await track(runOverdue(now).catch((err: unknown) => tell(err, 'overdue jobs could not be looked for')))
+  }
+
+  async function runOverdue (now: Date): Promise<void> {
+    await register()
+    const names = [...jobs.values()]
+      .filter(({ name, everyProcess }) => !everyProcess && !running.has(name))
+      .map(({ name }) => name)
+    for (const job of await markLost(db, names)) log.warn({ job }, 'the process of a job has died: it is run again')
+    const due = await findDue(db, names, now)
+    await Promise.all(due.map((name) => tick(name, now)))
+  }
+
+  /**
+   * Puts right the next times that lie further ahead than they can by the clock of the database: a process whose clock
+   * was ahead has set them, and until then no process would run the job.
+   */
+  async function putTimesRight (): Promise<void> {
+    if (isEnding()) return
+    await track(bringTimesForward().catch((err: unknown) => tell(err, 'the times of jobs could not be seen')))
+  }
+
+  async function bringTimesForward (): Promise<void> {
+    await register()
+    for (const { name, next, now } of await findNext(db)) {
+      const job = jobs.get(name)
+      if (job === undefined || job.everyProcess || next <= job.nextAfter(new Date(now.getTime() + CLOCKS_MS))) continue
+      const to = job.nextAfter(now)
+      if (await bringForward(db, name, to)) {
+        log.warn({ job: name, from: next, to }, 'the next time of a job was set by a clock that is ahead: put right')
+      }
+    }
+  }
+
+  /**
+   * Runs a job now; the next time of its schedule stays.
+   * @param record called in the transaction that takes the run, as its last statement: when it fails, nothing is run
+   * @returns the run; `running` when there is one already, of a shared job in whichever process
+   */
+  async function start (
+    name: string,
+    record: (tx: Transaction) => Promise<void>
+  ): Promise<Run | 'unknown' | 'running'> {
+    const job = jobs.get(name)
+    if (job === undefined) return 'unknown'
+    if (isEnding()) throw new ServizioOccupato()
+    const take = (id: string) => db.transaction(async (tx) => {
+      const taken = job.everyProcess || await takeNow(tx, name, id)
+      if (taken) await record(tx)
+      return taken
+    })
+    return await track(register().then(() => begin(job, take))) ?? 'running'
+  }
+
+  /** Every job of this process, by name. */
+  async function list (): Promise<JobAnswer[]> {
+    const rows = new Map((await findJobs(db)).map((row) => [row.name, row]))
+    return [...jobs.values()]
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .map((job) => present(job, rows.get(job.name), running.has(job.name)))
+  }
+
+  /** Begins no further run, and waits for those under way. */
+  async function stop (): Promise<void> {
+    stopped = true
+    while (underWay.size > 0) await Promise.all(underWay)
+  }
+
+  function track<T> (work: Promise<T>): Promise<T> {
+    const over = work.then(() => {}, () => {}).then(() => { underWay.delete(over) })
+    underWay.add(over)
+    return work
+  }
+
+  async function register (): Promise<void> {
+    registration ??= registerJobs(db, [...jobs.values()].map(({ name, cron, nextAfter }) =>
+      ({ name, cron, next_run_at: nextAfter(new Date()) })))
+    const current = registration
+    try {
+      await current
+    } catch (err) {
+      if (registration === current) registration = undefined
+      throw err
+    }
+  }
+
+  /** @returns undefined when it was not taken */
+  async function begin (job: ScheduledJob, take: (run: string) => Promise<boolean>): Promise<Run | undefined> {
+    if (running.has(job.name)) return undefined
+    running.add(job.name)
+    const id = randomUUID()
+    let taken = false
+    try {
+      taken = await take(id)
+    } finally {
+      if (!taken) running.delete(job.name)
+    }
+    if (!taken) return undefined
+    return { ended: track(carryOut(job, id).finally(() => running.delete(job.name))) }
+  }
+
+  async function carryOut (job: ScheduledJob, run: string): Promise<void> {
+    const { name, everyProcess, nextAfter } = job
+    const startedAt = performance.now()
+    const renewal = everyProcess ? undefined : setInterval(() => { void renew(name, run) }, renewEveryMs)
+    const end = await endOf(job)
+    clearInterval(renewal)
+    try {
+      if (!everyProcess) return await recordEnd(db, name, run, end)
+      const durationMs = performance.now() - startedAt
+      await recordRun(db, name, nextAfter(new Date()), { ...end, durationMs })
+    } catch (err) {
+      // A database that is gone is told of once.
+      if (end.outcome === 'riuscito') tell(err, 'the end of a job could not be recorded', name)
+    }
+  }
+
+  async function endOf ({ name, run }: ScheduledJob): Promise<End> {
+    try {
+      await run()
+      return { outcome: 'riuscito', error: null }
+    } catch (err) {
+      if (closing.aborted) {
+        log.info({ job: name }, 'a job was broken off by the end of its process: it is run again')
+        return { outcome: 'interrotto', error: null }
+      }
+      tell(err, 'job failed', name)
+      return { outcome: 'fallito', error: errorCode(err) }
+    }
+  }
+
+  async function renew (name: string, run: string): Promise<void> {
+    try {
+      if (!await renewLease(db, name, run)) log.error({ job: name }, 'a job runs on that was taken for dead')
+    } catch (err) {
+      if (!isTold(err)) log.warn({ err, job: name }, 'the lease of a job could not be renewed')
+    }
+  }
+
+  function tell (err: unknown, message: string, job?: string): void {
+    if (!isTold(err)) log.error({ err, job }, message)
+  }
+
+  return { add, tick, catchUp, putTimesRight, start, list, stop }
+}

@@ -1,0 +1,97 @@
+import fp from 'fastify-plugin'
+import { ConfigError, type Config } from '#src/config/config.ts'
+import { PostaNonConfigurata } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { mailbox, type Mailbox } from './address.ts'
+import { awaitOutcomes, readOutcomes, type Outcome } from './outcomes.ts'
+import { countByState, deleteOld, enqueue, type Mail } from './queue.ts'
+import { smtpTransport } from './transport.ts'
+import { mailWorker } from './worker.ts'
+
+export interface Mailer {
+  /** There is a server to send mail through. */
+  configured: boolean
+  /**
+   * Has a mail sent once the caller's transaction is committed; see `deliver`.
+   * @throws PostaNonConfigurata without a server; CampiNonValidi for a recipient or a subject that cannot be
+   */
+  enqueue (executor: Executor, mail: Mail): Promise<{ id: number, messageId: string }>
+  /** After the commit: the mail leaves now rather than within a minute. */
+  deliver (): void
+  /** What became of mails so far; those that are forgotten are left out. */
+  outcomes (ids: readonly number[]): Promise<Outcome[]>
+  /**
+   * The same once each mail was tried, in whichever process, or after so many milliseconds. It never fails: what could
+   * not be read is left out.
+   */
+  awaitOutcomes (ids: readonly number[], ms: number): Promise<Outcome[]>
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    mail: Mailer
+  }
+}
+
+/**
+ * Mail through the server of `SMTP_URL`. A request only writes a mail down, in its own transaction; a worker delivers
+ * it, now or later, in this process or another one.
+ */
+export default fp<{ config: Config, keys: Keys }>(async function mail (app, { config, keys }) {
+  app.addGauge({
+    name: 'mails',
+    help: 'Mails of the last 30 days by state.',
+    label: 'stato',
+    read: () => countByState(app.db)
+  })
+  app.addJob({
+    name: 'old-mails',
+    description: 'Elimina le e-mail di più di 30 giorni fa',
+    cron: '43 3 * * *',
+    run: () => deleteOld(app.db)
+  })
+
+  const reading: Pick<Mailer, 'outcomes' | 'awaitOutcomes'> = {
+    outcomes: (ids) => readOutcomes(app.db, ids),
+    awaitOutcomes: (ids, ms) => awaitOutcomes(app.db, app.log, ids, ms)
+  }
+  if (config.SMTP_URL === undefined) {
+    app.decorate('mail', {
+      ...reading,
+      configured: false,
+      deliver () {},
+      enqueue: async () => { throw new PostaNonConfigurata() }
+    })
+    return
+  }
+  const from = sender(config.MAIL_FROM)
+  const domain = from.address.slice(from.address.indexOf('@') + 1)
+  const transport = smtpTransport(config.SMTP_URL, from)
+  app.expectReachable({ setting: 'SMTP_URL', ...transport.server })
+  const { deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isTold: app.isToldOfDisk })
+
+  app.decorate('mail', {
+    ...reading,
+    configured: true,
+    deliver,
+    enqueue: (executor, mail) => enqueue(executor, keys, domain, mail)
+  })
+  // The job only starts the worker: at the end it is `stop` that waits, for one attempt and not for the whole queue.
+  app.addJob({
+    name: 'mails',
+    description: 'Consegna le e-mail in coda',
+    cron: '* * * * *',
+    // It wakes the worker of this process.
+    everyProcess: true,
+    atStart: true,
+    run: async () => deliver()
+  })
+  app.addHook('preClose', stop)
+}, { name: 'mail', dependencies: ['database', 'disk', 'jobs', 'metrics', 'reachability'] })
+
+function sender (text: string | undefined): Mailbox {
+  const from = text === undefined ? undefined : mailbox(text.trim())
+  if (!from) throw new ConfigError('MAIL_FROM', 'deve essere un indirizzo e-mail, o Nome <indirizzo>')
+  return from
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { ServizioOccupato } from '#src/lib/errors.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
+
+/** How long a request waits for the database. */
+const PATIENCE_MS = 2000
+/** And how long a start does, as long as a statement may take. */
+const START_PATIENCE_MS = 30_000
+/** Between two attempts to read. */
+const PAUSE_MS = 100
+
+/** What was read from the database, kept until the database says that it has changed. */
+export interface Kept<T> {
+  /**
+   * At once while nothing says that it has changed, else as soon as it is read; requests share one reading. While the
+   * database does not answer, what was last known, unless that has changed since: then it rejects, as it does when
+   * nothing was ever known.
+   */
+  current (): T | Promise<T>
+  /** The same for a start, which waits longer: no request waits for it. */
+  first (): Promise<T>
+  /** It has changed: what was last known is not in force any more. */
+  change (): void
+  /** It may have changed: the next request asks for the present one. */
+  forget (): void
+  /** Reads it again, and makes nobody wait. Never rejects. */
+  refresh (): Promise<void>
+}
+
+/** @param changes asked for only when it is read: the listener is built after it */
+export function kept<T> (
+  load: () => Promise<T>,
+  changes: () => Pick<ChangeListener, 'ready'>,
+  log: Pick<FastifyBaseLogger, 'warn'>
+): Kept<T> {
+  let last: { value: T } | undefined
+  let isCurrent = false
+  let hasChanged = false
+  /** Counts the changes: what was read before a change is read again. */
+  let generation = 0
+  let reading: Promise<T> | undefined
+
+  function read (): Promise<T> {
+    reading ??= readUnchanged().finally(() => { reading = undefined })
+    return reading
+  }
+
+  async function readUnchanged (): Promise<T> {
+    for (;;) {
+      // First listen, then read: a change between the two is heard.
+      const isListening = await changes().ready()
+      const before = generation
+      const value = await load()
+      if (before !== generation) continue
+      last = { value }
+      isCurrent = isListening
+      hasChanged = false
+      return value
+    }
+  }
+
+  async function freshOrLast (patienceMs: number): Promise<T> {
+    const deadline = performance.now() + patienceMs
+    for (;;) {
+      try {
+        return await orTooLate(deadline - performance.now(), read())
+      } catch (err) {
+        if (last !== undefined && !hasChanged) {
+          log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
+          return last.value
+        }
+        if (performance.now() + PAUSE_MS >= deadline) throw err
+        await sleep(PAUSE_MS)
+      }
+    }
+  }
+
+  function forget () {
+    generation++
+    isCurrent = false
+  }
+
+  return {
+    current: () => isCurrent ? last!.value : freshOrLast(PATIENCE_MS),
+    first: () => freshOrLast(START_PATIENCE_MS),
+    forget,
+    change () {
+      hasChanged = true
+      forget()
+    },
+    async refresh () {
+      await read().catch((err: unknown) => log.warn({ err }, 'the settings cannot be read again'))
+    }
+  }
+}
+
+/** @throws ServizioOccupato when it takes longer */
+async function orTooLate<T> (ms: number, work: Promise<T>): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new ServizioOccupato()), ms)
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,53 @@
+import { isNull, sql } from 'drizzle-orm'
+import { maintenance as table } from '#drizzle/tables/system.ts'
+import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
+import { isoInstant } from '#src/database/columns.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { NessunNuovoInvio } from '#src/dashboard/errors.ts'
+
+const OFF: MaintenanceState = { enabled: false, message: null, since: null, allow: [] }
+const isOpen = isNull(table.ended_at)
+const columns = { message: table.message, since: isoInstant(table.since), allow: table.allow }
+
+export async function readMaintenance (db: Executor): Promise<MaintenanceState> {
+  const [open] = await db.select(columns).from(table).where(isOpen)
+  return open ? { enabled: true, ...open } : OFF
+}
+
+export interface MaintenanceStates { before: MaintenanceState, after: MaintenanceState }
+
+/**
+ * Switches the maintenance on or off. Switched on a second time, it gets the new message and the new allowances and
+ * keeps its beginning. Switched off a second time, it stays off.
+ * @param who the principal that asks
+ */
+export async function changeMaintenance (
+  tx: Transaction,
+  { enabled, message, allow = [] }: MaintenanceChange,
+  who: string
+): Promise<MaintenanceStates> {
+  // Waits for submissions that are being reserved, and for other administrators.
+  await tx.execute(sql`lock table ${table} in share row exclusive mode`)
+  const before = await readMaintenance(tx)
+  if (!enabled) {
+    await tx.update(table).set({ ended_at: sql`now()`, ended_by: who }).where(isOpen)
+    return { before, after: OFF }
+  }
+  const values = { message: message?.trim() || null, allow }
+  const [open] = before.enabled
+    ? await tx.update(table).set(values).where(isOpen).returning(columns)
+    : await tx.insert(table).values({ ...values, begun_by: who }).returning(columns)
+  return { before, after: { enabled: true, ...open! } }
+}
+
+/**
+ * For the transaction that makes a submission ready: refuses it during a maintenance that does not allow it by name.
+ * The lock makes it and a change wait for each other, and submissions not for one another: when a change is answered,
+ * nothing becomes ready any more that it refuses.
+ * @throws NessunNuovoInvio
+ */
+export async function refuseNewSubmission (tx: Transaction): Promise<void> {
+  await tx.execute(sql`lock table ${table} in share mode`)
+  const { enabled, allow } = await readMaintenance(tx)
+  if (enabled && !allow.includes('invii')) throw new NessunNuovoInvio()
+}

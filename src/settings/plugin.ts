@@ -1,0 +1,59 @@
+import fp from 'fastify-plugin'
+import type { FeatureFlag, MaintenanceState } from '#schemas/setting.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
+import { readFeatures } from './features.ts'
+import { addMaintenanceGate } from './gate.ts'
+import { kept } from './kept.ts'
+import { readMaintenance } from './maintenance.ts'
+
+/** The settings that administrators change while the server runs. */
+export interface Settings {
+  /** In the order of their keys. */
+  features: readonly FeatureFlag[]
+  maintenance: MaintenanceState
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    settings: {
+      /** At once, except after a change. While the database does not answer, the last known ones, if not changed. */
+      current (): Settings | Promise<Settings>
+      /** To be awaited after a change, before it is answered: from then on it is in force in every process. */
+      inForce (): Promise<void>
+    }
+  }
+}
+
+/** A notification can be lost with its connection: no process goes by settings that are older than this. */
+const REREAD_MS = 10_000
+/** A process that takes longer to hear of a change does not answer requests, either. */
+const LISTENERS_WAIT_MS = 5000
+
+/** Flags and maintenance, kept in memory, and the gate that a maintenance closes. */
+export default fp(async function settings (app) {
+  const { db, log } = app
+  const settings = kept(readSettings, () => changes, log)
+  const changes: ChangeListener = app.changes.subscribe({ settings: settings.change }, settings.forget)
+
+  app.decorate('settings', {
+    current: settings.current,
+    inForce: () => changes.waitForListeners(LISTENERS_WAIT_MS)
+  })
+
+  addMaintenanceGate(app, () => {
+    const found = settings.current()
+    return found instanceof Promise ? found.then(({ maintenance }) => maintenance) : found.maintenance
+  })
+
+  let timer: NodeJS.Timeout | undefined
+  app.addHook('onReady', async () => {
+    await settings.first()
+    timer = setInterval(() => { void settings.refresh() }, REREAD_MS).unref()
+  })
+  app.addHook('onClose', async () => clearInterval(timer))
+
+  async function readSettings (): Promise<Settings> {
+    const [features, maintenance] = await Promise.all([readFeatures(db), readMaintenance(db)])
+    return { features, maintenance }
+  }
+}, { name: 'settings', dependencies: ['changes', 'auth', 'limits'] })

@@ -1,0 +1,444 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import pino from 'pino'
+import t, { type Test } from 'tap'
+import { sealSettings } from '#src/alloggiati/index.ts'
+import { readConfig } from '#src/config/config.ts'
+import { firstAdministrator } from '#src/identity/index.ts'
+import { createKeys } from '#src/lib/secrets.ts'
+import { addDays } from '#src/lib/time.ts'
+import { writeContainer } from '#src/backup/container.ts'
+import type { Manifest, Summary } from '#src/backup/contents.ts'
+import { createBackup, masterKeyMark } from '#src/backup/create.ts'
+import { readFitting, restoreBackup } from '#src/backup/restore.ts'
+import { section } from '#src/backup/sections.ts'
+import { connect } from '#src/database/connect.ts'
+import { lastMigration } from '#src/database/last-migration.ts'
+import { LOCKS } from '#src/database/locks.ts'
+import { carryOut, knownMigrations } from '#src/database/migrate.ts'
+import type { Backend } from '#src/services/files/backends/backend.ts'
+import { filesBackend } from '#src/services/files/backends/files.ts'
+import { removalWorker } from '#src/services/files/removal.ts'
+import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, invio, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { create, guests, saveGuests } from '#test/bookings/samples.ts'
+import { user } from '#test/cli/process.ts'
+import { testClock } from '#test/clock.ts'
+import { testDatabase } from '#test/database.ts'
+import { uploading } from '#test/documents/uploading.ts'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { jpeg } from '#test/services/images/pictures.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
+
+const PROGRAM = fileURLToPath(new URL('#src/cli/index.ts', import.meta.url))
+const BACKUP_PASSPHRASE = 'otto barche sul lago'
+const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7' }
+const lately = addDays(testClock().today(), -2)
+const pdf = Buffer.from('%PDF-1.4 prova')
+
+/** Everything that a person would look for first. */
+async function look ({ app, call }: TestApp, booking: number, submission: number) {
+  const body = async (url: string) => {
+    const { statusCode, rawPayload } = await call('GET', url)
+    return { url, statusCode, body: rawPayload.toString('base64') }
+  }
+  const signedIn = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    payload: { email: ADMIN.ADMIN_EMAIL, password: ADMIN.ADMIN_PASSWORD }
+  })
+  return {
+    reads: await Promise.all([
+      '/api/v1/prenotazioni', `/api/v1/prenotazioni/${booking}`, `/api/documents/${booking}/0/front`,
+      `/api/v1/invii/${submission}`, '/api/v1/invii', `/api/alloggiati/ricevute?data=${lately}`
+    ].map(body)),
+    signedIn: signedIn.statusCode
+  }
+}
+
+/** A server that has been at work: a booking with guests and an image, a submission, a receipt, an administrator. */
+async function worked (t: Test) {
+  const police = await standIn(t)
+  police.on.Ricevuta = answer(plainAnswer('Ricevuta')
+    .replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
+  const environ = productionEnviron(police)
+  const server = await build(t, environ)
+  await firstAdministrator(server.app, readConfig({ ...ADMIN, DATA_DIR: server.dataDir }))
+  const { id } = await create(server.call, { numero_ospiti: 2 })
+  await saveGuests(server.call, id, guests(2))
+  await uploading(server).upload(id, { image: await jpeg() })
+  await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  const [{ id: submission }] = await server.app.sql<[{ id: number }]>`select id from invii`
+  await server.call('GET', `/api/alloggiati/ricevute?data=${lately}`)
+  return { police, environ, server, booking: id, submission }
+}
+
+const { police, environ, server, booking, submission } = await worked(t)
+const folder = temporaryFolder(t)
+const file = join(folder, 'locanda.bak')
+const { act } = user(t)
+
+/** The server's own environment. */
+const own = {
+  ...environ,
+  DATABASE_URL: server.url,
+  DATA_DIR: server.dataDir,
+  MASTER_KEY: server.masterKey,
+  BACKUP_PASSPHRASE,
+  NODE_COMPILE_CACHE: COMPILE_CACHE
+}
+
+const empty = async (t: Test) => ({
+  ...own, DATABASE_URL: (await testDatabase(t, true)).url, DATA_DIR: temporaryFolder(t)
+})
+
+const before = await look(server, booking, submission)
+const made = await act(['--json', 'backup', file], { env: own })
+
+/** The tables that there are, and whether any file is. */
+async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
+  const { sql, close } = connect(env.DATABASE_URL, 1)
+  const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
+  await close()
+  const place = join(env.DATA_DIR, 'files')
+  const entries = existsSync(place) ? await readdir(place, { recursive: true, withFileTypes: true }) : []
+  return { tables: tables.length, files: entries.filter((each) => each.isFile()).length }
+}
+
+/** What a database is made of, apart from its rows. */
+async function describe (url: string) {
+  const { sql, close } = connect(url, 1)
+  const found = [
+    await sql`select conname, conrelid::regclass::text as t, pg_get_constraintdef(oid) as d, convalidated
+      from pg_constraint where connamespace = 'public'::regnamespace order by 2, 1`,
+    await sql`select tgname, tgrelid::regclass::text as t, tgenabled from pg_trigger where not tgisinternal
+      order by 2, 1`,
+    await sql`select indexdef from pg_indexes where schemaname = 'public' order by 1`,
+    await sql`select sequencename, last_value from pg_sequences where sequencename not like 'invii_sosp%'
+      and sequencename not like 'audit%' and sequencename not like 'eventi_in%' order by 1`,
+    await sql`select hash, created_at from drizzle.__drizzle_migrations order by created_at`
+  ]
+  await close()
+  return found
+}
+
+/** After the loss of everything, before a server works on it. */
+const afterwards = await empty(t)
+
+const restored = await act(['restore', file], { env: afterwards })
+const shapes = { restored: await describe(afterwards.DATABASE_URL), own: await describe(server.url) }
+
+t.test('a backup of a running server is one private file, in which nothing can be read', async (t) => {
+  t.equal(made.code, 0, made.stderr)
+  const told = JSON.parse(made.stdout) as Record<string, unknown>
+  t.match(told, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
+  t.same(await readdir(folder), ['locanda.bak'])
+  t.notMatch((await readFile(file)).toString('latin1'), 'example.org')
+  const verified = await act(['--json', 'backup', '--verify', file], { env: { BACKUP_PASSPHRASE } })
+  t.equal(verified.code, 0, verified.stderr)
+  t.match(JSON.parse(verified.stdout), { documenti: 1, tabelle: told.tabelle })
+})
+
+t.test('after the loss of everything a restored server answers as the one before', async (t) => {
+  t.equal(restored.code, 0, restored.stderr)
+  const { DATABASE_URL, DATA_DIR, MASTER_KEY } = afterwards
+  const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
+  t.same(await look(next, booking, submission), before)
+  t.ok(before.reads.every(({ statusCode }) => statusCode === 200))
+  t.equal(before.signedIn, 200)
+
+  const hold = (await next.call('GET', '/api/v1/invii/sospensione')).json<{ sospeso: boolean }>()
+  t.match(hold, { sospeso: true, chi: 'sistema', motivo: /ripristinato un salvataggio/ })
+  const calls = police.callsOf('Send').length
+  const refused = await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+  t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })
+  t.equal(police.callsOf('Send').length, calls, 'nothing is sent')
+
+  const admin = { authorization: `Bearer ${await next.token({ name: 'capo', role: 'admin' })}` }
+  const verdict = async (url: string) => (await next.app.inject({ url, headers: admin })).json<object>()
+  t.match(await verdict('/api/v1/audit/verifica'), { integro: true })
+  t.match(await verdict('/api/v1/invii/verifica'), { integra: true })
+  const resumed = await next.app.inject({
+    method: 'POST',
+    url: '/api/v1/invii/sospensione',
+    headers: admin,
+    payload: { sospeso: false, motivo: 'Ricevute confrontate' }
+  })
+  t.match(resumed.json(), { sospeso: false })
+  t.equal((await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))).statusCode, 200)
+  t.ok((await create(next.call)).id > booking, 'ids go on behind those that were given')
+})
+
+t.test('triggers, foreign keys, indexes and sequences are those of a server that was never restored', async (t) => {
+  t.equal(restored.code, 0, restored.stderr)
+  t.same(shapes.restored, shapes.own)
+})
+
+t.test('a backup that cannot be restored is refused in one line, and nothing is there afterwards', async (t) => {
+  const env = await empty(t)
+  const content = await readFile(file)
+  const cut = join(folder, 'tagliato.bak')
+  const changed = join(folder, 'cambiato.bak')
+  await writeFile(cut, content.subarray(0, content.length - 1))
+  const flipped = Buffer.from(content)
+  flipped[content.length - 100]! ^= 1
+  await writeFile(changed, flipped)
+  const cases: [string, string, Record<string, string>, RegExp][] = [
+    ['a wrong passphrase', file, { BACKUP_PASSPHRASE: 'non è questa' }, /passphrase/],
+    ['a cut file', cut, {}, /danneggiato o incompleto/],
+    ['a flipped bit', changed, {}, /danneggiato o incompleto/],
+    ['no backup', join(server.dataDir, 'master.key'), {}, /non è un salvataggio|non si può leggere/],
+    ['no file', join(folder, 'nessuno.bak'), {}, /ENOENT/],
+    ['another master key', file, { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, /MASTER_KEY non è quella/],
+    ['no master key', file, { MASTER_KEY: '' }, /master\.key/],
+    ['a database in use', file, { DATABASE_URL: server.url }, /database non è vuoto/]
+  ]
+  for (const [title, path, more, expected] of cases) {
+    const { code, stdout, stderr } = await act(['restore', path], { env: { ...env, ...more } })
+    t.equal(code, 1, title)
+    t.equal(stdout, '', title)
+    t.match(stderr, /^Errore: [^\n]+\n$/, title)
+    t.match(stderr, expected, title)
+  }
+  t.same(await left(env), { tables: 0, files: 0 })
+  await rm(cut)
+  await rm(changed)
+})
+
+t.test('files of another database in the place are no place for a restore', async (t) => {
+  const env = { ...await empty(t), DATA_DIR: server.dataDir }
+  const { code, stderr } = await act(['restore', file], { env })
+  t.equal(code, 1)
+  t.match(stderr, /posto dei file .* non è vuoto/)
+  t.equal((await left(env)).tables, 0)
+})
+
+t.test('a file that is removed while a backup is made stays until it is made', async (t) => {
+  const { app } = server
+  const { id } = await create(server.call)
+  const { upload, stored } = uploading(server)
+  await upload(id, { image: await jpeg() })
+  const [name] = await stored(id)
+  const object = (await app.storage.find(app.db, 'documents', name!))!
+  const kept = join(server.dataDir, 'files', object.id.slice(0, 2), object.id)
+  await app.db.transaction((tx) => app.storage.discard(tx, [object]))
+  const round = async () => {
+    const store = { require: async () => {}, adopted: async () => undefined }
+    const backend = filesBackend(join(server.dataDir, 'files'))
+    const worker = removalWorker({ db: app.db, backend, store, log: pino({ level: 'silent' }) })
+    worker.remove()
+    await worker.stop()
+  }
+  const { sql, close } = connect(server.url, 1)
+  await sql`select pg_advisory_lock(${LOCKS.backup})`
+  await round()
+  t.ok(existsSync(kept))
+  await close()
+  await until(async () => {
+    await round()
+    return !existsSync(kept)
+  })
+})
+
+t.test('a file that is missing in the server is named, and the rest is saved', async (t) => {
+  const { app } = server
+  const { id } = await create(server.call)
+  const { upload, stored } = uploading(server)
+  await upload(id, { image: await jpeg() })
+  const [name] = await stored(id)
+  const object = (await app.storage.find(app.db, 'documents', name!))!
+  await rm(join(server.dataDir, 'files', object.id.slice(0, 2), object.id))
+  const path = join(folder, 'mancante.bak')
+  const ended = await act(['backup', path], { env: own })
+  t.equal(ended.code, 0)
+  t.match(ended.stderr, new RegExp(object.id))
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+})
+
+t.test('tables and columns of the operator are left out and named, and what is saved can be restored', async (t) => {
+  const { sql } = server.app
+  await sql.unsafe(`create table copia as select * from prenotazioni;
+    create table "Elenco mio" (id serial primary key, prenotazione_id integer references prenotazioni (id));
+    insert into "Elenco mio" (prenotazione_id) values (null);
+    alter table prenotazioni add column "nota mia" text not null default 'x';
+    alter table webhooks add column popolazione integer`)
+  t.teardown(() => sql.unsafe(`drop table copia, "Elenco mio"; alter table prenotazioni drop column "nota mia";
+    alter table webhooks drop column popolazione`))
+  const path = join(folder, 'aggiunte.bak')
+  const ended = await act(['--json', 'backup', path], { env: own })
+  t.equal(ended.code, 0, ended.stderr)
+  const named = ['Elenco mio', 'copia', 'prenotazioni.nota mia', 'webhooks.popolazione']
+  t.same((JSON.parse(ended.stdout) as { non_salvati: string[] }).non_salvati, named)
+  t.match(ended.stderr, `non sono di Locanda: ${named.join(', ')}`)
+  const env = await empty(t)
+  // Which verifies it first.
+  const restored = await act(['--json', 'restore', path], { env })
+  t.equal(restored.code, 0, restored.stderr)
+  const { sql: there, close } = connect(env.DATABASE_URL, 1)
+  t.teardown(close)
+  const [{ saved }] = await sql<[{ saved: number }]>`select count(*)::int as saved from prenotazioni`
+  t.match(await there`select to_regclass('copia') as copia, count(*)::int from prenotazioni`, [
+    { copia: null, count: saved }
+  ])
+})
+
+const SMALL = { statement_timeout: '0' }
+
+t.test('a disk that is full in the middle of a table ends a backup, and leaves nothing of it', async (t) => {
+  await server.app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
+    select gen_random_uuid(), 'allarme.sollevato', 'prova:' || n, (
+      select string_agg(encode(sha512((n * 97 + k)::text::bytea), 'hex'), '') from generate_series(1, 60) k
+    ), now() from generate_series(1, 2000) n`
+  const path = join(folder, 'pieno.bak')
+  // Blocks of 512 bytes, half a megabyte: beyond it a write fails as on a full disk, where the signal ends nothing.
+  const ignore = '--import=data:text/javascript,process.on("SIGXFSZ", () => {})'
+  const limited = ['-c', 'ulimit -f 1000; exec "$0" "$@"', process.execPath, ignore, PROGRAM, 'backup', path]
+  const child = spawn('sh', limited, { env: { ...own, LC_ALL: 'C' }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  t.equal(code, 1)
+  t.match(said, /^Errore: \S+pieno\.bak non si può scrivere \(EFBIG\)\n$/)
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`))
+  await server.app.sql`delete from eventi where oggetto like 'prova:%'`
+})
+
+t.test('a connection that is another one than that of the lock makes no backup', async (t) => {
+  const [{ sql, close }, other] = [connect(server.url, 1, SMALL), connect(server.url, 1, SMALL)]
+  t.teardown(() => Promise.all([close(), other.close()]))
+  // The lock is taken in one session, the transaction made in another one.
+  const changed = new Proxy(sql, {
+    apply: (_target, _self, args: Parameters<typeof other.sql>) => other.sql(...args),
+    get: (target, name) => Reflect.get(target, name) as unknown
+  })
+  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
+  const backend = filesBackend(join(server.dataDir, 'files'))
+  await t.rejects(createBackup({ sql: changed, backend, keys }, join(folder, 'altro.bak'), BACKUP_PASSPHRASE), {
+    message: /connessione al database è cambiata/
+  })
+})
+
+t.test('once the rows are there nothing takes their files away', async (t) => {
+  const env = await empty(t)
+  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
+  const { sql, close } = connect(env.DATABASE_URL, 1, { ...sealSettings(keys), ...SMALL })
+  t.teardown(close)
+  const place = join(env.DATA_DIR, 'files')
+  const real = filesBackend(place)
+  let written = 0
+  const backend: Backend = {
+    ...real,
+    put: (id, content) => { written++; return real.put(id, content) },
+    delete: async (id) => {
+      if (written > 1) throw new Error('the place does not answer')
+      await real.delete(id)
+    }
+  }
+  await restoreBackup({ sql, backend, folder: place }, await readFitting(file, BACKUP_PASSPHRASE, keys))
+  t.equal((await left(env)).files, 3, 'the file, the mark of the restore, and the one that says whose the place is')
+})
+
+/** The real tool, killed once a fact holds. */
+async function killed (args: string[], env: Record<string, string>, isReached: () => boolean): Promise<void> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: 'ignore' })
+  const end = once(child, 'close')
+  await until(() => isReached() || child.exitCode !== null)
+  child.kill('SIGKILL')
+  t.same(await end, [null, 'SIGKILL'], 'it was at work')
+}
+
+t.test('a backup that is killed leaves the file of before, and the next one is whole', async (t) => {
+  const path = join(folder, 'ucciso.bak')
+  await writeFile(path, 'LOCANDA BACKUP di prima')
+  const { sql, close } = connect(server.url, 1)
+  // The tool waits for this table, and has written others.
+  await sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`
+    await tx`lock table users in access exclusive mode`
+    await killed(['backup', path], own, () => existsSync(`${path}.partial`))
+  })
+  await close()
+  t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
+  t.equal((await act(['backup', path], { env: own })).code, 0)
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+  t.notOk(existsSync(`${path}.partial`))
+})
+
+t.test('a restore that is killed leaves no table, and is begun again', async (t) => {
+  const env = await empty(t)
+  const { sql, close } = connect(env.DATABASE_URL, 1)
+  // The tool waits until it is known whether this table stays.
+  await sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`
+    await tx`create table users (id int)`
+    await killed(['restore', file], env, () => existsSync(join(env.DATA_DIR, 'files')))
+    await tx`drop table users`
+  })
+  await close()
+  await until(async () => (await left(env)).tables === 0)
+  const again = await act(['restore', file], { env })
+  t.equal(again.code, 0, again.stderr)
+  t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
+})
+
+t.test('a backup of an older version gets the present schema; one of a newer version is refused', async (t) => {
+  const known = knownMigrations()
+  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
+  const older = await testDatabase(t, true)
+  const { sql, close } = connect(older.url, 1, sealSettings(keys))
+  await sql.begin((tx) => carryOut(tx, known.slice(0, 1)))
+  await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`
+  const path = join(folder, 'vecchio.bak')
+  const backend = filesBackend(temporaryFolder(t))
+  await createBackup({ sql, backend, keys }, path, BACKUP_PASSPHRASE)
+  await close()
+  const env = await empty(t)
+  const ended = await act(['restore', path], { env })
+  t.equal(ended.code, 0, ended.stderr)
+  const { DATABASE_URL, DATA_DIR, MASTER_KEY } = env
+  const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
+  t.equal(await lastMigration(next.app.sql), known.at(-1)!.folderMillis)
+  t.match((await next.call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Prenotazione Vecchia' }] })
+
+  const manifest: Manifest = {
+    kind: 'manifest',
+    version: '9.9.9',
+    created: '2030-01-01T00:00:00.000Z',
+    migration: 9e12,
+    masterKey: masterKeyMark(keys)
+  }
+  const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
+  const content = [await buffer(section(manifest)), await buffer(section(end))]
+  await (await writeContainer(path, BACKUP_PASSPHRASE, Readable.from(content))).settle()
+  const newer = await empty(t)
+  const refused = await act(['restore', path], { env: newer })
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /^Errore: il salvataggio è di Locanda 9\.9\.9, più recente[^\n]*\n$/)
+  t.same(await left(newer), { tables: 0, files: 0 })
+})
+
+t.test('wrong use of the commands is said in one line', async (t) => {
+  for (const [args, env, expected] of [
+    [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Manca la passphrase/],
+    [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],
+    [['backup'], own, /Manca l'argomento/],
+    [['backup', ''], own, /Il nome del file è vuoto/],
+    [['restore', ' '], own, /Il nome del file è vuoto/]
+  ] as const) {
+    const { code, stderr } = await act(args, { env })
+    t.equal(code, 2)
+    t.match(stderr, expected)
+  }
+  const nowhere = await act(['backup', join(folder, 'x.bak')], {
+    env: { ...own, DATABASE_URL: '', DATA_DIR: temporaryFolder(t) }
+  })
+  t.equal(nowhere.code, 1)
+  t.match(nowhere.stderr, /^Errore: DATA_DIR: nessun server[^\n]*\n$/)
+})

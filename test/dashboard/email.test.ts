@@ -1,0 +1,428 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import type { LightMyRequestResponse } from 'fastify'
+import t, { type Test } from 'tap'
+import { mails } from '#drizzle/tables/mail.ts'
+import type { Email, EmailAnswer } from '#schemas/email.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { comeDue, environ, FROM, over, postponed } from '#test/services/mail/posting.ts'
+import { startServer } from '#test/running-server.ts'
+import { type Received, smtpError, startSmtp } from '#test/smtp.ts'
+
+/** The email that a test sends by default. */
+const EMAIL = {
+  recipients: ['ada@ospiti.example'],
+  subject: 'Il vostro arrivo',
+  body: '<p>Vi aspettiamo dalle <b>15</b>.</p>'
+}
+
+interface Sender extends TestApp {
+  /** `POST /api/send-email` by an administrator. */
+  post (email?: Partial<typeof EMAIL>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** The same where it is taken, and the milliseconds that the answer took. */
+  send (email?: Partial<typeof EMAIL>): Promise<EmailAnswer & { ms: number }>
+  /** `GET /api/v1/email` by an administrator. */
+  follow (ids: readonly number[]): Promise<Email[]>
+}
+
+/** An application that sends through this server, and an administrator. */
+async function sender (
+  t: Test,
+  smtp: { url: string } | undefined,
+  environment: Record<string, string> = {}
+): Promise<Sender> {
+  const built = await build(t, { ...(smtp && environ(smtp)), ...environment })
+  const authorization = `Bearer ${await built.token({ name: 'anna', role: 'admin' })}`
+  const post: Sender['post'] = (email, headers = {}) =>
+    built.app.inject({
+      method: 'POST',
+      url: '/api/send-email',
+      headers: { authorization, ...headers },
+      payload: { ...EMAIL, ...email }
+    })
+  return {
+    ...built,
+    post,
+    async send (email) {
+      const begun = performance.now()
+      const answer = await post(email)
+      t.equal(answer.statusCode, 200, answer.body)
+      return { ...answer.json<EmailAnswer>(), ms: performance.now() - begun }
+    },
+    async follow (ids) {
+      const url = `/api/v1/email?ids=${ids.join()}`
+      return (await built.app.inject({ url, headers: { authorization } })).json<{ data: Email[] }>().data
+    }
+  }
+}
+
+/** A server that takes, refuses or puts off a recipient by its local part. */
+const selective = {
+  onRcptTo ({ address }: { address: string }, _session: unknown, done: (err?: Error) => void) {
+    const refusals: Record<string, Error> = {
+      nessuno: smtpError(550, '5.1.1 no such user nessuno@ospiti.example'),
+      piena: smtpError(452, '4.2.2 mailbox full'),
+      lista: smtpError(450, 'greylisted, come back')
+    }
+    done(refusals[address.split('@')[0]!])
+  },
+  decide ({ envelope }: { envelope: { to: string[] } }) {
+    if (envelope.to[0]!.startsWith('filtro')) throw smtpError(554, '5.7.1 spam')
+  }
+}
+
+const smtp = await startSmtp(t, selective)
+const { app, call, post, send, follow, token } = await sender(t, smtp)
+
+/** What arrives from now on. */
+function arriving () {
+  const before = smtp.mails.length
+  return () => smtp.mails.slice(before)
+}
+
+t.test('each recipient gets a mail of their own, and the answer says what the server said of each', async (t) => {
+  const arrived = arriving()
+  const answer = await send({
+    recipients: ['ada', 'nessuno', 'filtro', 'lista', 'piena', 'bruno'].map((name) => `${name}@ospiti.example`)
+  })
+  t.match(answer, {
+    success: false,
+    status: 200,
+    messageId: answer.recipients[0]!.messageId,
+    accepted: ['ada@ospiti.example', 'bruno@ospiti.example'],
+    rejected: ['nessuno@ospiti.example', 'filtro@ospiti.example'],
+    message: '2 e-mail accettate dal server di posta; 2 e-mail rifiutate; 2 e-mail in coda: la consegna prosegue da ' +
+      'sola, GET /api/v1/email ne dice l’esito'
+  })
+  t.same(answer.recipients.map(({ recipient, stato, risposta, spiegazione }) =>
+    [recipient.split('@')[0], stato, risposta, spiegazione]), [
+    ['ada', 'inviata', '250', 'Accettata dal server di posta'],
+    ['nessuno', 'fallita', '550 5.1.1', 'Non consegnata: la casella del destinatario non esiste'],
+    ['filtro', 'fallita', '554 5.7.1', 'Non consegnata: la consegna non è autorizzata'],
+    ['lista', 'in_coda', '450', 'In coda: la casella del destinatario non è disponibile in questo momento; ' +
+      'l’invio si ripete da solo, fino a 24 ore'],
+    ['piena', 'in_coda', '452 4.2.2', 'In coda: la casella del destinatario è piena; ' +
+      'l’invio si ripete da solo, fino a 24 ore'],
+    ['bruno', 'inviata', '250', 'Accettata dal server di posta']
+  ])
+  t.ok(answer.ms < 9000, 'what was tried once is not waited for')
+
+  t.same(arrived().map(({ envelope }) => envelope), ['ada', 'bruno'].map((name) =>
+    ({ from: FROM, to: [`${name}@ospiti.example`] })), 'one recipient per mail')
+  for (const { headers, raw } of arrived()) {
+    t.match(headers, { from: [`Locanda <${FROM}>`], to: [/^(ada|bruno)@ospiti.example$/], subject: [EMAIL.subject] })
+    t.notOk(raw.includes('ada@') && raw.includes('bruno@'))
+  }
+
+  const followed = await follow(answer.recipients.map(({ id }) => id))
+  t.match(followed.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })),
+    answer.recipients.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })))
+  t.same(followed.map(({ prossimo_tentativo: next }) => next !== null), [false, false, false, true, true, false])
+  t.notMatch(JSON.stringify(followed), /ospiti/, 'who a mail is for is not kept')
+})
+
+t.test('a mail says the same as HTML and as plain text', async (t) => {
+  const arrived = arriving()
+  await send({
+    body: '<html><head><title>no</title></head><body><h1>Città &amp; mare</h1><p>Vedi <a href="https://a.example/x">' +
+      'la mappa</a>.</p><table><tr><td>Arrivo</td><td>21 novembre</td></tr></table></body></html>'
+  })
+  const [mail] = arrived() as [Received]
+  t.equal(mail.html, '<h1>Città &amp; mare</h1><p>Vedi <a href="https://a.example/x">la mappa</a>.</p>' +
+    '<table><tr><td>Arrivo</td><td>21 novembre</td></tr></table>')
+  t.equal(mail.text.replace(/\r\n/g, '\n'),
+    'Città & mare\n\nVedi la mappa [https://a.example/x].\n\nArrivo 21 novembre')
+})
+
+t.test('an address that is given twice gets one mail, however its domain is written', async (t) => {
+  const arrived = arriving()
+  const answer = await send({
+    recipients: ['ada@ospiti.example', 'ada@OSPITI.example', 'Ada@ospiti.example', 'eva@città.example']
+  })
+  t.same(answer.accepted, ['ada@ospiti.example', 'Ada@ospiti.example', 'eva@xn--citt-3na.example'])
+  t.equal(arrived().length, 3)
+})
+
+t.test('a request with anything wrong sends nothing, and the answer names everything that is', async (t) => {
+  const arrived = arriving()
+  const kept = async () => [
+    ...await app.sql`select id from mails order by id`,
+    ...await app.sql`select id from audit_log where action = 'email' order by id`
+  ].map(({ id }) => String(id))
+  const before = await kept()
+  const fields = async (email: object) => {
+    const answer = await post(email)
+    t.equal(answer.statusCode, 400, answer.body)
+    return answer.json<{ dettagli: { campo: string }[] }>().dettagli.map(({ campo }) => campo)
+  }
+  t.same(await fields({ recipients: ['ada@ospiti.example', 'ada', 'b@ospiti.example', 'c@localhost'] }),
+    ['recipients[1]', 'recipients[3]'])
+  t.same(await fields({ recipients: ['x'], subject: ' ', body: '<script>1</script>' }),
+    ['recipients[0]', 'subject', 'body'])
+  t.same(await fields({ recipients: [] }), ['recipients'])
+  t.same(await fields({ recipients: Array.from({ length: 101 }, (_, at) => `o${at}@ospiti.example`) }), ['recipients'])
+  t.same(await fields({ subject: '👋'.repeat(200) }), ['subject'])
+  t.same(await fields({ subject: 'a'.repeat(256) }), ['subject'])
+  t.same(await fields({ body: 'a'.repeat(200_001) }), ['body'])
+  t.same(await fields({ body: '<p>\u0000</p>' }), ['body'])
+  t.same(await fields({ from: 'altri@altrove.example' }), ['from'])
+  for (const body of ['', '   ', '<p>&nbsp;</p>', '&#8203;', '<img src="https://a.example/x.png">', '<!-- x -->']) {
+    t.same(await fields({ body }), ['body'], body)
+  }
+  for (const body of ['<b>'.repeat(60_000), '<br>'.repeat(20_000) + 'x', '<svg>'.repeat(40_000) + 'x']) {
+    t.same(await fields({ body }), ['body'], body.slice(0, 20))
+  }
+  t.same(await fields({ recipients: Array.from({ length: 60_000 }, () => 'a@b.example') }), ['recipients'])
+
+  t.equal((await call('POST', '/api/send-email', EMAIL)).statusCode, 403, 'the server key is no administrator')
+  t.equal((await app.inject({ method: 'POST', url: '/api/send-email', payload: EMAIL })).statusCode, 401)
+  t.equal((await call('GET', '/api/v1/email?ids=1')).statusCode, 403)
+  t.same(await kept(), before)
+  t.equal(arrived().length, 0)
+})
+
+t.test('a hundred recipients are a hundred mails', async (t) => {
+  const arrived = arriving()
+  const recipients = Array.from({ length: 100 }, (_, at) => `ospite-${at}@ospiti.example`)
+  const { recipients: answered } = await send({ recipients })
+  t.same(answered.map(({ recipient }) => recipient), recipients)
+  const ids = answered.map(({ id }) => id)
+  await until(async () => (await app.sql`
+    select from mails where id in ${app.sql(ids)} and stato = 'in_coda'`).length === 0)
+  t.same(arrived().map(({ envelope }) => envelope.to.join()), recipients)
+})
+
+t.test('without a mail server the answer is 503, and nothing is kept', async (t) => {
+  const { app, post } = await sender(t, undefined)
+  t.match((await post()).json(), { status: 503, codice: 'POSTA_NON_CONFIGURATA' })
+  t.same(await app.db.select().from(mails), [])
+})
+
+t.test('the same Idempotency-Key sends once and gives the same answer', async (t) => {
+  const arrived = arriving()
+  const first = await post({}, { 'idempotency-key': 'una' })
+  const second = await post({}, { 'idempotency-key': 'una' })
+  t.equal(second.headers['idempotency-replayed'], 'true')
+  t.same(second.json(), first.json())
+  t.equal((await post({ subject: 'Altro' }, { 'idempotency-key': 'una' })).statusCode, 422)
+  t.equal(arrived().length, 1)
+})
+
+t.test('a mail that cannot be written into the audit log is not sent; the entry names no recipient', async (t) => {
+  const smtp = await startSmtp(t, selective)
+  const { app, post, logs } = await sender(t, smtp, { LOG_LEVEL: 'trace' })
+  const recipients = ['canarino@ospiti.example', 'nessuno@ospiti.example']
+  t.equal((await post({ recipients, subject: 'Segreto', body: '<p>Segreto</p>' })).statusCode, 200)
+  const rows = await app.sql<{ details: { recipients: number, fingerprints: string[] } }[]>`
+    select actor, object, details from audit_log where action = 'email'`
+  t.match(rows, [{ actor: /^user:/, object: /^mail:</, details: { recipients: 2 } }])
+  t.match(rows[0]!.details.fingerprints, [/^[0-9a-f]{16}$/, /^[0-9a-f]{16}$/])
+  await app.sql`alter table audit_log rename to spento`
+  t.equal((await post({ recipients })).statusCode, 503)
+  await app.sql`alter table spento rename to audit_log`
+  t.equal((await app.db.select().from(mails)).length, 2)
+  t.equal(smtp.mails.length, 1)
+  await app.close()
+  t.notMatch(JSON.stringify([logs, rows]), /canarino|nessuno|segreto/i)
+})
+
+t.test('mails can be followed by their ids; unknown ones are left out, and what is no id is refused', async (t) => {
+  const { recipients } = await send({ recipients: ['ada@ospiti.example', 'bruno@ospiti.example'] })
+  const ids = recipients.map(({ id }) => id)
+  t.match(await follow([9_999_999_999, ...ids, 77_777]), ids.map((id) => ({
+    id,
+    stato: 'inviata',
+    risposta: '250',
+    tentativi: 1,
+    inviata_il: /Z$/,
+    prossimo_tentativo: null
+  })))
+  const headers = { authorization: `Bearer ${await token({ name: 'anna', role: 'admin' })}` }
+  for (const query of ['', '?ids=', '?ids=0', '?ids=1,', '?ids=a', '?ids=-1', `?ids=${'1,'.repeat(100)}1`]) {
+    t.equal((await app.inject({ url: `/api/v1/email${query}`, headers })).statusCode, 400, query)
+  }
+})
+
+t.test('once mails are written the caller gets an answer, even if nothing more can be read', async (t) => {
+  const smtp = await startSmtp(t, { decide: () => new Promise(() => {}) })
+  const { app, post } = await sender(t, smtp)
+  const asked = post()
+  // The mails are committed: from here on nothing can be read.
+  await until(async () => (await app.sql`select from mails where attempts > 0`).length > 0)
+  await app.sql`alter table mails rename column reply to spenta`
+  t.match((await asked).json(), { success: true, recipients: [{ stato: 'in_coda' }] })
+  await app.sql`alter table mails rename column spenta to reply`
+})
+
+/** HTML that must lose what makes it dangerous; each says `visibile`. */
+const HOSTILE = [
+  '<script>alert(1)</script>', '<scr<script>ipt>alert(1)</scr</script>ipt>', '<SCRIPT SRC=//x.example/x.js></SCRIPT>',
+  '<img src=x onerror=alert(1)>', '<img src="https://a.example/a.png" onerror="alert(1)" alt="a">',
+  '<svg onload=alert(1)><script>1</script></svg>', '<svg><a xlink:href="javascript:1">x</a></svg>',
+  '<math href="javascript:1">x</math>', '<iframe src="https://x.example"></iframe>', '<iframe srcdoc="<script>1">',
+  '<object data="data:text/html,x"></object>', '<embed src="https://x.example/x.swf">', '<base href="https://x.example">',
+  '<meta http-equiv="refresh" content="0;url=https://x.example">', '<link rel="stylesheet" href="https://x.example/c">',
+  '<style>@import "https://x.example/c"; p{background:url(https://x.example)}</style>',
+  '<form action="https://x.example"><input name="password"><button>x</button></form>', '<textarea><script>1</textarea>',
+  '<a href="javascript:alert(1)">x</a>', '<a href="JaVaScRiPt:alert(1)">x</a>', '<a href=" javascript:1">x</a>',
+  '<a href="java\tscript:1">x</a>', '<a href="&#106;avascript:1">x</a>', '<a href="data:text/html,x">x</a>',
+  '<a href="vbscript:1">x</a>', '<a href="file:///etc/passwd">x</a>', '<a href="//x.example">x</a>',
+  '<a href="/relativo">x</a>', '<img src="data:image/svg+xml,x">', '<img src="http://x.example/t.gif">',
+  '<img src="cid:x">', '<p style="background:url(https://x.example/t)">x</p>', '<p style="position:fixed;top:0">x</p>',
+  '<p style="width:expression(alert(1))">x</p>', '<p style="behavior:url(#x)">x</p>',
+  '<p style="color:red;background-image:url(javascript:1)">x</p>', '<p style="font-family:url(https://x.example)">x</p>',
+  '<div onclick="alert(1)" onmouseover=alert(1)>x</div>', '<table background="https://x.example/t"><tr><td>x</table>',
+  '<video src="https://x.example"></video>', '<audio src="https://x.example"></audio>', '<noscript><p title="</noscript>' +
+    '<img src=x onerror=alert(1)>"></noscript>', '<!--[if mso]><script>1</script><![endif]-->', '<![CDATA[<script>1]]>',
+  '<template><script>1</script></template>', '<a href="https://a.example" ping="https://x.example">x</a>',
+  '<img srcset="https://x.example/x 1x" src="https://a.example/a.png" alt="a">', '<body onload=alert(1)>',
+  '<input autofocus onfocus=alert(1)>', '<details ontoggle=alert(1) open>x</details>', '<x-y onclick=1>x</x-y>'
+]
+
+const ELEMENTS =
+  /<\/?(?!(?:a|abbr|b|br|div|em|h\d|i|img|li|ol|p|span|strong|table|tbody|td|th|tr|ul)\b)[a-z!?]/i
+
+const DANGEROUS = /\son\w+\s*=|javascript:|vbscript:|data:|file:|cid:|x\.example|url\(|expression|position|srcset|ping=/i
+
+t.test('only text, harmless elements and plain addresses of hostile HTML reach a recipient', async (t) => {
+  t.ok(HOSTILE.length >= 50)
+  for (const html of HOSTILE) {
+    const arrived = arriving()
+    await send({ body: `<p>visibile</p>${html}` })
+    await until(() => arrived().length > 0)
+    const [mail] = arrived() as [Received]
+    t.match(mail.html, /^<p>visibile<\/p>/, html)
+    t.match(mail.text, /^visibile/)
+    const tags = (mail.html.match(/<[^>]*>/g) ?? []).join('')
+    t.notMatch(tags, ELEMENTS, html)
+    t.notMatch(tags, DANGEROUS, html)
+    t.notMatch(mail.text, /<script|javascript:/i, html)
+    t.notMatch(mail.raw, /\0|\r(?!\n)|(?<!\r)\n/)
+  }
+})
+
+t.test('harmless HTML stays as it is', async (t) => {
+  for (const html of [
+    '<p style="color:#333;text-align:center;padding:0 4px">a <b>b</b> <em>c</em></p>',
+    '<a href="https://a.example/?a=1&amp;b=2">a</a> <a href="mailto:casa@locanda.example">b</a>',
+    '<img src="https://a.example/logo.png" alt="Logo" width="80" />',
+    '<table width="600" cellpadding="0"><tbody><tr><td colspan="2" align="right">a</td></tr></tbody></table>'
+  ]) {
+    const arrived = arriving()
+    await send({ body: html })
+    await until(() => arrived().length > 0)
+    t.equal(arrived()[0]!.html, html)
+  }
+})
+
+/** Ten seconds, and a busy machine. */
+const IN_TIME_MS = 25_000
+
+const RECIPIENTS = ['ada@ospiti.example', 'bruno@ospiti.example']
+
+/** A server that does no more than this with whoever connects. */
+async function crooked (t: Test, onConnection: (socket: { destroy (): void }) => void) {
+  const sockets = new Set<{ destroy (): void }>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    onConnection(socket)
+  })
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+t.test('a server that is slow does not hold up the answer; its reply arrives later, and the mail once', async (t) => {
+  const answered = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, { decide: () => answered.promise })
+  const { app, send, follow } = await sender(t, smtp)
+  const answer = await send({ recipients: RECIPIENTS })
+  t.ok(answer.ms > 9000 && answer.ms < IN_TIME_MS, String(answer.ms))
+  t.match(answer, {
+    success: true,
+    accepted: [],
+    rejected: [],
+    message: /^2 e-mail in coda/,
+    recipients: RECIPIENTS.map((recipient) => ({ recipient, stato: 'in_coda', risposta: null, spiegazione: /coda/ }))
+  })
+  answered.resolve()
+  const ids = answer.recipients.map(({ id }) => id)
+  for (const id of ids) await over(app, id)
+  t.match(await follow(ids), ids.map(() => ({ stato: 'inviata', risposta: '250', tentativi: 1 })))
+  t.same(smtp.mails.map(({ envelope }) => envelope.to), RECIPIENTS.map((to) => [to]))
+})
+
+t.test('with a server that hangs up, or none at all, the mail is in the queue and the reason is said', async (t) => {
+  const down = await startSmtp(t)
+  await down.close()
+  for (const server of [await crooked(t, (socket) => socket.destroy()), down]) {
+    const { app, send } = await sender(t, server)
+    const answer = await send()
+    t.ok(answer.ms < IN_TIME_MS, String(answer.ms))
+    t.match(answer, {
+      success: true,
+      recipients: [{
+        stato: 'in_coda',
+        risposta: null,
+        spiegazione: 'In coda: il server di posta non è raggiungibile o non risponde; ' +
+          'l’invio si ripete da solo, fino a 24 ore'
+      }]
+    })
+    const { id } = answer.recipients[0]!
+    await postponed(app, id)
+    if (server !== down) continue
+    const up = await startSmtp(t, { port: down.port })
+    await comeDue(app, id)
+    app.mail.deliver()
+    await over(app, id)
+    t.equal(up.mails.length, 1)
+  }
+})
+
+t.test('the outcome is known whichever process delivers', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, { decide: () => held.promise })
+  const one = await sender(t, smtp)
+  const two = await sender(t, smtp, { DATABASE_URL: one.url })
+  const [first, second] = [one.send({ recipients: RECIPIENTS }), two.send({ recipients: ['carla@ospiti.example'] })]
+  held.resolve()
+  t.match(await first, { accepted: RECIPIENTS })
+  t.match(await second, { accepted: ['carla@ospiti.example'] })
+  t.equal(smtp.mails.length, 3)
+})
+
+t.test('a mail that was answered as queued is sent by the next start, even if the process was killed', async (t) => {
+  const { url } = await testDatabase(t)
+  const silent = await crooked(t, () => {})
+  const settings = (smtp: { url: string }) => ({
+    ...environ(smtp),
+    DATABASE_URL: url,
+    DATA_DIR: temporaryFolder(t),
+    ADMIN_EMAIL: 'anna@example.org',
+    ADMIN_PASSWORD: 'una-password-di-prova-lunga'
+  })
+  const first = await startServer(settings(silent))
+  const session = await first.post('/auth/v1/token?grant_type=password', {
+    email: 'anna@example.org',
+    password: 'una-password-di-prova-lunga'
+  })
+  const { access_token: token } = await session.json() as { access_token: string }
+  const answer = await fetch(`${first.address}/api/send-email`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...EMAIL, recipients: RECIPIENTS })
+  })
+  t.match(await answer.json(), { recipients: [{ stato: 'in_coda' }, { stato: 'in_coda' }] })
+  await first.kill()
+
+  const smtp = await startSmtp(t)
+  await build(t, settings(smtp))
+  // The one that the dead process was sending comes when its claim has run out.
+  t.same((await smtp.next()).envelope.to, [RECIPIENTS[1]])
+  t.match(smtp.mails.map(({ headers }) => headers.subject), [[EMAIL.subject]])
+})

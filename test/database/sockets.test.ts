@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { connect as connectSocket, createServer, type AddressInfo, type Socket } from 'node:net'
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { connect } from '#src/database/connect.ts'
+import { databaseProblem } from '#src/database/problems.ts'
+import { createSockets } from '#src/database/sockets.ts'
+import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { serverAddress, testDatabase } from '#test/database.ts'
+
+const own = selfSigned(t.testdir(), 'DNS:localhost')
+
+/** Stands before the database on a port of its own, with TLS where it is asked for. */
+async function front (t: Test, url: string): Promise<{ url: string, secured: () => number }> {
+  const { username, password, pathname } = new URL(url)
+  const to = serverAddress(url)
+  const behind = () => connectSocket(to)
+  let secured = 0
+  const pipe = (client: Socket, first?: Buffer) => {
+    const server = behind().on('error', () => {})
+    if (first) server.write(first)
+    client.pipe(server).pipe(client)
+    client.on('close', () => server.destroy())
+    server.on('close', () => client.destroy())
+  }
+  const listener = createServer((raw) => {
+    raw.on('error', () => {}).once('data', (first) => {
+      // The SSLRequest has eight bytes, a greeting more.
+      if (first.length > 8) return pipe(raw, first)
+      raw.write('S')
+      pipe(new TLSSocket(raw, { isServer: true, ...own }).on('error', () => {}).on('secure', () => secured++))
+    })
+  }).listen(0, 'localhost')
+  await once(listener, 'listening')
+  t.teardown(() => listener.close())
+  const account = password ? `${username}:${password}` : username
+  const { port: at } = listener.address() as AddressInfo
+  return { url: `postgres://${account}@localhost:${at}${pathname}`, secured: () => secured }
+}
+
+/** A pool of two connections, with TLS or without it. */
+async function pool (t: Test, tls: boolean) {
+  const trusted = getCACertificates('default')
+  t.teardown(() => setDefaultCACertificates(trusted))
+  if (tls) setDefaultCACertificates([...trusted, own!.cert])
+  const { url, secured } = await front(t, (await testDatabase(t)).url)
+  const sockets = createSockets()
+  const { sql, close } = connect(`${url}${tls ? '?sslmode=verify-full' : ''}`, 2, {}, sockets)
+  t.teardown(close)
+  await sql`select 1`
+  t.equal(secured() > 0, tls)
+  return { sql, close, sockets }
+}
+
+for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
+  const skip = tls && own === undefined && 'openssl is not installed: no certificate to test with'
+  t.test(`${name} connections that are cut fail what waits for them, and new ones work again`, { skip }, async (t) => {
+    const { sql, close, sockets } = await pool(t, tls)
+    await sql`create table written (n int)`
+
+    const asleep = sql`select pg_sleep(600)`.execute()
+    const inside = Promise.withResolvers<void>()
+    const cut = Promise.withResolvers<void>()
+    const begun = sql.begin(async (tx) => {
+      await tx`insert into written values (1)`
+      inside.resolve()
+      await cut.promise
+    })
+    const failures = [asleep, begun].map((each) => each.then(() => undefined, (err: unknown) => err))
+    await inside.promise
+    // More than the pool has connections.
+    const queued = Array.from({ length: 60 }, () => sql`select 2`.then(() => undefined, (err: unknown) => err))
+    sockets.cut()
+    cut.resolve()
+    const later = Array.from({ length: 60 }, () => sql`select 3`.then(() => undefined, (err: unknown) => err))
+    for (const failure of await Promise.all([...failures, ...queued, ...later])) {
+      t.match(databaseProblem(failure), { codice: 'DATABASE_NON_DISPONIBILE' })
+    }
+    sockets.mend()
+    t.same([...await sql`select 4 as n`], [{ n: 4 }])
+    t.same([...await sql`select n from written`], [], 'a transaction whose commit was not sent is not committed')
+    // Nobody listens any more to those that have ended by themselves.
+    await close()
+    sockets.cut()
+  })
+}
+
+t.test('of several hosts one that is there is found', async (t) => {
+  const { url } = await front(t, (await testDatabase(t)).url)
+  const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 3)
+  t.teardown(close)
+  t.same([...await sql`select 1 as n`], [{ n: 1 }])
+})
+
+t.test('the first query of a connection to one of several hosts fails when that connection is lost', async (t) => {
+  const { url: direct, sql: other } = await testDatabase(t)
+  const { url } = await front(t, direct)
+  const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 1)
+  t.teardown(close)
+  const lost = t.rejects(sql`select pg_sleep(600)`, { code: /^(?:CONNECTION_CLOSED|ECONNRESET|57P01)$/ })
+  await until(async () => (await other`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and query like '%pg_sleep(600)'`).length > 0)
+  await lost
+  t.same([...await sql`select 1 as n`], [{ n: 1 }])
+})
+
+t.test('a connection that the system refuses at once fails its query', async (t) => {
+  // The path of a Unix socket has 107 bytes at most.
+  const { sql, close } = connect(`postgres://nobody@${encodeURIComponent(`/${'x'.repeat(200)}`)},/none`, 1)
+  t.teardown(close)
+  await t.rejects(sql`select 1`, { code: 'EINVAL' })
+})

@@ -1,0 +1,184 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import t from 'tap'
+import { RisorsaNonTrovata } from '#src/lib/errors.ts'
+import { limitCallers } from '#src/services/caller-turns.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
+
+const CALENDAR = '/api/prenotazioni'
+const CHECK = '/api/alloggiati/verifica-ricevute'
+const PATHS = [CALENDAR, '/api/v1/prenotazioni', CHECK]
+
+/** Enough bookings for an answer of 17 MB and more, beyond what a connection holds under way; so many arrive a day. */
+const MANY = 27_000
+
+const A_DAY = 90
+const { app, url } = await build(t, { TODAY: '2026-11-21' })
+await fill(MANY)
+const address = await listen(app)
+
+/**
+ * What is no letter has three bytes, and no place in the index of names, which would take long. Neither would each
+ * booking be an event: the triggers that make one of it are off.
+ */
+async function fill (bookings: number): Promise<void> {
+  await app.sql.begin(async (sql) => {
+    await sql`alter table prenotazioni disable trigger user`
+    await sql`
+      insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+      select 'Ospite ' || repeat('…', 190), 'IT', 380, date '2026-01-01' + day, date '2026-01-02' + day, 2
+      from generate_series(0, ${bookings - 1}) n, lateral (select n / ${A_DAY} as day) days`
+    await sql`alter table prenotazioni enable trigger user`
+  })
+}
+
+async function listen (app: TestApp['app']): Promise<string> {
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}
+
+/** An answer that has begun, of which nothing more is read. */
+async function begin (url: string, key = API_KEY): Promise<IncomingMessage> {
+  const request = get(url, { headers: key === API_KEY ? { 'x-api-key': key } : { authorization: key } })
+  const [answer] = await once(request, 'response') as [IncomingMessage]
+  return answer
+}
+
+t.test('a caller gets eight long answers at a time, and others get theirs meanwhile', async (t) => {
+  const answers = []
+  for (let n = 0; n < 8; n++) answers.push(await begin(address + PATHS[n % PATHS.length]!))
+  t.same(answers.map(({ statusCode }) => statusCode), Array(8).fill(200))
+  for (const path of PATHS) {
+    const refused = await begin(address + path)
+    t.equal(refused.headers['retry-after'], '5')
+    t.match(JSON.parse(await text(refused)), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  }
+  const short = await begin(`${address}${CALENDAR}?start=2026-01-01&end=2026-01-03`)
+  t.equal(JSON.parse(await text(short)).length, 2 * A_DAY, 'what is short needs no turn')
+  const head = await fetch(address + CALENDAR, { method: 'HEAD', headers: { 'x-api-key': API_KEY } })
+  t.equal(head.status, 200, 'a HEAD reads nothing')
+  for (const answer of answers) answer.destroy()
+  let again = await begin(address + CALENDAR)
+  while (again.statusCode !== 200) {
+    await sleep(20)
+    again = await begin(address + CALENDAR)
+  }
+  again.destroy()
+})
+
+t.test('a caller who does not read a long answer is cut, and its turn is free', async (t) => {
+  const { app } = await build(t, { DATABASE_URL: url, TODAY: '2026-11-21' }, undefined, { stalledReaderMs: 200 })
+  const own = await listen(app)
+  for (const path of PATHS) {
+    const connected = once(app.server, 'connection') as Promise<[Socket]>
+    const answer = await begin(own + path)
+    answer.on('error', () => {})
+    const [socket] = await connected
+    if (!socket.destroyed) await once(socket, 'close')
+    t.ok(socket.destroyed, path)
+    answer.destroy()
+  }
+  // Not within so short a time: on a busy machine a reader, too, may stand still for longer.
+  t.equal(JSON.parse(await text(await begin(address + CALENDAR))).length, MANY, 'one who reads gets all')
+})
+
+t.test('a long answer is made while it is read, not before', async (t) => {
+  const answers = await Promise.all(PATHS.map((path) => begin(address + path)))
+  // What has not been read by now is not there any more.
+  await app.sql`truncate prenotazioni cascade`
+  const [entries, { data }, { mancanti }] = await Promise.all(
+    answers.map(async (answer) => JSON.parse(await text(answer)))
+  )
+  for (const found of [entries, data, mancanti]) t.ok(found.length > 0 && found.length < MANY, `${found.length} rows`)
+})
+
+t.test('bytes are made while they are read: so many answers at a time, each until its reader is gone', async (t) => {
+  const open = new Set<Readable>()
+  const server = await build(t, { DATABASE_URL: url }, extraRoutes((app) => {
+    const config = { access: 'auth' as const }
+    const schema = { response: { 200: { content: { 'application/zip': { schema: Type.String() } } } } }
+    app.get('/prova/byte', { config, schema, exposeHeadRoute: false }, async (request, reply) =>
+      await reply.sendBytes(async () => {
+        if (request.headers['x-prova'] === 'assente') throw new RisorsaNonTrovata()
+        // Without end, at a pace at which reading it costs little.
+        const endless = new Readable({ read () { setTimeout(() => this.push(Buffer.alloc(65_536)), 5) } })
+        open.add(endless.once('close', () => { open.delete(endless) }))
+        reply.type('application/zip')
+        return endless
+      }))
+  }), { stalledReaderMs: 400 })
+  const path = `${await listen(server.app)}/prova/byte`
+  for (let n = 0; n < 20; n++) {
+    const failed = await server.call('GET', '/prova/byte', undefined, { 'x-prova': 'assente' })
+    t.equal(failed.statusCode, 404, 'one that fails before it begins is answered, and its turn is free')
+  }
+  const answers = []
+  for (let n = 0; n < 8; n++) {
+    const answer = (await begin(path)).resume()
+    t.equal(answer.statusCode, 200)
+    answers.push(answer.on('error', () => {}))
+  }
+  const refused = await begin(path)
+  t.equal(refused.statusCode, 503)
+  if (refused.statusCode === 503) t.match(JSON.parse(await text(refused)), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  t.equal(open.size, 8)
+  for (const answer of answers) answer.destroy()
+  await until(async () => open.size === 0)
+  const unread = (await begin(path)).on('error', () => {})
+  t.equal(open.size, 1)
+  await until(async () => open.size === 0)
+  unread.destroy()
+})
+
+t.test('Node warns of nothing while long answers are sent', async (t) => {
+  const warnings: Error[] = []
+  const note = (warning: Error) => { warnings.push(warning) }
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  await fill(3000)
+  for (const path of PATHS) {
+    for (const encoding of ['gzip', 'identity']) {
+      const headers = { 'x-api-key': API_KEY, 'accept-encoding': encoding }
+      const [answer] = await once(get(address + path, { headers }), 'response') as [IncomingMessage]
+      t.ok((await buffer(answer)).length > 10_000, `${path} ${encoding}`)
+    }
+  }
+  t.same(warnings, [])
+})
+
+const from = (ip: string, id?: string) => ({ ip, principal: id && { id } }) as unknown as FastifyRequest
+
+t.test('a caller without credentials counts by network: an IPv6 /64 is one caller', async (t) => {
+  const takeTurn = limitCallers({ total: 4, perCaller: 2 })
+  takeTurn(from('2001:db8:1:2::1'))
+  const giveBack = takeTurn(from('2001:db8:1:2:ffff::2'))
+  t.throws(() => takeTurn(from('2001:db8:1:2::3')), { code: 'SERVIZIO_OCCUPATO' })
+  takeTurn(from('2001:db8:1:3::1'))
+  giveBack()
+  takeTurn(from('2001:db8:1:2::3'))
+})
+
+t.test('strangers, however many, take no turn of those who have credentials', async (t) => {
+  const takeTurn = limitCallers({ total: 2, perCaller: 1 })
+  for (const ip of ['192.0.2.1', '192.0.2.2']) takeTurn(from(ip))
+  t.throws(() => takeTurn(from('192.0.2.3')), { code: 'SERVIZIO_OCCUPATO' })
+  takeTurn(from('192.0.2.1', 'user:1'))
+  takeTurn(from('192.0.2.1', 'user:2'))
+})
+
+t.test('a turn is given back once', async (t) => {
+  const takeTurn = limitCallers({ total: 2, perCaller: 2 })
+  const giveBack = takeTurn(from('192.0.2.1'))
+  takeTurn(from('192.0.2.1'))
+  giveBack()
+  giveBack()
+  takeTurn(from('192.0.2.1'))
+  t.throws(() => takeTurn(from('192.0.2.1')), { code: 'SERVIZIO_OCCUPATO' })
+})

@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import pino from 'pino'
+import t from 'tap'
+import { filesBackend } from '#src/services/files/backends/files.ts'
+import { s3Backend } from '#src/services/files/backends/s3.ts'
+import { CHUNK_BYTES, encryptedSize, STRETCH_BYTES } from '#src/services/files/encryption.ts'
+import { guarded } from '#src/services/files/guarded.ts'
+import { user } from '#test/cli/process.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
+import { noRadosgw, startRadosgw } from '#test/radosgw.ts'
+import { backendRules } from './backend-rules.ts'
+import { codeOf, keep, PLACE, storageRules } from './storage-rules.ts'
+
+const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
+
+/** The part of its answer that it sends before it falls silent: none, the head, or also a part of the file. */
+let said = ''
+
+const connections = new Set<Socket>()
+
+const stalledServer = createServer((socket) => {
+  connections.add(socket)
+  socket.on('error', () => {}).on('close', () => connections.delete(socket))
+  socket.on('data', () => { if (said !== '') socket.write(said) })
+}).listen(0, '127.0.0.1')
+
+await once(stalledServer, 'listening')
+
+t.teardown(() => {
+  for (const socket of connections) socket.destroy()
+  stalledServer.close()
+})
+
+const stalling = s3Backend({
+  endpoint: `http://127.0.0.1:${(stalledServer.address() as AddressInfo).port}`,
+  bucket: 'prova',
+  region: 'us-east-1',
+  accessKeyId: 'prova',
+  secretAccessKey: 'prova'
+}, PATIENCE)
+
+t.test('files in a folder', async (t) => {
+  backendRules(t, filesBackend(temporaryFolder(t)))
+})
+
+t.test('rows, and files in a folder', async (t) => storageRules(t))
+
+t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
+  const server = await startRadosgw(t)
+
+  t.test('files', async (t) => {
+    const environ = await server.makeBucket('file-soli')
+    backendRules(t, s3Backend({
+      endpoint: environ.S3_ENDPOINT,
+      bucket: environ.S3_BUCKET,
+      region: environ.S3_REGION,
+      accessKeyId: environ.S3_ACCESS_KEY_ID,
+      secretAccessKey: environ.S3_SECRET_ACCESS_KEY
+    }))
+  })
+
+  t.test('rows and files', async (t) => storageRules(t, server.environ))
+
+  t.test('a bucket that is not there, or a key that is not let in, is a 503, and the server works on', async (t) => {
+    for (const wrong of [{ S3_BUCKET: 'nessuno' }, { S3_SECRET_ACCESS_KEY: 'sbagliato' }]) {
+      const { app, call, logs } = await build(t, { ...server.environ, ...wrong })
+      t.equal(await codeOf(app.storage.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
+      t.ok(logs.some(({ msg }) => msg === 'the place of the files fails'))
+      t.notMatch(JSON.stringify(logs), server.environ.S3_SECRET_ACCESS_KEY)
+      t.equal((await call('GET', '/health/ready')).statusCode, 200)
+    }
+  })
+
+  t.test('two databases do not share a bucket', async (t) => {
+    const environ = await server.makeBucket('di-uno')
+    await keep(await build(t, environ), Buffer.from('x'))
+    const other = await build(t, environ)
+    t.equal(await codeOf(keep(other, Buffer.from('y'))), 'ARCHIVIO_NON_DISPONIBILE')
+  })
+
+  t.test('a backup has the files of a bucket, and a restore puts them into an empty one', async (t) => {
+    const environ = await server.makeBucket('di-prima')
+    const before = await build(t, environ)
+    const content = Buffer.alloc(300_000, 'abc')
+    await keep(before, content)
+    const { act } = user(t)
+    const file = join(temporaryFolder(t), 'locanda.bak')
+    const env = {
+      ...environ,
+      DATABASE_URL: before.url,
+      DATA_DIR: before.dataDir,
+      MASTER_KEY: before.masterKey,
+      BACKUP_PASSPHRASE: 'otto barche sul lago'
+    }
+    t.equal((await act(['backup', file], { env })).code, 0)
+    const { url } = await testDatabase(t, true)
+    const own = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t) }
+    const taken = await act(['restore', file], { env: { ...env, ...own } })
+    t.match(taken.stderr, /posto dei file .* non è vuoto/)
+    const bucket = await server.makeBucket('di-dopo')
+    const restored = await act(['restore', file], { env: { ...env, ...own, ...bucket } })
+    t.equal(restored.code, 0, restored.stderr)
+    const { app } = await build(t, { ...bucket, ...own, MASTER_KEY: before.masterKey })
+    const object = await app.storage.find(app.db, PLACE.bucket, PLACE.name)
+    t.ok((await buffer(await app.storage.read(object!))).equals(content))
+  })
+})
+
+const ID = '0f000000-0000-4000-8000-000000000000'
+
+/** More than is read at a time. */
+const CONTENT = Buffer.alloc(24 * CHUNK_BYTES)
+
+const SIZE = encryptedSize(CONTENT.length)
+
+const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`
+const HALF = HEAD + 'x'.repeat(2 * STRETCH_BYTES)
+
+t.test('an S3 stalledServer that takes connections and never answers is away, whatever it is asked', async (t) => {
+  said = ''
+  const backend = guarded(stalling, pino({ level: 'silent' }))
+  const asked = [
+    () => backend.head(ID), () => backend.get(ID), () => backend.copy(ID, ID), () => backend.delete(ID),
+    () => backend.put(ID, (async function * () { yield Buffer.from('x') })())
+  ]
+  for (const ask of asked) t.equal(await codeOf(ask()), 'ARCHIVIO_NON_DISPONIBILE', String(ask))
+})
+
+t.test('a file that stops in the middle of its way from S3 breaks off, before or after its first piece', async (t) => {
+  const backend = guarded(stalling, pino({ level: 'silent' }))
+  for (const [begun, least] of [[HEAD, 0], [HALF, STRETCH_BYTES]] as const) {
+    said = begun
+    const opened = (await backend.get(ID))!
+    t.equal(opened.size, SIZE)
+    let bytes = 0
+    const code = await codeOf((async () => { for await (const piece of opened.content) bytes += piece.length })())
+    t.equal(code, 'ARCHIVIO_NON_DISPONIBILE')
+    t.ok(bytes >= least && bytes < SIZE, String(bytes))
+    opened.close()
+  }
+})
+
+t.test('a download and an upload meanwhile are answered with a 503', async (t) => {
+  let isAway = false
+  const built = await build(t, {}, undefined, {
+    wrapBackend: (files) => new Proxy(files, {
+      get: (target, name) => Reflect.get(isAway && name !== 'head' ? stalling : target, name)
+    })
+  })
+  const { call, app } = built
+  const object = await keep(built, CONTENT, 'lento')
+  isAway = true
+  for (const begun of ['', HEAD]) {
+    said = begun
+    const answer = await call('GET', `/api/storage/${object.bucket}/lento`)
+    t.match(answer.json(), { status: 503, codice: 'ARCHIVIO_NON_DISPONIBILE' }, begun)
+    t.ok(answer.headers['retry-after'])
+  }
+  said = ''
+  t.equal(await codeOf(app.storage.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
+  isAway = false
+  t.equal((await call('GET', `/api/storage/${object.bucket}/lento`)).rawPayload.length, CONTENT.length)
+})

@@ -1,0 +1,422 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { createTask } from 'node-cron'
+import t from 'tap'
+import { Closed } from '#schemas/common.ts'
+import { nextTime } from '#src/services/jobs/schedule.ts'
+import { held, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, extraRoutes, temporaryFolder } from '#test/helper.ts'
+import { startServer } from '#test/running-server.ts'
+import { heldWork, processes } from './processes.ts'
+
+const SECOND = 1000
+const DAY = 86_400_000
+const total = (all: readonly { runs (): number }[]) => all.reduce((sum, { runs }) => sum + runs(), 0)
+const nothing = async () => {}
+
+t.test('one of three processes runs a scheduled time, twenty nights in a row', async (t) => {
+  const { start, row } = await processes(t)
+  const all = [start(), start(), start()]
+  await Promise.all(all.map((each) => each.catchUp()))
+  t.equal(total(all), 0, 'a job that is new has missed nothing')
+  for (let night = 1; night <= 20; night++) {
+    const slot = (await row()).next_run_at
+    await Promise.all(all.map((each) => each.tick('night', slot)))
+    t.equal(total(all), night)
+    t.ok((await row()).next_run_at.getTime() > slot.getTime())
+  }
+})
+
+t.test('a process whose clock is ahead or behind neither takes a night twice nor loses one', async (t) => {
+  const { start, row } = await processes(t)
+  const [ahead, behind] = [start(), start()]
+  await ahead.catchUp()
+  for (let night = 1; night <= 5; night++) {
+    const slot = (await row()).next_run_at
+    await ahead.tick('night', slot)
+    // Started by its own clock just after the time, in truth just before it.
+    await start().catchUp(new Date(slot.getTime() + SECOND))
+    // Looks for what is overdue when for the others the time has long been.
+    await behind.catchUp(new Date(slot.getTime() - 90 * SECOND))
+    await behind.tick('night', slot)
+    t.equal(ahead.runs() + behind.runs(), night)
+  }
+})
+
+t.test('a next time that a clock far ahead has set is put right, and the night is run', async (t) => {
+  const { start, row } = await processes(t)
+  const one = start()
+  await one.catchUp()
+  const { next_run_at: slot } = await row()
+  await start().tick('night', new Date(slot.getTime() + 365 * DAY))
+  t.ok((await row()).next_run_at.getTime() > slot.getTime() + 364 * DAY)
+  const other = start()
+  await Promise.all([one.putTimesRight(), other.putTimesRight()])
+  t.same((await row()).next_run_at, slot)
+  t.match([...one.logs, ...other.logs], [{ job: 'night', level: 40, to: slot.toISOString() }], 'it is told once')
+  await one.putTimesRight()
+  await one.tick('night', slot)
+  t.equal(one.runs(), 1)
+})
+
+t.test('a missed night is run at the next start, once, of however many processes start together', async (t) => {
+  const { start, row, miss } = await processes(t)
+  await start().catchUp()
+  const { next_run_at: scheduled } = await row()
+  for (let round = 1; round <= 5; round++) {
+    await miss()
+    const started = [start(), start(), start()]
+    await Promise.all(started.map((each) => each.catchUp()))
+    t.equal(total(started), 1)
+    t.same((await row()).next_run_at, scheduled, 'the next night comes as well')
+    await Promise.all(started.map((each) => each.catchUp()))
+    t.equal(total(started), 1, 'and it is caught up')
+  }
+})
+
+t.test('processes that start together on a new database all know the job', async (t) => {
+  const { start, row } = await processes(t)
+  const all = [start(), start(), start()]
+  await Promise.all(all.map((each) => each.catchUp()))
+  t.match(await row(), { cron: '0 3 * * *', started_at: null, outcome: null })
+})
+
+t.test('while a run is under way no other process begins one, and the night is caught up after it', async (t) => {
+  const { start, row, miss } = await processes(t)
+  const work = heldWork()
+  const [first, second] = [start({ run: work.run }), start()]
+  await first.catchUp()
+  const slot = (await row()).next_run_at
+  const ticked = first.tick('night', slot)
+  await work.begun
+  t.match(await second.list(), [{ in_corso: true, esito: null, durata_ms: null, ultimo_avvio: String }])
+  await miss()
+  await Promise.all([second.tick('night', new Date(slot.getTime() + DAY)), second.catchUp(), first.catchUp()])
+  t.equal(await second.start('night', nothing), 'running')
+  t.equal(await first.start('night', nothing), 'running')
+  t.equal(total([first, second]), 1)
+  work.end()
+  await ticked
+  t.match(await second.list(), [{ in_corso: false, esito: 'riuscito', errore: null, durata_ms: Number }])
+  await second.catchUp()
+  t.equal(second.runs(), 1)
+})
+
+t.test('a run whose process has died is shown as such, and run again once', async (t) => {
+  const { start, row, loseLease } = await processes(t)
+  const work = heldWork()
+  const [dead, other, another] = [start({ run: work.run }), start(), start()]
+  await dead.catchUp()
+  const slot = (await row()).next_run_at
+  void dead.tick('night', slot)
+  await work.begun
+  await other.catchUp()
+  t.equal(other.runs(), 0, 'not before the lease has run out')
+
+  await loseLease()
+  t.match(await other.list(), [{ in_corso: false, esito: 'interrotto', durata_ms: null }])
+  await Promise.all([other.catchUp(), another.catchUp()])
+  t.equal(total([other, another]), 1)
+  t.match([...other.logs, ...another.logs], [{ job: 'night', msg: 'the process of a job has died: it is run again' }])
+  const ended = await row()
+  t.match(ended, { outcome: 'riuscito', lease_until: null, claimed_by: null })
+  t.ok(ended.next_run_at > new Date())
+
+  work.fail(new Error('di prova'))
+  await until(() => dead.logs.some(({ msg }) => msg === 'job failed'))
+  await dead.stop()
+  t.same(await row(), ended, 'what the one believed dead says later is not taken for the end of the other run')
+})
+
+t.test('a run keeps its lease for as long as its process lives', async (t) => {
+  const { start, row, loseLease } = await processes(t)
+  const work = heldWork()
+  const [slow, other] = [start({ run: work.run, renewEveryMs: 20 }), start()]
+  await slow.catchUp()
+  const begun = slow.tick('night', (await row()).next_run_at)
+  await work.begun
+  await loseLease()
+  await until(async () => (await row()).hasLease)
+  await other.catchUp()
+  t.equal(other.runs(), 0)
+  work.end()
+  await begun
+})
+
+t.test('a failed run is recorded with the code or name of its error, never with its words', async (t) => {
+  const { start, row } = await processes(t)
+  const failures: [Error, string][] = [
+    [Object.assign(new Error('Anna Bianchi'), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+    [new TypeError('Anna Bianchi'), 'TypeError'],
+    [new Error('Anna Bianchi', { cause: Object.assign(new Error(), { code: '57P01' }) }), '57P01'],
+    [Object.assign(new Error('x'), { code: 'Anna Bianchi' }), 'Error']
+  ]
+  let failure = failures[0]![0]
+  const one = start({ run: async () => { throw failure } })
+  await one.catchUp()
+  for (const [err, code] of failures) {
+    failure = err
+    await one.tick('night', (await row()).next_run_at)
+    t.match(await one.list(), [{ esito: 'fallito', errore: code, in_corso: false, durata_ms: Number }])
+    t.notMatch(JSON.stringify(await row()), /Anna/)
+  }
+  t.equal(one.logs.filter(({ msg }) => msg === 'job failed').length, failures.length)
+})
+
+t.test('a run by hand leaves the next night where it is', async (t) => {
+  const { start, row } = await processes(t)
+  const one = start()
+  const recorded: unknown[] = []
+  const run = await one.start('night', async () => { recorded.push(one.runs()) })
+  t.ok(typeof run === 'object')
+  if (typeof run === 'object') await run.ended
+  t.same(recorded, [0], 'it is on record before it begins')
+  const { next_run_at: slot, outcome } = await row()
+  t.equal(outcome, 'riuscito')
+  t.ok(slot.getTime() > Date.now())
+  await one.tick('night', slot)
+  t.equal(one.runs(), 2)
+  t.equal(await one.start('unknown', nothing), 'unknown')
+})
+
+t.test('a run that cannot be put on record is not begun', async (t) => {
+  const { start, row } = await processes(t)
+  const one = start()
+  await t.rejects(one.start('night', async () => { throw new Error('di prova') }), /di prova/)
+  t.equal(one.runs(), 0)
+  t.match(await row(), { started_at: null, lease_until: null })
+  t.type(await one.start('night', nothing), 'object')
+})
+
+t.test('one of twenty starts by hand in two processes is carried out', async (t) => {
+  const { start } = await processes(t)
+  const work = heldWork()
+  const all = [start({ run: work.run }), start({ run: work.run })]
+  const begun = await Promise.all(Array.from({ length: 20 }, (_, n) => all[n % 2]!.start('night', nothing)))
+  t.equal(begun.filter((run) => run === 'running').length, 19)
+  t.equal(total(all), 1)
+  work.end()
+})
+
+t.test('a job of every process is run by each, and its last run is recorded', async (t) => {
+  const { start, row } = await processes(t)
+  const work = heldWork()
+  const hangs = start({ everyProcess: true, run: work.run })
+  const one = start({ everyProcess: true })
+  await Promise.all([hangs.catchUp(), one.catchUp()])
+  const { next_run_at: slot } = await row()
+  void hangs.tick('night', slot)
+  await work.begun
+  await hangs.tick('night', slot)
+  t.equal(hangs.runs(), 1, 'in one process there is one run at a time')
+  t.match(await hangs.list(), [{ ogni_processo: true, in_corso: true }])
+  await one.tick('night', slot)
+  t.equal(one.runs(), 1, 'one that hangs keeps no other from it')
+  t.match(await one.list(), [{ ogni_processo: true, in_corso: false, esito: 'riuscito', durata_ms: Number }])
+  work.fail(new RangeError('di prova'))
+  await hangs.stop()
+  t.match(await one.list(), [{ esito: 'fallito', errore: 'RangeError' }])
+})
+
+t.test('the end of a process begins no run and waits for the one under way', async (t) => {
+  const { start, row } = await processes(t)
+  const work = heldWork()
+  const one = start({ run: work.run })
+  await one.catchUp()
+  const { next_run_at: slot } = await row()
+  void one.tick('night', slot)
+  await work.begun
+  let stopped = false
+  const stopping = one.stop().then(() => { stopped = true })
+  await one.tick('night', new Date(slot.getTime() + 2 * DAY))
+  await t.rejects(one.start('night', nothing), { code: 'SERVIZIO_OCCUPATO' })
+  t.notOk(stopped)
+  work.end()
+  await stopping
+  t.equal(one.runs(), 1)
+  t.match(await row(), { outcome: 'riuscito', lease_until: null })
+})
+
+t.test('a schedule that changes gives a new next time, and what was missed is still caught up', async (t) => {
+  const { start, row, miss } = await processes(t)
+  await start().catchUp()
+  const { next_run_at: before } = await row()
+  const changed = start({ cron: '30 4 * * *' })
+  await changed.catchUp()
+  const { next_run_at: after, cron } = await row()
+  t.equal(cron, '30 4 * * *')
+  t.not(after.getTime(), before.getTime())
+  t.equal(after.getUTCMinutes(), 30)
+  t.equal(changed.runs(), 0)
+  await miss()
+  const again = start({ cron: '45 4 * * *' })
+  await again.catchUp()
+  t.equal(again.runs(), 1)
+  t.equal((await row()).next_run_at.getUTCMinutes(), 45)
+})
+
+t.test('a time without a database costs one line, and the night is run when the database is back', async (t) => {
+  const { start, row, sql } = await processes(t)
+  const one = start()
+  await one.catchUp()
+  const { next_run_at: slot } = await row()
+  await sql`alter table jobs rename to jobs_away`
+  await one.tick('night', slot)
+  t.match(one.logs, [{ job: 'night', msg: 'job could not be begun' }])
+  t.equal(one.logs.length, 1)
+  await sql`alter table jobs_away rename to jobs`
+  await one.catchUp(slot)
+  t.equal(one.runs(), 1)
+})
+
+t.test('an end that cannot be recorded is told of, and the run is made again', async (t) => {
+  const { start, row, sql, loseLease } = await processes(t)
+  const work = heldWork()
+  const one = start({ run: work.run })
+  await one.catchUp()
+  const ticked = one.tick('night', (await row()).next_run_at)
+  await work.begun
+  await sql`alter table jobs rename to jobs_away`
+  work.end()
+  await ticked
+  t.match(one.logs, [{ job: 'night', msg: 'the end of a job could not be recorded' }])
+  await sql`alter table jobs_away rename to jobs`
+  await loseLease()
+  await one.catchUp()
+  t.equal(one.runs(), 2)
+})
+
+t.test('a run that its process breaks off in order to end is run at the next start, also one by hand', async (t) => {
+  const { start, row } = await processes(t)
+  for (const isByHand of [false, true]) {
+    const ending = new AbortController()
+    const { run, begun, fail } = heldWork()
+    const one = start({ run, closing: ending.signal })
+    await one.catchUp()
+    const slot = (await row()).next_run_at
+    const work = isByHand ? one.start('night', nothing) : one.tick('night', slot)
+    await begun
+    ending.abort()
+    fail(new Error('the process ends'))
+    const run1 = await work
+    if (typeof run1 === 'object') await run1.ended
+    t.match(await row(), { outcome: 'interrotto', error: null, claimed_by: null, lease_until: null })
+    t.match(one.logs, [{ job: 'night', level: 30 }], 'nothing has failed')
+    await one.catchUp()
+    t.equal(one.runs(), 1, 'the process that ends begins nothing')
+    const next = start()
+    await next.catchUp()
+    t.equal(next.runs(), 1)
+    t.match(await row(), { outcome: 'riuscito' })
+    t.ok((await row()).next_run_at.getTime() > Date.now(), 'and then at its time again')
+  }
+})
+
+const MINUTE = 60_000
+const CRONS = ['* * * * *', '*/30 * * * * *', '17 * * * *', '0 6-23 * * *', '40 3 * * *']
+
+t.test('the next time of a job is the first one after the instant, whatever was asked before', async (t) => {
+  const tasks = CRONS.map((cron) => ({ cron, task: createTask(cron, () => {}, { timezone: 'Europe/Rome' }) }))
+  const ahead = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.integer({ min: 0, max: 30 }))
+  t.doesNotThrow(() => fc.assert(fc.property(fc.array(ahead, { minLength: 2, maxLength: 6 }), (minutes) => {
+    for (const { cron, task } of tasks) {
+      for (const minute of minutes) {
+        const instant = new Date(Date.now() + minute * MINUTE)
+        const time = nextTime(cron, task, instant)
+        const [first] = task.getNextRuns(70).filter((at) => at > instant)
+        // While it was asked for, its time may have come.
+        if (time > new Date() && time.getTime() !== first!.getTime()) return false
+      }
+    }
+    return true
+  }), { numRuns: 10 }))
+})
+
+const FULL = 'the disk is full: nothing can be written'
+
+t.test('however many jobs fail for want of room, the log says it once, and once when there is room', async (t) => {
+  let room = false
+  const { app, call, logs } = await build(t, {}, extraRoutes((app) => app.addJob({
+    name: 'prova',
+    description: 'Prova',
+    cron: '0 3 * * *',
+    everyProcess: true,
+    run: async () => { if (!room) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' }) }
+  })))
+  const run = async () => {
+    const started = await app.jobs.start('prova', async () => {})
+    if (typeof started === 'object') await started.ended
+  }
+  const told = () => logs.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg)
+  for (let time = 1; time <= 3; time++) await run()
+  t.same(told(), [FULL])
+
+  room = true
+  await app.sql`
+    create function no_room () returns trigger language plpgsql as $$ begin
+      raise exception using errcode = '53100', message = 'no room';
+    end $$`
+  await app.sql`create trigger no_room before update on jobs for each row execute function no_room()`
+  for (let time = 1; time <= 3; time++) await run()
+  t.same(told(), [FULL], 'nor is told that the end of a run cannot be recorded')
+
+  await app.sql`drop trigger no_room on jobs`
+  t.equal((await call('GET', '/health/ready')).statusCode, 200)
+  await run()
+  t.same(told(), [FULL, 'the disk has room again'])
+})
+
+t.test('while the disk is full, a database that has ended for want of room is told as a full disk', async (t) => {
+  let cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  const { call } = await build(t, {}, extraRoutes((app) => {
+    app.get('/prova', { config: { access: 'auth' }, schema: { response: { 200: Closed({}) } } }, async () => {
+      throw Object.assign(new Error('it has failed'), cause)
+    })
+  }))
+  const codice = async () => (await call('GET', '/prova')).json<{ codice: string }>().codice
+  t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
+  cause = { code: 'ENOSPC', errno: 'ENOSPC' }
+  t.equal(await codice(), 'SPAZIO_ESAURITO')
+  cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  t.equal(await codice(), 'SPAZIO_ESAURITO')
+  t.equal((await call('GET', '/health/ready')).statusCode, 200, 'there is room again')
+  t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
+})
+
+t.test('a server catches a missed night up; killed in the middle of it, the next one does', async (t) => {
+  const police = await standIn(t)
+  const { url, sql } = await testDatabase(t)
+  const environ = {
+    ...productionEnviron(police),
+    DATABASE_URL: url,
+    DATA_DIR: temporaryFolder(t),
+    MASTER_KEY: randomBytes(32).toString('base64')
+  }
+  const receipts = async () => (await sql`select * from jobs where name = 'receipts'`)[0]
+  await sql`insert into jobs (name, cron, next_run_at) values ('receipts', '30 6 * * *', now() - interval '5 hours')`
+
+  const login = held()
+  police.on.GenerateToken = login.behaviour
+  const killed = await startServer(environ)
+  t.teardown(killed.kill)
+  await login.arrived
+  t.match(await receipts(), { outcome: null, finished_at: null, lease_until: /./ })
+  await killed.kill()
+
+  delete police.on.GenerateToken
+  // Only the one that is killed needs a process of its own.
+  const server = () => build(t, environ, undefined, { jobsByClock: true })
+  const early = await server()
+  await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)
+  await early.app.close()
+  t.match(await receipts(), { outcome: null, lease_until: /./ }, 'not before the lease is over')
+
+  await sql`update jobs set lease_until = now() - interval '1 second' where name = 'receipts'`
+  const next = await server()
+  await until(async () => (await receipts())?.outcome === 'riuscito')
+  const told = next.logs.filter(({ msg }) => msg === 'the process of a job has died: it is run again')
+  t.match(told, [{ job: 'receipts' }])
+  t.ok(police.callsOf('Ricevuta').length > 0)
+  t.same(await sql`select from jobs where name = 'receipts' and next_run_at <= now()`, [])
+})

@@ -1,0 +1,86 @@
+import { eq, getTableColumns, sql as statement } from 'drizzle-orm'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { jobs } from '#drizzle/tables/jobs.ts'
+import { connect } from '#src/database/connect.ts'
+import type { Job } from '#src/services/jobs/job.ts'
+import { jobRunner, type JobRunner, type RunnerOptions } from '#src/services/jobs/runner.ts'
+import { nextTime, tickTask } from '#src/services/jobs/schedule.ts'
+import { testDatabase } from '#test/database.ts'
+
+/** A job of the night whose runs are counted, as far as a test has nothing else to say of it. */
+export interface Process extends JobRunner {
+  /** How often this process has run the job. */
+  runs (): number
+  logs: Record<string, unknown>[]
+}
+
+type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> &
+  Pick<RunnerOptions, 'isTold' | 'renewEveryMs' | 'closing'>
+
+const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)`
+
+/** Processes as far as jobs are concerned, on a database of the test's own: each has its own connections and runs. */
+export async function processes (t: Test) {
+  const { url, sql, db } = await testDatabase(t)
+
+  function start ({ cron = '0 3 * * *', run = async () => {}, everyProcess, ...options }: Night = {}): Process {
+    const { db: own, close } = connect(url, 2)
+    const logs: Record<string, unknown>[] = []
+    const log = pino({}, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
+    const runner = jobRunner({ db: own, log, ...options })
+    let runs = 0
+    const task = tickTask(cron, log, (slot) => runner.tick('night', slot), 'night')
+    const work = () => {
+      runs++
+      return run()
+    }
+    const common = { name: 'night', description: 'Prova', cron, run: work }
+    runner.add({
+      ...(everyProcess ? { ...common, everyProcess } : common),
+      nextAfter: (instant) => nextTime(cron, task, instant)
+    })
+    t.teardown(async () => {
+      await task.destroy()
+      await runner.stop()
+      await close()
+    })
+    return { ...runner, runs: () => runs, logs }
+  }
+
+  return {
+    sql,
+    start,
+    /** The row of the job. */
+    async row () {
+      const [row] = await db
+        .select({ ...getTableColumns(jobs), hasLease })
+        .from(jobs)
+        .where(eq(jobs.name, 'night'))
+      return row!
+    },
+    /** Nobody was there at the last time. */
+    async miss () {
+      await sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'night'`
+    },
+    /** As if the process of the run had died long enough ago. */
+    async loseLease () {
+      await sql`update jobs set lease_until = now() - interval '1 second' where name = 'night'`
+    }
+  }
+}
+
+/** Work that goes on until it is told to end: `begun` says that it is under way. */
+export function heldWork () {
+  const begun = Promise.withResolvers<void>()
+  const over = Promise.withResolvers<void>()
+  return {
+    run: async () => {
+      begun.resolve()
+      await over.promise
+    },
+    begun: begun.promise,
+    end: () => over.resolve(),
+    fail: (err: Error) => over.reject(err)
+  }
+}

@@ -1,0 +1,276 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { claim, delivered, failed } from '#src/services/mail/queue.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { build } from '#test/helper.ts'
+import { smtpError, startSmtp, type Received } from '#test/smtp.ts'
+import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
+
+/** The port of loopback on which it listens until the test ends. */
+async function listen (t: Test, server: Server): Promise<number> {
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** It takes everything, unless a test says otherwise. */
+const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
+const usual = await startSmtp(t, {
+  onMailFrom: (_, __, done) => { done(moody.onMailFrom) },
+  onRcptTo: (_, __, done) => { done(moody.onRcptTo) },
+  decide: (mail) => moody.decide?.(mail)
+})
+const server = await build(t, environ(usual))
+
+t.test('while the server is down a mail waits; when its time has come again it is delivered', async (t) => {
+  const down = await startSmtp(t)
+  await down.close()
+  const { app, logs } = await build(t, environ(down))
+  const { id, messageId } = await post(app)
+  const waiting = await postponed(app, id)
+  t.match(waiting, { attempts: 1, last_error: 'ECONNREFUSED', sent_at: null, content: Buffer })
+  const [next] = await app.sql<
+    { seconds: number }[]
+  >`select extract(epoch from next_attempt_at - now())::float as seconds from mails`
+  t.ok(next!.seconds > 30 && next!.seconds <= 60)
+  t.match(
+    logs.filter(({ mail }) => mail === id),
+    [{ level: 40, msg: 'mail not delivered', codice: 'ECONNREFUSED', attempts: 1 }]
+  )
+
+  const up = await startSmtp(t, { port: down.port })
+  await comeDue(app)
+  app.mail.deliver()
+  t.same((await up.next()).headers['message-id'], [messageId])
+  t.match(await over(app, id), { stato: 'inviata', attempts: 2, last_error: null })
+})
+
+t.test('an outage is found out by one mail, not by every one', async (t) => {
+  const down = await startSmtp(t)
+  await down.close()
+  const { db, worker, enqueue } = await bareWorker(t, down)
+  const [first, second] = [await enqueue(), await enqueue()]
+  worker.deliver()
+  await postponed({ db }, first.id)
+  await worker.stop()
+  t.match(await row({ db }, second.id), { attempts: 0 })
+})
+
+t.test('a mail that is refused for good is not sent again, and only the number of the answer is kept', async (t) => {
+  const { app, logs } = server
+  const before = usual.mails.length
+  for (const [codice, refusal] of [
+    ['550', { onMailFrom: smtpError(550, 'no such sender ada@ospiti.example') }],
+    ['551', { onRcptTo: smtpError(551, 'no such user ada@ospiti.example') }],
+    ['554', { decide: () => { throw smtpError(554, 'spam from ada@ospiti.example') } }]
+  ] as const) {
+    Object.assign(moody, { onMailFrom: undefined, onRcptTo: undefined, decide: undefined }, refusal)
+    const { id } = await post(app)
+    t.match(await over(app, id), { stato: 'fallita', content: null, last_error: codice, attempts: 1, sent_at: null })
+    const said = () => logs.filter(({ mail }) => mail === id)
+    await until(() => said().length > 0)
+    t.match(said(), [{ level: 50, stato: 'fallita', codice }])
+  }
+  delete moody.decide
+  t.equal(usual.mails.length, before)
+})
+
+t.test('a mail that the server refuses for now holds nothing else up', async (t) => {
+  const { app } = server
+  const smtp = usual
+  moody.decide = ({ subject }) => {
+    if (subject === 'Prima') throw smtpError(451, 'greylisted')
+  }
+  const first = await app.mail.enqueue(app.db, { ...MAIL, subject: 'Prima' })
+  await post(app, { subject: 'Seconda' })
+  t.equal((await smtp.next()).subject, 'Seconda')
+  t.match(await postponed(app, first.id), { attempts: 1, last_error: '451' })
+  delete moody.decide
+  await comeDue(app, first.id)
+  app.mail.deliver()
+  t.equal((await smtp.next()).subject, 'Prima')
+})
+
+t.test('after 24 hours a mail is given up, but not before it was tried', async (t) => {
+  const { app } = server
+  moody.decide = () => { throw smtpError(451, 'busy') }
+  const [old, younger] = [await putAside(app), await putAside(app)]
+  await app.sql`update mails set created_at = now() - interval '25 hours' where id = ${old.id}`
+  await app.sql`update mails set created_at = now() - interval '23 hours' where id = ${younger.id}`
+  await comeDue(app)
+  app.mail.deliver()
+  t.match(await over(app, old.id), { stato: 'fallita', content: null, last_error: '451', attempts: 1 })
+  t.match(await postponed(app, younger.id), { attempts: 1 })
+  delete moody.decide
+  await app.sql`
+    update mails set created_at = now() - interval '25 hours', next_attempt_at = now() - interval '1 second'
+    where id = ${younger.id}`
+  app.mail.deliver()
+  t.match(await over(app, younger.id), { stato: 'inviata' })
+  await usual.next()
+})
+
+t.test(
+  'a connection that breaks off before the answer leaves the mail in the queue: it comes again as the same mail',
+  async (t) => {
+    const cut = { next: true }
+    const smtp = await startSmtp(t, {
+      decide: () => {
+        // Taken, but the answer never leaves.
+        if (cut.next) for (const socket of sockets) socket.destroy()
+        cut.next = false
+      }
+    })
+    const sockets = new Set<Socket>()
+    const relay = createServer((socket) => {
+      const onward = connect(smtp.port, '127.0.0.1')
+      for (const end of [socket, onward]) sockets.add(end.on('error', () => {}))
+      socket.pipe(onward).pipe(socket)
+    })
+    const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${await listen(t, relay)}` }))
+    const { id, messageId } = await post(app)
+    t.match(await postponed(app, id), { attempts: 1 })
+    t.equal(smtp.mails.length, 1)
+    await comeDue(app)
+    app.mail.deliver()
+    t.match(await over(app, id), { stato: 'inviata', attempts: 2 })
+    t.same(
+      smtp.mails.map(({ headers }) => headers['message-id']),
+      [[messageId], [messageId]]
+    )
+  }
+)
+
+t.test('a server that hangs up at once is called once an attempt', async (t) => {
+  let calls = 0
+  const server = createServer((socket) => {
+    calls++
+    socket.destroy()
+  })
+  const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://127.0.0.1:${await listen(t, server)}` })
+  const { id } = await enqueue()
+  worker.deliver()
+  await postponed({ db }, id)
+  t.equal(calls, 1)
+})
+
+t.test(
+  'a mail whose process died is taken over when its claim has run out, and the dead one has no more say',
+  async (t) => {
+    const smtp = await startSmtp(t)
+    const { db, worker, enqueue } = await bareWorker(t, smtp)
+    const { id } = await enqueue()
+    const dead = await claim(db)
+    t.match(dead, { id, attempts: 1 })
+    t.equal(await claim(db), undefined, 'claimed: nobody else gets it')
+    await comeDue({ db })
+    const heir = await claim(db)
+    await delivered(db, dead!, '250 2.0.0')
+    await failed(db, dead!, { code: '550', permanent: true, ofThisMail: true }, '550 5.1.1')
+    t.match(await row({ db }, id), { stato: 'in_coda', attempts: 2, last_error: null, reply: null, content: Buffer })
+    t.equal(await failed(db, heir!, { code: '451', permanent: false, ofThisMail: true }, '451'), 'in_coda')
+    await comeDue({ db })
+    worker.deliver()
+    await smtp.next()
+    t.match(await over({ db }, id), { stato: 'inviata', attempts: 3 })
+  }
+)
+
+t.test(
+  'a refused login is found out once: nothing more is tried until its time has come, or the server is started anew',
+  async (t) => {
+    let logins = 0
+    let password = 'giusta'
+    const smtp = await startSmtp(t, {
+      disabledCommands: ['STARTTLS'],
+      allowInsecureAuth: true,
+      onAuth ({ username, password: given }, _session, done) {
+        logins++
+        if (username === 'posta@locanda' && given === password) return done(null, { user: 'posta' })
+        done(smtpError(535, 'wrong password for posta@locanda'))
+      }
+    })
+    const settings = environ({ url: smtp.url.replace('//', '//posta%40locanda:sbagliata@') })
+    const { app, url } = await build(t, settings)
+    const first = await post(app)
+    t.match(await postponed(app, first.id), { last_error: 'EAUTH', attempts: 1 })
+    await post(app)
+    await post(app)
+    await app.close()
+    t.equal(logins, 1)
+
+    password = 'sbagliata'
+    const next = await build(t, { ...settings, DATABASE_URL: url })
+    t.match(await over(next.app, first.id), { stato: 'inviata' })
+    await smtp.next()
+    await smtp.next()
+    await smtp.next()
+    t.equal(logins, 2, 'one connection for all')
+  }
+)
+
+t.test('a server that wants a login first is not taken to refuse the mail', async (t) => {
+  const smtp = await startSmtp(t, { disabledCommands: ['STARTTLS'] })
+  const { app } = await build(t, environ(smtp))
+  const { id } = await post(app)
+  t.match(await postponed(app, id), { last_error: '530', attempts: 1 })
+})
+
+t.test('a server that never answers does not hold up the end: the mail is sent again later', async (t) => {
+  const begun = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, {
+    decide: () => {
+      begun.resolve()
+      return new Promise(() => {})
+    }
+  })
+  const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 1000 })
+  const { id } = await enqueue()
+  worker.deliver()
+  await begun.promise
+  await worker.stop()
+  t.match(await row({ db }, id), { stato: 'in_coda', last_error: 'EABORT', content: Buffer })
+})
+
+t.test(
+  'neither does a database on which nothing moves, and when it moves again nothing is sent any more',
+  async (t) => {
+    const smtp = await startSmtp(t)
+    const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
+    const { id } = await enqueue()
+    await db.transaction(async (tx) => {
+      await tx.execute('lock table mails in access exclusive mode')
+      worker.deliver()
+      await worker.stop()
+    })
+    await worker.stop()
+    t.match(await row({ db }, id), { stato: 'in_coda', content: Buffer })
+    t.equal(smtp.mails.length, 0)
+  }
+)
+
+t.test('at the end the mail under way is finished, and the next one is left', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, {
+    decide: () => {
+      begun.resolve()
+      return held.promise
+    }
+  })
+  const { db, url } = await testDatabase(t)
+  const { app } = await build(t, { ...environ(smtp), DATABASE_URL: url })
+  const first = await app.mail.enqueue(app.db, MAIL)
+  const second = await post(app)
+  await begun.promise
+  const closed = app.close()
+  // Time enough for an end that waits for nothing.
+  await sleep(500)
+  held.resolve()
+  await closed
+  t.match(await row({ db }, first.id), { stato: 'inviata' })
+  t.match(await row({ db }, second.id), { stato: 'in_coda', attempts: 0 })
+})

@@ -1,0 +1,184 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { workerPool, type PoolOptions, type RunOptions } from '#src/services/workers/pool.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
+import type obey from './task.ts'
+import type { Order } from './task.ts'
+
+const TASK = new URL('task.ts', import.meta.url)
+const LONG = 120_000
+
+/** A pool of one thread, unless said otherwise. */
+function open (t: Test, options: Partial<PoolOptions> = {}) {
+  const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 3 }, memoryMb: 32, idleMs: LONG, ...options })
+  t.teardown(() => pool.close())
+  const run = (order: Order, options: Partial<RunOptions> = {}) =>
+    pool.run<typeof obey>(TASK, order, { caller: 'a', deadlineMs: LONG, ...options })
+  return { pool, run }
+}
+
+const look = async (run: ReturnType<typeof open>['run']) =>
+  await run({ do: 'look' }) as { thread: number, env: Record<string, string> }
+
+t.test('a thread runs a task, and of the environment knows only where compiled code is kept', async (t) => {
+  const { run } = open(t)
+  t.same(await run({ do: 'echo', value: { text: 'è', bytes: new Uint8Array([1, 2]) } }),
+    { text: 'è', bytes: new Uint8Array([1, 2]) })
+  const { thread, env } = await look(run)
+  t.ok(thread > 0)
+  t.same(env, { NODE_COMPILE_CACHE: COMPILE_CACHE })
+})
+
+t.test('an error that a task throws arrives, and no further task runs in its thread', async (t) => {
+  const { pool, run } = open(t)
+  const { thread } = await look(run)
+  t.equal((await look(run)).thread, thread, 'a task that succeeds leaves its thread to others')
+  await t.rejects(run({ do: 'fail' }), { message: 'as asked for' })
+  t.not((await look(run)).thread, thread)
+  t.same(pool.count(), { running: 0, waiting: 0 })
+})
+
+t.test('after a number of tasks the threads are replaced, under steady work too, and no task is lost', async (t) => {
+  const { pool, run } = open(t, { threads: 2, tasksMax: 5 })
+  const found: number[] = []
+  const worker = async () => {
+    for (let n = 0; n < 6; n++) {
+      await run({ do: 'wait', ms: 5 })
+      found.push((await look(run)).thread)
+    }
+  }
+  await Promise.all([worker(), worker()])
+  t.equal(found.length, 12)
+  t.ok(new Set(found).size > 2, `${new Set(found).size} threads`)
+  t.same(pool.count(), { running: 0, waiting: 0 })
+  const slow = run({ do: 'wait', ms: 300 })
+  for (let n = 0; n < 5; n++) await run({ do: 'echo', value: n })
+  t.equal(await slow, undefined, 'one that runs meanwhile comes to its end')
+})
+
+t.test('beside a task that throws another one goes on to its end', async (t) => {
+  const { run } = open(t, { threads: 2 })
+  const other = run({ do: 'wait', ms: 300 })
+  await Promise.all([1, 2].map(() => t.rejects(run({ do: 'fail' }), { message: 'as asked for' })))
+  t.equal(await run({ do: 'echo', value: 'new' }), 'new')
+  t.equal(await other, undefined)
+})
+
+t.test('a task that cannot be sent to a thread is refused, and the next one runs', async (t) => {
+  const { run } = open(t)
+  await t.rejects(run({ do: 'echo', value: () => {} }))
+  t.equal(await run({ do: 'echo', value: 1 }), 1)
+})
+
+t.test('past its deadline a task is ended with its thread, and the next one runs in another', async (t) => {
+  const { run } = open(t)
+  const { thread } = await look(run)
+  await t.rejects(run({ do: 'spin' }, { deadlineMs: 200 }), { code: 'LAVORO_TROPPO_LUNGO', statusCode: 503 })
+  t.not((await look(run)).thread, thread)
+})
+
+t.test('those who wait behind a task that is ended get their turn', async (t) => {
+  const { run } = open(t)
+  const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 500 })
+  const waiting = [run({ do: 'echo', value: 1 }), run({ do: 'echo', value: 2 })]
+  await t.rejects(held, { code: 'LAVORO_TROPPO_LUNGO' })
+  t.same(await Promise.all(waiting), [1, 2])
+})
+
+t.test('a task that gets no turn before its deadline fails with a busy service, and is not begun', async (t) => {
+  const { run } = open(t)
+  const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 2000 })
+  await t.rejects(run({ do: 'echo', value: 1 }, { deadlineMs: 100 }), { code: 'SERVIZIO_OCCUPATO', transient: true })
+  await t.rejects(held, { code: 'LAVORO_TROPPO_LUNGO' })
+})
+
+t.test('a task that takes too much memory fails alone', async (t) => {
+  const { run } = open(t)
+  const hoarding = run({ do: 'hoard' })
+  const behind = run({ do: 'echo', value: 'lives' })
+  await t.rejects(hoarding, { code: 'LAVORO_NON_RIUSCITO', statusCode: 503 })
+  t.equal(await behind, 'lives')
+})
+
+t.test('a thread that ends itself fails its task alone', async (t) => {
+  const { run } = open(t)
+  await t.rejects(run({ do: 'exit' }), { code: 'LAVORO_NON_RIUSCITO' })
+  t.equal(await run({ do: 'echo', value: 1 }), 1)
+})
+
+t.test('when nobody waits any more a running task is ended, and one that waits is forgotten', async (t) => {
+  const { pool, run } = open(t)
+  const left = new AbortController()
+  const running = run({ do: 'spin' }, { signal: left.signal })
+  const waiting = run({ do: 'spin' }, { signal: left.signal })
+  t.same(pool.count(), { running: 1, waiting: 1 })
+  left.abort()
+  await t.rejects(running, { code: 'SERVIZIO_OCCUPATO' })
+  await t.rejects(waiting, { code: 'SERVIZIO_OCCUPATO' })
+  await t.rejects(run({ do: 'spin' }, { signal: left.signal }), { code: 'SERVIZIO_OCCUPATO' }, 'nor is it begun')
+  t.equal(await run({ do: 'echo', value: 1 }), 1)
+  t.same(pool.count(), { running: 0, waiting: 0 })
+})
+
+t.test('one caller does not take every turn, and all together do not wait without bound', async (t) => {
+  const { run } = open(t)
+  const left = new AbortController()
+  const { signal } = left
+  const held = [1, 2, 3].map(() => run({ do: 'wait', ms: LONG }, { signal }))
+  await t.rejects(run({ do: 'look' }), { code: 'SERVIZIO_OCCUPATO' }, 'the caller')
+  held.push(run({ do: 'wait', ms: LONG }, { caller: 'b', signal }))
+  await t.rejects(run({ do: 'look' }, { caller: 'c' }), { code: 'SERVIZIO_OCCUPATO' }, 'another one')
+  left.abort()
+  await Promise.allSettled(held)
+  t.ok(await run({ do: 'look' }))
+})
+
+t.test('tasks that take much memory run one at a time, beside others', async (t) => {
+  const { pool, run } = open(t, { threads: 2, turns: { total: 20, perCaller: 20 } })
+  const left = new AbortController()
+  const first = run({ do: 'wait', ms: LONG }, { alone: true, signal: left.signal })
+  const second = run({ do: 'echo', value: 'second' }, { alone: true })
+  t.equal(await run({ do: 'echo', value: 'other' }), 'other', 'another one has the second thread')
+  t.same(pool.count(), { running: 1, waiting: 1 })
+  left.abort()
+  await t.rejects(first, { code: 'SERVIZIO_OCCUPATO' })
+  t.equal(await second, 'second')
+  t.same(pool.count(), { running: 0, waiting: 0 })
+})
+
+t.test('a task that waits to run alone keeps no place when it is given up', async (t) => {
+  const { pool, run } = open(t)
+  const left = new AbortController()
+  const spinning = run({ do: 'spin' }, { signal: left.signal })
+  const given = new AbortController()
+  const waiting = run({ do: 'spin' }, { alone: true, signal: given.signal })
+  while (pool.count().waiting === 0) await wait(5)
+  given.abort()
+  await t.rejects(waiting, { code: 'SERVIZIO_OCCUPATO' })
+  left.abort()
+  await t.rejects(spinning, { code: 'SERVIZIO_OCCUPATO' })
+  t.equal(await run({ do: 'echo', value: 1 }, { alone: true }), 1)
+})
+
+t.test('a thread that has nothing to do ends', async (t) => {
+  const { run } = open(t, { idleMs: 50 })
+  const { thread } = await look(run)
+  let next = thread
+  while (next === thread) {
+    await wait(100)
+    next = (await look(run)).thread
+  }
+  t.not(next, thread)
+})
+
+t.test('the end of the pool waits for no task', async (t) => {
+  const { pool, run } = open(t)
+  const spinning = run({ do: 'spin' })
+  const waiting = run({ do: 'spin' })
+  await look(open(t).run)
+  await Promise.all([
+    t.rejects(spinning, { code: 'SERVIZIO_OCCUPATO' }),
+    t.rejects(waiting, { code: 'SERVIZIO_OCCUPATO' }),
+    pool.close()
+  ])
+})

@@ -1,0 +1,350 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { maskConstants } from '#src/sql/mask.ts'
+import { distinctNames, toJson } from '#src/sql/rows.ts'
+import { anyCharacter } from '#test/any-character.ts'
+import { build } from '#test/helper.ts'
+import { buildConsole, PASSWORD } from './console.ts'
+
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+const { app, call, logs, run, token, url } = await buildConsole(t, { MASTER_KEY })
+
+const BOOKING = {
+  nome_cognome: 'Ada Prova',
+  lingua: 'IT',
+  paese_id: 1,
+  check_in: '2026-03-01',
+  check_out: '2026-03-04',
+  numero_ospiti: 2
+}
+
+t.test('an administrator with the password gets rows, their number and their fields', async (t) => {
+  const answer = await run("select 1 as uno, 'due' as due")
+  t.equal(answer.statusCode, 200, answer.body)
+  t.same(answer.json(), {
+    data: [{ uno: 1, due: 'due' }],
+    rowCount: 1,
+    fields: [{ name: 'uno', type: 'integer' }, { name: 'due', type: 'text' }],
+    status: 200
+  })
+})
+
+t.test('columns of the same name are all there, the later ones renamed as the fields say', async (t) => {
+  const { data, fields } = (await run('select 1 as a, 2 as a, 3 as a_2, 4 as a')).json()
+  t.same(data, [{ a: 1, a_3: 2, a_2: 3, a_4: 4 }])
+  t.same(fields.map(({ name }: { name: string }) => name), ['a', 'a_3', 'a_2', 'a_4'])
+})
+
+t.test('a statement without rows answers with an empty list', async (t) => {
+  t.match((await run('set work_mem = 64')).json(), { data: [], rowCount: 0, fields: [], status: 200 })
+  t.match((await run('-- nothing')).json(), { data: [], rowCount: 0, fields: [], status: 200 })
+  t.match((await run('select from prenotazioni where false')).json(), { data: [], rowCount: 0, fields: [] })
+})
+
+t.test('bookings and guests can be written, and the counts of countries follow', async (t) => {
+  const columns = Object.keys(BOOKING).join(', ')
+  const values = Object.values(BOOKING).map((value) => `'${value}'`).join(', ')
+  const created = (await run(`insert into prenotazioni (${columns}) values (${values}) returning id`)).json()
+  t.equal(created.rowCount, 1)
+  const [{ id }] = created.data
+  t.equal((await run(`insert into ospiti (prenotazione_id, indice, nome, cognome)
+    values (${id}, 0, 'Ada', 'Prova'), (${id}, 1, 'Ugo', 'Prova')`)).json().rowCount, 2)
+  const update = await run(`update prenotazioni set lingua = 'DE', versione = versione + 1 where id = ${id}`)
+  t.equal(update.json().rowCount, 1)
+  t.equal((await run(`delete from ospiti where prenotazione_id = ${id} and indice = 1`)).json().rowCount, 1)
+  const booking = (await call('GET', `/api/v1/prenotazioni/${id}`)).json()
+  t.match(booking, { data: { lingua: 'DE', ospiti: [{ nome: 'Ada' }] } })
+  t.same((await run('select totale from prenotazioni_per_paese where paese_id = 1')).json().data, [{ totale: 1 }])
+})
+
+t.test('a statement that PostgreSQL refuses is a 400 with the SQLSTATE, the position and the message', async (t) => {
+  const answer = await run('select nome from prenotazioni')
+  t.equal(answer.statusCode, 400)
+  t.match(answer.json(), {
+    codice: 'SQL_NON_VALIDO', status: 400, sqlstate: '42703', posizione: 8, messaggio: 'column "nome" does not exist'
+  })
+  t.match((await run('select 1/0')).json(), { sqlstate: '22012', posizione: null })
+  t.match((await run("select 'è', nome")).json(), { posizione: 13 }, 'the position counts characters')
+  t.match((await run('select $1::int')).json(), { sqlstate: '08P01', codice: 'SQL_NON_VALIDO' })
+})
+
+t.test('a statement that fails leaves nothing of itself in the database', async (t) => {
+  t.match((await run("update prenotazioni set lingua = 'fr' where 1 / (id - id) = 1")).json(), { sqlstate: '22012' })
+  const inside = "with w as (update prenotazioni set lingua = 'fr' returning id) select 1 / (id - id) from w"
+  t.match((await run(inside)).json(), { sqlstate: '22012' })
+  t.same((await run("select count(*)::int as n from prenotazioni where lingua = 'fr'")).json().data, [{ n: 0 }])
+})
+
+t.test('a body out of bounds is a 400 that names the field', async (t) => {
+  t.match((await run('')).json(), { status: 400, dettagli: [{ campo: 'sql' }] })
+  t.match((await run('select 1', '')).json(), { status: 400, dettagli: [{ campo: 'password' }] })
+  t.match((await run('x'.repeat(100_001))).json(), { status: 400, dettagli: [{ campo: 'sql' }] })
+  t.match((await run('select 1', 'x'.repeat(201))).json(), { status: 400, dettagli: [{ campo: 'password' }] })
+  t.equal((await run('select 1\0')).statusCode, 400)
+  t.equal((await run('select 1\ud800')).statusCode, 400)
+})
+
+t.test('only administrators use the console', async (t) => {
+  const payload = { password: PASSWORD, sql: 'select 1' }
+  t.equal((await call('POST', '/api/querysql', payload)).statusCode, 403)
+  t.equal((await app.inject({ method: 'POST', url: '/api/querysql', payload })).statusCode, 401)
+})
+
+t.test('every statement is in the audit log before it runs, without its constants', async (t) => {
+  await run("select 'Mario Rossi', 42 /* Via Roma */ from prenotazioni where nome_cognome = $$Ada$$ -- fine")
+  const [row] = await app.sql`select actor, action, details, ip from audit_log order by id desc limit 1`
+  t.match(row, {
+    action: 'sql',
+    actor: /^user:/,
+    ip: '127.0.0.1',
+    details: {
+      esito: 'accettata',
+      istruzione: 'select ?, ? from prenotazioni where nome_cognome = ?',
+      impronta: /^[0-9a-f]{64}$/,
+      caratteri: 94
+    }
+  })
+  const found = await run('select count(*)::int as n from audit_log where details @> \'{"caratteri": 1}\'')
+  t.equal(found.statusCode, 200, 'a statement sees the log')
+})
+
+t.test('a statement that cannot be written down is not run', async (t) => {
+  await app.sql`alter table audit_log add constraint nothing_more check (id < 0) not valid`
+  t.teardown(() => app.sql`alter table audit_log drop constraint nothing_more`)
+  t.equal((await run("update prenotazioni set lingua = 'xx'")).statusCode, 503)
+  await app.sql`alter table audit_log drop constraint nothing_more`
+  t.same((await run("select count(*)::int as n from prenotazioni where lingua = 'xx'")).json().data, [{ n: 0 }])
+  await app.sql`alter table audit_log add constraint nothing_more check (true)`
+})
+
+t.test('no log line holds SQL, a password or a value', async (t) => {
+  await run("select 'canarino-nel-log'::int")
+  await run('select canarino_nel_log')
+  const text = JSON.stringify(logs)
+  t.notMatch(text, /canarino/)
+  t.notMatch(text, /una-password-per-le-prove/)
+  t.notMatch(text, /Mario Rossi/)
+})
+
+t.test('without QUERY_PASSWORD the console is off and says so, whatever the body', async (t) => {
+  const { app, token } = await build(t)
+  for (const payload of [{ password: PASSWORD, sql: 'select 1' }, {}]) {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/api/querysql',
+      headers: { authorization: `Bearer ${await token({ role: 'admin', name: 'capo' })}` },
+      payload
+    })
+    t.equal(answer.statusCode, 403)
+    t.match(answer.json(), { codice: 'SQL_SPENTO', error: /QUERY_PASSWORD/ })
+  }
+})
+
+t.test('a statement that sets another encoding for a while gets no answer that would be garbled', async (t) => {
+  const around = (inner: string) => `select set_config('client_encoding', 'LATIN1', false) union all ${inner}
+    union all select set_config('client_encoding', 'UTF8', false)`
+  t.match((await run(around("select 'Müller'"))).json(), { status: 400, sqlstate: '0A000' })
+  t.match((await run("select 'Müller' as nome")).json().data, [{ nome: 'Müller' }])
+})
+
+t.test('only the beginning of a message of millions of characters is shown', async (t) => {
+  const answer = await run('do $$ begin raise exception using message = repeat(chr(1), 9000000); end $$')
+  t.equal(answer.statusCode, 400)
+  t.ok(answer.body.length < 10_000)
+})
+
+t.test('made-up questions to the processes are not answered, those of a process are', async (t) => {
+  const own = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
+  const answered: string[] = []
+  const last = Promise.withResolvers<void>()
+  const { unlisten } = await app.sql.listen('locanda_identity', (payload) => {
+    const [what, id = ''] = payload.split(':')
+    if (what === 'ack') answered.push(id)
+    if (id === own && what === 'ack') last.resolve()
+  })
+  const flood = await run("select count(pg_notify('locanda_identity', 'sync:' || g)) from generate_series(1, 5000) g")
+  t.equal(flood.statusCode, 200)
+  t.equal((await run(`select pg_notify('locanda_identity', 'sync:${own}')`)).statusCode, 200)
+  await last.promise
+  await unlisten()
+  t.same(answered, [own])
+})
+
+/** Values of the built-in types, each as its type and the text of it. */
+const VALUES: readonly (readonly [type: string, ...texts: string[]])[] = [
+  ['boolean', 'true', 'false'],
+  ['smallint', '-32768', '32767'],
+  ['integer', '-2147483648', '2147483647'],
+  ['bigint', '-9223372036854775808', '9007199254740993'],
+  ['numeric', '0.1000', '123456789012345678901234567890.123456789', 'NaN', 'Infinity', '1e-40'],
+  ['real', '3.4028235e38', '1e-45', '0.1', '-0', 'NaN', '-Infinity'],
+  ['double precision', '1.7976931348623157e308', '5e-324', '0.1', '-0', '1e21', '1e-7', 'NaN', 'Infinity'],
+  ['text', '', 'è "una" \\ prova', '\u2028\n\t', '😀'],
+  ['character varying', 'x'], ['character', 'y'], ['name', 'z'], ['"char"', 'c'], ['bytea', '\\x00ff10'],
+  ['json', '{"a": 12345678901234567890.10,  "a":1e400}', ' null ', '"\\ud800"'],
+  ['jsonb', '{"n": 123456789012345678901234567890.10}', '[]', 'null', '"testo"'],
+  ['date', '0044-03-15 BC', 'infinity', '2026-11-21'],
+  ['time without time zone', '24:00:00', '00:00:00.000001'], ['time with time zone', '12:00:00+05:30'],
+  ['timestamp without time zone', '2026-11-21 09:30:00.123456', '-infinity'],
+  ['timestamp with time zone', '294276-12-31 23:59:59.999999+00', '2026-11-21 09:30:00+02'],
+  ['interval', '1 year -2 mons +3 days -04:05:06.789', '178000000 years'],
+  ['uuid', '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'], ['xml', '<a b="1">è</a>'], ['money', '12.34'],
+  ['inet', '192.0.2.7/24', '2001:db8::1'], ['cidr', '192.0.2.0/24'], ['macaddr', '08:00:2b:01:02:03'],
+  ['macaddr8', '08:00:2b:01:02:03:04:05'], ['bit varying', '10110'], ['bit', '1'],
+  ['point', '(1.5,-2)'], ['line', '{1,2,3}'], ['lseg', '[(0,0),(1,1)]'], ['box', '(1,1),(0,0)'],
+  ['path', '((0,0),(1,1))'], ['polygon', '((0,0),(1,1),(1,0))'], ['circle', '<(0,0),1>'],
+  ['tsvector', "'a':1 'b':2"], ['tsquery', "'a' & 'b'"], ['int4range', '[1,5)', 'empty'],
+  ['tstzrange', '["2026-01-01 00:00:00+00",infinity)'], ['nummultirange', '{[1.5,2),(3,4]}'],
+  ['integer[]', '{1,NULL,3}', '[0:1]={1,2}'], ['text[]', '{"a,b",NULL,"NULL",""}'], ['numeric[]', '{{1.10,2},{3,4}}'],
+  ['oid', '4294967295'], ['regclass', 'prenotazioni'], ['regtype', 'integer'], ['pg_lsn', '16/B374D848'],
+  ['tid', '(0,1)'], ['xid', '42'], ['xid8', '18446744073709551615'], ['jsonpath', '$."a"[*]'],
+  ['pg_snapshot', '10:20:10,14']
+]
+
+t.test('a value of every built-in type comes as JSON from which PostgreSQL makes the same value again', async (t) => {
+  const given = VALUES.flatMap(([type, ...texts]) => texts.map((text) => ({
+    type, text, literal: `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'::${type}`
+  })))
+  // All in one row: each statement of the console has a connection of its own.
+  const answer = await run(`select ${
+    given.map(({ literal }, n) => `${literal} as v${n}, (${literal})::text as t${n}`).join()}`)
+  t.equal(answer.statusCode, 200)
+  const { data: [row], fields } = answer.json<{ data: [Record<string, unknown>], fields: { type: string }[] }>()
+  const { body } = answer
+  const values = given.map(({ type }, n) => {
+    const value = row[`v${n}`]
+    if (typeof value === 'string' && !/^jsonb?$/.test(type)) return value
+    // The bare JSON text of the value: a parsed number would be a double already.
+    const begin = `"v${n}":`
+    return body.slice(body.indexOf(begin) + begin.length, body.indexOf(`,"t${n}":`))
+  })
+  const [back] = await app.sql.unsafe<[Record<string, string>]>(`select ${given.map(({ type }, n) =>
+    `$${n + 1}::text::${type}::text as text${n}, '${type}'::regtype::text as type${n}`).join()}`, values)
+  for (const [n, { type, text }] of given.entries()) {
+    t.equal(back[`text${n}`], row[`t${n}`], `${type} ${encodeURI(text.toWellFormed())}`)
+    t.equal(fields[2 * n]!.type, back[`type${n}`])
+  }
+})
+
+t.test('null is null, and a row of many columns keeps each', async (t) => {
+  t.same((await run('select null as a, null::int as b, null::json as c')).json().data, [{ a: null, b: null, c: null }])
+})
+
+t.test('any text, any double and any whole number is the same after JSON', async () => {
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => JSON.parse(toJson(25, text)) === text))
+  fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) =>
+    Object.is(JSON.parse(toJson(701, Object.is(number, -0) ? '-0' : String(number))), number)))
+  fc.assert(fc.property(fc.bigInt(), (number) => JSON.parse(toJson(20, String(number))) === String(number)))
+})
+
+t.test('names are distinct whatever they were, and the first of each keeps its own', async () => {
+  const name = fc.constantFrom('a', 'a_2', 'a_3', 'b', '__proto__')
+  fc.assert(fc.property(fc.array(name), (names) => {
+    const distinct = distinctNames(names)
+    return new Set(distinct).size === names.length &&
+      names.every((name, i) => names.indexOf(name) !== i || distinct[i] === name)
+  }))
+})
+
+const CASES: readonly (readonly [string, string])[] = [
+  ["select 'Ada', E'a\\'b', b'01', U&'x', $$q$$, $t$ ' $t$, 1, .5, 1e-5, 0x1F", 'select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?'],
+  ["select E'a'\n 'b\\'segreto' from t1", 'select ? from t1'],
+  ['select /* a /* b */ c */ 1 -- fine', 'select ?'],
+  ['select "nome", "Ada Prova" from t where a = $1', 'select "nome", ? from t where a = $1'],
+  ["select 'senza fine", 'select ?'],
+  ['select $x$ senza fine', 'select ?']
+]
+
+t.test('strings, numbers, comments and odd names are masked as PostgreSQL reads them', async (t) => {
+  for (const [statement, masked] of CASES) t.equal(maskConstants(statement), masked)
+})
+
+t.test('the masked text holds no part of a constant, and it is short', async () => {
+  const text = fc.string().map((s) => s.replaceAll('\0', ''))
+  const constant = fc.oneof(
+    text.map((s) => `'${(s + 'canarino').replaceAll("'", "''")}'`),
+    text.map((s) => `e'${(s + 'canarino').replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`),
+    text.map((s) => `$z$${s.replaceAll('$', '')}canarino$z$`),
+    text.map((s) => `/* ${s.replaceAll(/[*/]/g, '')} canarino */`),
+    text.map((s) => `-- ${s.replaceAll(/[\r\n]/g, '')} canarino\n`)
+  )
+  fc.assert(fc.property(fc.array(constant, { maxLength: 20 }), (constants) => {
+    const masked = maskConstants(`select ${constants.join(' , ')}`)
+    return !masked.includes('canarino') && masked.length <= 501
+  }))
+})
+
+t.test('the statement of a caller who hangs up is ended, and has done nothing', async (t) => {
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const body = JSON.stringify({ password: PASSWORD, sql: 'select pg_sleep(9)' })
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write('POST /api/querysql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n' +
+    `authorization: Bearer ${await token({ role: 'admin' })}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+  const running = async () => (await app.sql`select from pg_stat_activity
+    where application_name = 'locanda-sql' and query like '%pg_sleep%' and datname = current_database()`).length
+  while (await running() === 0) await sleep(20)
+  const since = Date.now()
+  socket.destroy()
+  while (await running() > 0) await sleep(20)
+  t.ok(Date.now() - since < 8000, 'long before its own end')
+  t.equal((await run('select 1')).statusCode, 200)
+})
+
+t.test('a value of a gigabyte does not enter the memory of the server', async (t) => {
+  await run('select 1')
+  const before = process.memoryUsage().rss
+  let peak = before
+  const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss) }, 5)
+  const answer = await run("select repeat('x', 1000000000)")
+  clearInterval(watch)
+  // On a busy machine PostgreSQL needs more than ten seconds to make it.
+  t.match(answer.json(), { status: 400, codice: /^SQL_(RISPOSTA_TROPPO_GRANDE|NON_VALIDO)$/ })
+  t.match((await run("select repeat('x', 50000000)")).json(), { status: 400, codice: 'SQL_RISPOSTA_TROPPO_GRANDE' })
+  t.ok(peak - before < 150_000_000, `${peak - before} bytes`)
+})
+
+t.test('a statement whose answer is too large has done nothing', async (t) => {
+  const answer = await run(`insert into prenotazioni
+    (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    select 'x', 'IT', 1, '2026-03-01', '2026-03-02', 1 from generate_series(1, 10001) returning id`)
+  t.match(answer.json(), { codice: 'SQL_RISPOSTA_TROPPO_GRANDE' })
+  const left = await run("select count(*)::int as n from prenotazioni where nome_cognome = 'x'")
+  t.same(left.json().data, [{ n: 0 }])
+  t.equal((await run('select generate_series(1, 10000)')).json().rowCount, 10_000, 'ten thousand rows are not too many')
+})
+
+t.test('a statement is cancelled after ten seconds, though it catches that; a third at once is a 503', async (t) => {
+  const stubborn = `do $$ begin loop
+    begin perform pg_sleep(60); exception when query_canceled then null; end; end loop; end $$`
+  const both = Promise.all([run('select pg_sleep(60)'), run(stubborn)])
+  while ((await running()) < 2) await sleep(50)
+  const third = await run('select 1')
+  t.equal(third.statusCode, 503)
+  t.ok(third.headers['retry-after'])
+  for (const answer of await both) t.match(answer.json(), { status: 400, sqlstate: '57014' })
+  while ((await running()) > 0) await sleep(50)
+  t.equal((await run('select 1')).statusCode, 200)
+})
+
+t.test('after five wrong passwords in a quarter of an hour the right one is a 429, in every process', async (t) => {
+  const other = await buildConsole(t, { DATABASE_URL: url, MASTER_KEY })
+  const wrong = await Promise.all(Array.from({ length: 8 }, (_, i) =>
+    (i % 2 === 0 ? run : other.run)('select 1', `sbagliata-${i}`)))
+  t.same(wrong.map(({ statusCode }) => statusCode).sort(), [403, 403, 403, 403, 403, 429, 429, 429])
+  const right = await other.run('select 1')
+  t.equal(right.statusCode, 429)
+  t.ok(Number(right.headers['retry-after']) > 800)
+  const [log] = await app.sql`select count(*)::int as n from audit_log where details ->> 'esito' = 'password_errata'`
+  t.same(log, { n: 5 })
+})
+
+async function running (): Promise<number> {
+  const [row] = await app.sql<{ n: number }[]>`select count(*)::int as n from pg_stat_activity
+    where application_name = 'locanda-sql' and datname = current_database() and query like '%pg_sleep%'`
+  return row!.n
+}
