@@ -8,39 +8,47 @@ import neostandard from 'neostandard'
 const floors = [
   ['lib'],
   ['config'],
-  ['plugins'],
+  ['database'],
+  ['services'],
+  ['http'],
   ['bookings', 'identity', 'pdf', 'scanning'],
-  ['alloggiati', 'documents', 'letters', 'reports', 'scans', 'storage', 'system'],
-  ['administration', 'operations'],
+  ['alloggiati', 'documents', 'letters', 'reports', 'scans', 'storage', 'settings', 'dashboard', 'sql'],
+  ['administration', 'backup', 'events'],
   // The tool stands beside the server: of the server it does not even import what `notForTheTool` names, but loads its
   // modules as the server does.
   ['app.ts', 'instance.ts', 'loading.ts', 'rotate-keys.ts', 'server.ts', 'start-error.ts', 'cli']
 ]
-const notForTheTool = ['plugins', ...floors.at(-1).filter(name => name.endsWith('.ts') && name !== 'loading.ts')]
 
 /** Higher floors import any file of these. The other folders are areas: others import only their `index.ts`. */
-const common = ['lib', 'config', 'plugins']
+const common = ['lib', 'config', 'database', 'services', 'http']
+const notForTheTool = [
+  'database', 'services', 'http', ...floors.at(-1).filter(name => name.endsWith('.ts') && name !== 'loading.ts')
+]
 
 /** Inside `src/alloggiati`: what a record is does not depend on what becomes of it. */
 const recordFolders = ['codec', 'rules', 'tables']
 const fateFolders = ['ledger', 'schedine', 'receipts', 'routes', 'service']
 
-/** `drizzle/tables/<area>.ts` is imported by `src/<area>` alone. These belong to a plugin; an area may have more. */
-const tablesOfPlugins = {
-  audit: 'audit',
-  jobs: 'jobs',
-  mail: 'mail',
-  storage: 'storage',
-  idempotency: 'idempotency',
-  'counters.ts': 'counters'
+/** `drizzle/tables/<area>.ts` is imported by `src/<area>` alone. These belong to a service; an area may have more. */
+const tablesOfFolders = {
+  'services/audit': 'audit',
+  'services/jobs': 'jobs',
+  'services/mail': 'mail',
+  'services/files': 'storage',
+  'services/counters.ts': 'counters',
+  'http/idempotency': 'idempotency'
 }
 const furtherTables = { alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }
-const otherPlugins = `plugins/!(${Object.keys(tablesOfPlugins).join('|')})`
+const others = folder => {
+  const owners = Object.keys(tablesOfFolders).filter(name => name.startsWith(`${folder}/`))
+  const rest = `${folder}/!(${owners.map(name => name.slice(folder.length + 1)).join('|')})`
+  return [rest, `${rest}/**`]
+}
 
 const areas = floors.flat().filter(name => !common.includes(name) && !name.endsWith('.ts'))
 const tableOwners = {
   ...Object.fromEntries(areas.map(area => [area, [area, ...furtherTables[area] ?? []]])),
-  ...Object.fromEntries(Object.entries(tablesOfPlugins).map(([plugin, table]) => [`plugins/${plugin}`, [table]]))
+  ...Object.fromEntries(Object.entries(tablesOfFolders).map(([folder, table]) => [folder, [table]]))
 }
 
 const inSrc = names => names.map(name => `src/${name}`)
@@ -67,7 +75,7 @@ const importZones = [
     message: 'A table is imported by its own area alone.'
   })),
   {
-    target: inSrc(['*.ts', 'lib/**', 'config/**', otherPlugins, `${otherPlugins}/**`]),
+    target: inSrc(['*.ts', 'lib/**', 'config/**', 'database/**', ...others('services'), ...others('http')]),
     from: ['drizzle'],
     message: 'A table is imported by its own area alone.'
   },

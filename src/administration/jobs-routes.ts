@@ -4,7 +4,7 @@ import { Closed } from '#schemas/common.ts'
 import { Job, JobAnswer, JobList, JobParams, JobUnderWay } from '#schemas/job.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import noBody from '#src/http/no-body.ts'
-import { LavoroInCorso, LavoroNonTrovato } from '#src/dashboard/errors.ts'
+import { LavoroInCorso, LavoroNonTrovato } from './errors.ts'
 
 const tags = ['Sistema']
 /** How long a caller waits for the end of a run. */

@@ -8,7 +8,7 @@ import { noteBackup } from './note.ts'
 import { backupFile, lastBackup, rotate } from './rotation.ts'
 
 /** The nightly backup, where the settings name a folder for it. */
-const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
+const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
   const { config, clock } = options
   const { BACKUP_DIR: folder, BACKUP_PASSPHRASE: passphrase } = config
   if (folder === undefined || passphrase === undefined) return
@@ -53,7 +53,7 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     read: async () => await lastBackup(folder).then(({ age }) => age, () => Infinity) / 1000
   })
 }
-export default operations
+export default backup
 
 /** The disk of the data is another one, and must not be taken for full (`plugins/disk.ts`). */
 function folderFull (): Error {

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, notInArray, sql, type SQL } from 'drizzle-orm'
-import { eventi as t } from '#drizzle/tables/operations.ts'
+import { eventi as t } from '#drizzle/tables/events.ts'
 import { ADMIN_EVENT_TYPES, type Event, type EventQuery, type EventType } from '#schemas/event.ts'
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'

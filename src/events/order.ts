@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import {
   eventi, eventi_in_arrivo as arriving, webhook_consegne as deliveries, webhooks
-} from '#drizzle/tables/operations.ts'
+} from '#drizzle/tables/events.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { fanOut } from './webhooks/fan-out.ts'

@@ -1,8 +1,8 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { feature_flags as table } from '#drizzle/tables/system.ts'
+import { feature_flags as table } from '#drizzle/tables/settings.ts'
 import type { FeatureFlag } from '#schemas/setting.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import { TroppeFunzioni } from '#src/dashboard/errors.ts'
+import { TroppeFunzioni } from './errors.ts'
 
 /** The list is public, and whole: there are no more flags than can be shown at once. */
 export const MAX_FLAGS = 1000

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
 import type { MaintenanceState } from '#schemas/setting.ts'
-import { Manutenzione } from '#src/dashboard/errors.ts'
+import { Manutenzione } from './errors.ts'
 
 /** Seconds after which a client may ask again. */
 const RETRY_AFTER = '60'

@@ -1,9 +1,9 @@
 import { isNull, sql } from 'drizzle-orm'
-import { maintenance as table } from '#drizzle/tables/system.ts'
+import { maintenance as table } from '#drizzle/tables/settings.ts'
 import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import { NessunNuovoInvio } from '#src/dashboard/errors.ts'
+import { NessunNuovoInvio } from './errors.ts'
 
 const OFF: MaintenanceState = { enabled: false, message: null, since: null, allow: [] }
 const isOpen = isNull(table.ended_at)

@@ -4,13 +4,14 @@ import { Ref, type FieldError } from '#schemas/common.ts'
 import { FeatureChange, FeatureFlag, MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { MAX_FLAGS, setFeature } from './features.ts'
-import { changeMaintenance } from './maintenance.ts'
+import { changeMaintenance, refuseNewSubmission } from './maintenance.ts'
 
 const tags = ['Sistema']
 
 /** The feature flags and the maintenance. A change is in force in every process when it is answered. */
 const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, audit, settings } = app
+  app.addSubmissionHook('beforeReady', refuseNewSubmission)
   for (const schema of [FeatureFlag, MaintenanceState]) app.addSchema(schema)
 
   app.route({

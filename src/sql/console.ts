@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Keys } from '#src/lib/secrets.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
-import { SqlSpento } from '#src/dashboard/errors.ts'
+import { SqlSpento } from './errors.ts'
 import { codeOf, prepareRole, removeRole, type RoleState, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 

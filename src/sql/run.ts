@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import { postgresError } from '#src/database/problems.ts'
-import { SqlNonValido, SqlRispostaTroppoGrande } from '#src/dashboard/errors.ts'
+import { SqlNonValido, SqlRispostaTroppoGrande } from './errors.ts'
 import type { SqlLogin } from './role.ts'
 import { distinctNames, RowWriter, type Column } from './rows.ts'
 import { openSession, type Session } from './session.ts'

@@ -18,7 +18,7 @@ import { testDatabase } from '#test/database.ts'
  * of the driver shows here which corrections are still needed.
  */
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const DRIVER = new URL('../', import.meta.resolve('postgres'))
 
 interface Queue<T> {

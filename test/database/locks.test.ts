@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { LOCKS } from '#src/database/locks.ts'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The first argument of every call of an advisory lock in the files of a folder. */
 function locksIn (folder: string, ending: string): string[] {

@@ -1,7 +1,7 @@
 import { and, count, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
 import {
   eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
-} from '#drizzle/tables/operations.ts'
+} from '#drizzle/tables/events.ts'
 import type { Delivery } from '#schemas/webhook.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { isoInstant } from '#src/database/columns.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { webhook_consegne as deliveries, webhooks } from '#drizzle/tables/operations.ts'
+import { webhook_consegne as deliveries, webhooks } from '#drizzle/tables/events.ts'
 
 /**
  * The end of a statement that has `ordered` events: one delivery for each active webhook that wants each of them. A

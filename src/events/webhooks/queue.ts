@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import {
   eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
-} from '#drizzle/tables/operations.ts'
+} from '#drizzle/tables/events.ts'
 import type { Event } from '#schemas/event.ts'
 import { delayAfter } from '#src/lib/delay.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'

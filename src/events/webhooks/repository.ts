@@ -1,5 +1,5 @@
 import { asc, eq, sql } from 'drizzle-orm'
-import { webhook_consegne as deliveries, webhooks as t } from '#drizzle/tables/operations.ts'
+import { webhook_consegne as deliveries, webhooks as t } from '#drizzle/tables/events.ts'
 import type { Webhook, WebhookCreation, WebhookSecret } from '#schemas/webhook.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { isoInstant } from '#src/database/columns.ts'

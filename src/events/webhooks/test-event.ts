@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { eventi, eventi_in_arrivo as arriving, webhook_consegne as t } from '#drizzle/tables/operations.ts'
+import { eventi, eventi_in_arrivo as arriving, webhook_consegne as t } from '#drizzle/tables/events.ts'
 import type { EventType } from '#schemas/event.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { WebhookSospeso } from './errors.ts'

@@ -14,7 +14,7 @@ import t, { type Test } from 'tap'
 /** The user that runs a server in a test: the user of the run, or one that it can become. */
 export interface Who { name: string, uid?: number, gid?: number }
 
-const PROJECT = fileURLToPath(new URL('../../../..', import.meta.url))
+const PROJECT = fileURLToPath(new URL('../../..', import.meta.url))
 const SCRIPT = 'test/plugins/database/embedded/cluster-process.ts'
 const NOBODY = 65534
 export const isRoot = process.geteuid?.() === 0

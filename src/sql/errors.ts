@@ -1,21 +1,6 @@
 import createError from '@fastify/error'
 import { ShapedError } from '#src/lib/errors.ts'
 
-export const LavoroNonTrovato = createError('LAVORO_NON_TROVATO', 'Lavoro non trovato', 404)
-export const LavoroInCorso = createError('LAVORO_IN_CORSO', 'Il lavoro è già in corso', 409)
-
-/** `%s`: what the administrator who switched it on has to say. */
-export const Manutenzione = createError('MANUTENZIONE', 'Servizio in manutenzione: %s', 503)
-/** For administrators, whom a maintenance lets in. */
-export const NessunNuovoInvio = createError(
-  'MANUTENZIONE',
-  'Durante la manutenzione non si inviano altre schedine, a meno che non sia consentito per nome (allow: ["invii"])',
-  503
-)
-export const TroppeFunzioni = createError('TROPPE_FUNZIONI', 'Non si possono avere più di %s funzioni', 409)
-
-/* The SQL console. */
-
 export const SqlSpento = createError('SQL_SPENTO', 'La console SQL è spenta: %s', 403)
 export const SqlPasswordErrata = createError('PASSWORD_ERRATA', 'La password della console SQL non è giusta', 403)
 export const SqlRispostaTroppoGrande = createError(

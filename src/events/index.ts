@@ -1,0 +1,2 @@
+/* What the app may use of the events. */
+export { default as events, type EventTimes } from './plugin.ts'
