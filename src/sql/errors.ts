@@ -19,3 +19,19 @@ export class SqlNonValido extends ShapedError {
     super('SQL_NON_VALIDO', 400, text, { sqlstate, posizione, messaggio, dettagli })
   }
 }
+
+/** The meaning of a SQLSTATE for the author of the statement (PostgreSQL manual, appendix A). */
+const BY_CODE: Readonly<Record<string, string>> = {
+  42501: 'La console SQL non ha il permesso di farlo',
+  57014: 'L’istruzione è stata interrotta, di solito perché supera i 10 secondi: non è stato fatto nulla',
+  '40P01': 'L’istruzione si è scontrata con un’altra: riprovare'
+}
+
+/** Faults of the database or the connection. 08P01 is a statement with parameters, which have no values. */
+const NOT_THE_STATEMENT = /^(08(?!P01)|53300|57P|58|F0|XX)/
+
+/** The Italian text for a SQLSTATE; undefined when the statement is not the matter. */
+export function explain (sqlstate: string): string | undefined {
+  if (NOT_THE_STATEMENT.test(sqlstate)) return undefined
+  return BY_CODE[sqlstate] ?? 'Il database ha rifiutato l’istruzione: il suo messaggio dice perché'
+}

@@ -1,24 +1,36 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { SqlAnswer, SqlFailure, SqlQuery } from '#schemas/sql.ts'
 import type { Config } from '#src/config/config.ts'
-import { TroppeRichieste } from '#src/lib/errors.ts'
+import { connectionCode, postgresError } from '#src/database/problems.ts'
+import { network } from '#src/lib/addresses.ts'
+import { ServizioOccupato, TroppeRichieste } from '#src/lib/errors.ts'
 import { secretComparer, type Keys } from '#src/lib/secrets.ts'
-import { authorOf } from '#src/services/audit/log.ts'
+import { authorOf, type Author } from '#src/services/audit/log.ts'
 import { SqlPasswordErrata, SqlSpento } from './errors.ts'
-import { sqlConsole } from './console.ts'
 import { maskConstants } from './mask.ts'
-import { judgeTry } from './tries.ts'
+import { closeRole, prepareRole, type SqlLogin } from './role.ts'
+import { LoginRefused, runStatement } from './run.ts'
 
-/** Statements of an administrator, run by a role of the database that can do little. */
+/** Statements at once in this process. */
+const AT_ONCE = 2
+const MINUTE_MS = 60_000
+const OWN = { max: 5, windowMs: 15 * MINUTE_MS }
+/** Wrong passwords: of one caller, of one address, and of all. */
+const PER_CALLER = { name: 'sql/caller', ...OWN }
+const PER_ADDRESS = { name: 'sql/address', ...OWN }
+const OF_ALL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
+
+/** Statements of an administrator, run by a role of the database with few rights. */
 const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit } = app
   const isOn = config.QUERY_PASSWORD !== undefined
   const isPassword = secretComparer(config.QUERY_PASSWORD)
-  const console = sqlConsole({ log: app.log, sql: app.sql }, keys)
-  await (isOn ? console.open() : console.close())
+  let running = 0
+  let login: SqlLogin | undefined
+  await (isOn ? open() : close())
   app.addSchema(SqlFailure)
 
   app.route({
@@ -47,13 +59,51 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
       }
       if (!isRight) throw new SqlPasswordErrata()
 
-      const callerGone = new AbortController()
-      reply.raw.once('close', () => callerGone.abort())
-      const record = () => audit.append(db, { ...author, action: 'sql', details: described(sql) })
-      const body = await console.run(sql, record, callerGone.signal)
-      return sendJson(reply, body)
+      if (running >= AT_ONCE) throw new ServizioOccupato()
+      running++
+      try {
+        login ??= await prepare()
+        await audit.append(db, { ...author, action: 'sql', details: described(sql) })
+        const body = await run(sql)
+        // JSON text: its numbers need not be doubles, as those of the serializer.
+        return reply.type('application/json; charset=utf-8').send(body)
+      } finally {
+        running--
+      }
     }
   })
+
+  async function open (): Promise<void> {
+    try {
+      await run('select 1')
+    } catch (err) {
+      app.log.warn({ reason: err instanceof SqlSpento ? err.message : codeOf(err) }, 'the SQL console stays off')
+    }
+  }
+
+  async function close (): Promise<void> {
+    await closeRole(app.sql).catch((err: unknown) =>
+      app.log.warn({ reason: codeOf(err) }, 'the role of the SQL console could not be closed'))
+  }
+
+  async function prepare (): Promise<SqlLogin> {
+    return await prepareRole(app.sql, keys.derive('sql-role').toString('base64url')).catch((err: unknown) => {
+      throw new SqlSpento(`il suo ruolo nel database non può essere creato (${codeOf(err)})`)
+    })
+  }
+
+  async function run (sql: string): Promise<string> {
+    for (let attempt = 1; ; attempt++) {
+      login ??= await prepare()
+      try {
+        return await runStatement(app.sql, app.databaseUrl, login, sql)
+      } catch (err) {
+        if (!(err instanceof LoginRefused)) throw err
+        login = undefined
+        if (attempt === 2) throw new SqlSpento('il suo ruolo non può collegarsi al database')
+      }
+    }
+  }
 
   /** A statement in the audit log, which holds no personal data. */
   function described (sql: string) {
@@ -66,8 +116,23 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   }
 }
 
-/** JSON text is sent as it is. */
-function sendJson (reply: FastifyReply, json: string): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(json)
-}
 export default sqlRoutes
+
+/**
+ * Counts one try of the password, and writes a wrong one into the audit log.
+ * @returns the seconds to wait after too many wrong ones, even for the right password; 0: it counts
+ */
+async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
+  const limits = [[PER_CALLER, author.actor], [PER_ADDRESS, network(author.ip)], [OF_ALL, '']] as const
+  for (const [limit, subject] of limits) {
+    const seconds = await app.countTry(limit, [subject], isRight ? 0 : 1)
+    if (seconds > 0) return seconds
+  }
+  if (!isRight) await app.audit.append(app.db, { ...author, action: 'sql', details: { esito: 'password_errata' } })
+  return 0
+}
+
+/** The code of a failure, which may be shown: its message may hold data. */
+function codeOf (err: unknown): string {
+  return postgresError(err)?.code ?? connectionCode(err) ?? 'errore interno'
+}

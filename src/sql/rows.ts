@@ -9,8 +9,6 @@ const INTEGERS = new Set([21, 23])
 const FLOATS = new Set([700, 701])
 const JSONS = new Set([114, 3802])
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /**
@@ -45,8 +43,6 @@ export class RowWriter {
   readonly #rows: string[] = []
   #keys: { key: string, type: number }[] | undefined
   bytes = 0
-  /** A value was no UTF-8, or no JSON where it should be: the statement has changed the encoding for a while. */
-  isGarbled = false
 
   get count (): number {
     return this.#rows.length
@@ -57,21 +53,10 @@ export class RowWriter {
       .map((name, i) => ({ key: `${JSON.stringify(name)}:`, type: columns[i]!.type }))
     const text = `{${this.#keys.map(({ key, type }, i) => {
       const value = row[i]
-      return key + (value == null ? 'null' : toJson(type, this.#decode(type, value)))
+      return key + (value == null ? 'null' : toJson(type, value.toString()))
     }).join()}}`
     this.#rows.push(text)
     this.bytes += Buffer.byteLength(text) + 1
-  }
-
-  #decode (type: number, value: Buffer): string {
-    try {
-      const text = utf8.decode(value)
-      if (JSONS.has(type)) JSON.parse(text)
-      return text
-    } catch {
-      this.isGarbled = true
-      return ''
-    }
   }
 
   /** The whole answer; it does not pass the serializer, whose numbers are doubles. */

@@ -12,7 +12,7 @@ import { until } from '#test/alloggiati/stand-in.ts'
 import { SEALING_KEY, SEALING_KEYS, testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
 
-/** The migrations of 0.1.0. They are the newest now: this test upgrades a database from the next migration on. */
+/** The migrations of 0.1.0. */
 const RELEASED = ['0000_init', '0001_rules']
 
 t.test('a database that 0.1.0 has filled keeps its rows in an upgrade, and the server starts on it', async (t) => {
