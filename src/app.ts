@@ -56,6 +56,22 @@ import { settings, settingsRoutes } from './settings/index.ts'
 import { sqlConsole } from './sql/index.ts'
 import { storage } from './storage/index.ts'
 
+/** Milliseconds, in place of the usual ones, which stand beside the code that waits. */
+export interface Times extends EventTimes {
+  /** For a whole call to the police. */
+  soapTimeoutMs?: number
+  /** Within which a caller who waits for the police is answered. */
+  policeAnswerMs?: number
+  /** For one answer of an external identity provider, of an external PDF engine, and of an OCR provider. */
+  idpTimeoutMs?: number
+  pdfEngineMs?: number
+  ocrTimeoutMs?: number
+  /** For processes to confirm that they have heard of a change. */
+  listenersMs?: number
+  /** For one answer of Redis. */
+  redisAnswerMs?: number
+}
+
 export interface BuildOptions {
   config: Config
   /** Ends a start that waits for the embedded database. */
@@ -64,41 +80,20 @@ export interface BuildOptions {
   descriptors?: number | undefined
   /** Figures of the process, for the metrics. */
   processFigures?: () => ProcessFigures
-  /** For tests: where log lines go. */
+  /** In place of the clock of `TODAY`, by which jobs run: with another one they run at the start and by hand alone. */
+  clock?: Clock | undefined
+  times?: Times
+  /** The destination of log lines, in place of stdout. */
   logStream?: LogStream
-  /** For tests: called on the bare instance, before anything is registered. */
+  /** Is called with the bare instance, before anything is registered. */
   prepare?: (app: FastifyInstance) => void | Promise<void>
-  /** For tests: a clock that a test moves, in place of the one of `TODAY`. */
-  clock?: Clock
-  /** For tests: milliseconds for a whole call to the police, in place of the usual minute. */
-  soapTimeoutMs?: number
-  /** For tests: milliseconds within which a caller who waits for the police is answered, in place of 25 seconds. */
-  policeAnswerMs?: number
-  /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
-  idpTimeoutMs?: number
-  /** For tests: milliseconds for one answer of an external PDF engine, in place of 45 seconds. */
-  pdfEngineMs?: number
-  /** For tests: milliseconds for one answer of an OCR provider, in place of the usual seconds. */
-  ocrTimeoutMs?: number
-  /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
-  stalledReaderMs?: number
-  /** For tests: milliseconds for processes to say that they have heard of a change, in place of half a second. */
-  listenersMs?: number
-  /** For tests: milliseconds for one answer of Redis, in place of half a second. */
-  redisAnswerMs?: number
-  /** For tests: milliseconds of heartbeats, attempts and delays of events, in place of the usual seconds. */
-  eventTimes?: EventTimes
-  /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
-  jobsByClock?: boolean
-  /** For tests: what stands between the server and the files that it keeps. */
+  /** Stands between the server and the files that it keeps. */
   wrapBackend?: (backend: Backend) => Backend
 }
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, signal, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
-  const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs } = options
+  const { config, signal, descriptors, processFigures, times = {}, logStream, prepare, wrapBackend } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const { clock = createClock(config.TODAY) } = options
@@ -123,14 +118,14 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })
-    await app.register(changes, { listenersMs })
-    await app.register(jobs, { byClock: jobsByClock })
+    await app.register(changes, times)
+    await app.register(jobs, { byClock: options.clock === undefined })
     await app.register(counters, { keys })
     await app.register(audit, { config, keys })
-    await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })
+    await app.register(identity, { config, keys, timeoutMs: times.idpTimeoutMs })
     const { authenticator } = app.identity
     await app.register(auth, { config, authenticator })
-    await app.register(limits, { config, redisAnswerMs })
+    await app.register(limits, { config, ...times })
     await app.register(settings)
     await app.register(guards, { config, authenticator })
     await app.register(largeBodies)
@@ -147,9 +142,9 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(workers)
     await app.register(images)
     await app.register(ops)
-    await app.register(streams, { stalledReaderMs })
-    await app.register(downloads, { stalledReaderMs })
-    await app.register(openapiPages, { stalledReaderMs })
+    await app.register(streams, times)
+    await app.register(downloads, times)
+    await app.register(openapiPages, times)
 
     // Areas, each in a scope of its own; hooks of an area come before the areas that use them.
     await app.register(bookingHooks)
@@ -157,11 +152,11 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(submissionHooks)
     await app.register(bookingRemarks)
     await app.register(guestCodes)
-    await app.register(pdf, { config, patienceMs: pdfEngineMs })
+    await app.register(pdf, { config, patienceMs: times.pdfEngineMs })
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
-    await app.register(scanning, { config, clock, ocrTimeoutMs })
-    await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
+    await app.register(scanning, { config, clock, ...times })
+    await app.register(alloggiati, { config, keys, clock, ...times })
     await app.register(documents, { config, keys, clock })
     await app.register(letters, { config, keys, clock })
     await app.register(reports, { config, clock })
@@ -170,7 +165,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(settingsRoutes)
     await app.register(dashboard, { config, keys, clock })
     await app.register(sqlConsole, { config, keys })
-    await app.register(events, { config, keys, times: eventTimes })
+    await app.register(events, { config, keys, times })
     await app.register(administration, { config, keys })
     await app.register(backup, { config, clock })
 

@@ -72,9 +72,7 @@ export async function build (
   environ: Environ = {},
   prepare?: (app: FastifyInstance) => void,
   options: Pick<
-    BuildOptions,
-    | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
-    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes' | 'redisAnswerMs' | 'clock'
+    BuildOptions, 'descriptors' | 'processFigures' | 'clock' | 'times' | 'wrapBackend'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
@@ -101,10 +99,9 @@ export async function build (
   }
   const check = checkPayloads(t)
   const app = await buildApp({
-    jobsByClock: false,
     clock: testClock(config.TODAY),
-    ...PATIENT,
     ...options,
+    times: { ...PATIENT, ...options.times },
     config,
     logStream,
     prepare: (app) => {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { SqlAnswer, SqlFailure, SqlQuery } from '#schemas/sql.ts'
 import type { Config } from '#src/config/config.ts'
@@ -66,7 +66,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
         await audit.append(db, { ...author, action: 'sql', details: described(sql) })
         const body = await run(sql)
         // JSON text: its numbers need not be doubles, as those of the serializer.
-        return reply.type('application/json; charset=utf-8').send(body)
+        return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
       } finally {
         running--
       }

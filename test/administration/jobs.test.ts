@@ -74,7 +74,7 @@ t.test('jobs are run by the clock, those of one process and those of every proce
     app.addJob({ ...common, name: 'prova', run: async () => { runs.shared++ } })
     app.addJob({ ...common, name: 'prova-di-ognuno', everyProcess: true, run: async () => { runs.own++ } })
   })
-  await build(t, {}, prepare, { jobsByClock: true })
+  await build(t, {}, prepare, { clock: undefined })
   await until(async () => runs.shared > 1 && runs.own > 1)
 })
 

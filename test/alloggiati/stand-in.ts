@@ -130,7 +130,7 @@ export async function production (
   t: Test,
   police: { endpoint: string },
   environ: Record<string, string> = {},
-  options: Pick<BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs'> = {}
+  options: Pick<BuildOptions, 'times'> = {}
 ): Promise<TestApp> {
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }

@@ -314,7 +314,7 @@ t.test('a backup that a restart breaks off is made by the server that comes afte
   t.same(await job(), { outcome: 'interrotto', due: true })
   t.same(await sql`select tipo from eventi where tipo like 'salvataggio%'`, [], 'nothing has failed')
   await other.sql`select pg_advisory_unlock_all()`
-  await build(t, { ...environ, DATABASE_URL: url }, undefined, { jobsByClock: true })
+  await build(t, { ...environ, DATABASE_URL: url }, undefined, { clock: undefined })
   await until(async () => (await job())!.outcome === 'riuscito')
   t.same(await readdir(BACKUP_DIR), [`locanda-${testClock().today()}.bak`])
 })

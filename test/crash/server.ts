@@ -43,8 +43,7 @@ makeDataFolder(config.DATA_DIR)
 const app = await build({
   config,
   logStream: { write: () => {} },
-  soapTimeoutMs: SOAP_TIMEOUT_MS,
-  policeAnswerMs: POLICE_ANSWER_MS
+  times: { soapTimeoutMs: SOAP_TIMEOUT_MS, policeAnswerMs: POLICE_ANSWER_MS }
 })
 print({ msg: 'ready', address: await app.listen({ port: 0, host: '127.0.0.1' }) })
 // It ends in order, so that Node keeps the compiled code for the next start.

@@ -26,7 +26,7 @@ async function following (): Promise<() => Promise<Event[]>> {
 
 const words = (events: Event[]) => events.map(({ tipo, oggetto }) => `${tipo} ${oggetto}`)
 
-const forgetful = await build(t, {}, undefined, { eventTimes: { lookMs: 300 } })
+const forgetful = await build(t, {}, undefined, { times: { lookMs: 300 } })
 const { sql } = forgetful.app
 
 t.test('a booking leaves an event for each thing that happens to it, in order', async (t) => {
@@ -273,7 +273,7 @@ t.test('a reader from before the first event misses none, as long as the first o
 interface Page { data: Event[], cursor: string }
 
 t.test('a reader of what does not happen keeps a cursor that is good, and misses nothing', async (t) => {
-  const server = await build(t, { TODAY: '2026-11-21' }, undefined, { eventTimes: { heartbeatMs: 300 } })
+  const server = await build(t, { TODAY: '2026-11-21' }, undefined, { times: { heartbeatMs: 300 } })
   const { app, call } = server
   const address = await listen(app)
   const read = async (query: string) => (await call('GET', `${EVENTS}?${query}`)).json<Page>()

@@ -87,7 +87,7 @@ const empty = () => sql`truncate webhooks, eventi, eventi_in_arrivo cascade`
 t.afterEach(empty)
 
 /** An attempt here may last for as long as a test holds it. */
-const patient = await build(t, { WEBHOOKS_TO_LOOPBACK: 'true' }, undefined, { eventTimes: { firstDelayMs: 20 } })
+const patient = await build(t, { WEBHOOKS_TO_LOOPBACK: 'true' }, undefined, { times: { firstDelayMs: 20 } })
 const byHand = await hooking(patient)
 
 t.test('a receiver that takes nothing for three days is suspended, however many objects wait', async (t) => {

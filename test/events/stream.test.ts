@@ -22,7 +22,7 @@ const { app, call, token, url, masterKey } = await build(t, { TODAY: '2026-11-21
     if (accept === 'text/event-stream') await meanwhile?.()
   })
 }, {
-  eventTimes: { heartbeatMs: 300, lookMs: 500, stalledReaderMs: 400 }
+  times: { heartbeatMs: 300, lookMs: 500, stalledReaderMs: 400 }
 })
 const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
@@ -74,8 +74,8 @@ t.test('a stream that comes again goes on after the last event that it has seen'
 
 t.test('a transaction that stays open holds back its own events alone; they come once it is committed', async (t) => {
   // A stream reads at each heartbeat, too: without one, what it is told of alone brings events.
-  const eventTimes = { heartbeatMs: 3_600_000, lookMs: 500 }
-  const silence = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url }, undefined, { eventTimes })
+  const times = { heartbeatMs: 3_600_000, lookMs: 500 }
+  const silence = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url }, undefined, { times })
   const stream = await openStream(t, await listen(silence.app), key)
   // The first that writes an event tells those who listen, at its end: until then no other one does.
   const late = await lateTransaction(t, url)
@@ -290,7 +290,7 @@ t.test('a page is what everybody gets who does not ask for a stream by name', as
 })
 
 t.test('a reader passes the events of administrators that it may not see', async (t) => {
-  const { app, call } = await build(t, { TODAY: '2026-11-21' }, undefined, { eventTimes: { heartbeatMs: 300 } })
+  const { app, call } = await build(t, { TODAY: '2026-11-21' }, undefined, { times: { heartbeatMs: 300 } })
   const stream = await openStream(t, await listen(app), key)
   await stream.hears('0-00000000')
   // Both get their places at once, so that one look finds both.
@@ -305,7 +305,7 @@ t.test('a reader passes the events of administrators that it may not see', async
 })
 
 t.test('news that a stream does not want do not put off its signs of life', async (t) => {
-  const { app, call } = await build(t, { TODAY: '2026-11-21' }, undefined, { eventTimes: { heartbeatMs: 300 } })
+  const { app, call } = await build(t, { TODAY: '2026-11-21' }, undefined, { times: { heartbeatMs: 300 } })
   const stream = await openStream(t, await listen(app), key, '?tipo=webhook.sospeso')
   await stream.hears('0-00000000')
   const isSilent = () => !/^id: [1-9]/m.test(stream.text())

@@ -16,7 +16,7 @@ const server = await build(t, {
   MAIL_FROM: 'locanda@example.org',
   ALARM_EMAIL: 'anna@example.org, bruno@example.org'
 }, undefined, {
-  eventTimes: { firstDelayMs: 20, attemptMs: 3000 }
+  times: { firstDelayMs: 20, attemptMs: 3000 }
 })
 
 const { app, call, token, logs } = server

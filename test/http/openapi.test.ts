@@ -147,7 +147,7 @@ t.test('the description is made once, however often it is asked for', async (t) 
 })
 
 t.test('a caller gets sixteen parts of the page at a time, and one who does not read is disconnected', async (t) => {
-  const { app } = await build(t, SAME, undefined, { stalledReaderMs: 500 })
+  const { app } = await build(t, SAME, undefined, { times: { stalledReaderMs: 500 } })
   const port = await listen(app)
   const bundle = '/docs/static/swagger-ui-bundle.js'
   const connections: Socket[] = []

@@ -43,7 +43,7 @@ async function redis (t: Test, port: number, ...settings: string[]) {
 const AWAY = 'Redis is away: requests are not counted'
 const BACK = 'Redis is back: requests are counted'
 /** Milliseconds, as a server has them that is told nothing. */
-const USUAL = { redisAnswerMs: 500 }
+const USUAL = { times: { redisAnswerMs: 500 } }
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
 const times = ({ logs }: TestApp, text: string) => logs.filter(({ msg }) => msg === text).length
 

@@ -74,7 +74,7 @@ t.test('a caller gets eight long answers at a time, and others get theirs meanwh
 })
 
 t.test('a caller who does not read a long answer is cut, and its turn is free', async (t) => {
-  const { app } = await build(t, { DATABASE_URL: url, TODAY: '2026-11-21' }, undefined, { stalledReaderMs: 200 })
+  const { app } = await build(t, { DATABASE_URL: url, TODAY: '2026-11-21' }, undefined, { times: { stalledReaderMs: 200 } })
   const own = await listen(app)
   for (const path of PATHS) {
     const connected = once(app.server, 'connection') as Promise<[Socket]>
@@ -113,7 +113,7 @@ t.test('bytes are made while they are read: so many answers at a time, each unti
         reply.type('application/zip')
         return endless
       }))
-  }), { stalledReaderMs: 400 })
+  }), { times: { stalledReaderMs: 400 } })
   const path = `${await listen(server.app)}/prova/byte`
   for (let n = 0; n < 20; n++) {
     const failed = await server.call('GET', '/prova/byte', undefined, { 'x-prova': 'assente' })

@@ -18,7 +18,7 @@ import { apitemplateAt, FOREIGN_PDF, json, REFERENCE, standIn } from './stand-in
 
 const { url, seen, state } = await standIn(t)
 const environ = { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: url, PDF_ENGINE_KEY: 'chiave-del-motore' }
-const { app, call } = await build(t, environ, undefined, { pdfEngineMs: 5000 })
+const { app, call } = await build(t, environ, undefined, { times: { pdfEngineMs: 5000 } })
 
 const generate = (template = pageWith('<p>{{ nome }}</p>'), data: object = { nome: 'Anna' }) =>
   call('POST', '/api/generate-pdf', { template, data })

@@ -93,7 +93,7 @@ const CLOSED = [
   'mails', 'idempotency_keys', 'forgotten_answers', 'sandbox_token', 'counters', 'storage_keys', 'webhooks'
 ]
 
-t.test('the role reads all tables but the closed ones, and writes bookings and guests, but not their ids', async (t) => {
+t.test('the role reads all tables but the closed ones, and writes bookings and guests without ids', async (t) => {
   const granted = await sql<{
     name: string,
     columns: number,

@@ -241,7 +241,7 @@ t.test('a large file comes whole, and each part of it is the part that it says',
 })
 
 t.test('a caller who does not read is cut, and its file closed', async (t) => {
-  const hasty = await build(t, {}, undefined, { stalledReaderMs: 400 })
+  const hasty = await build(t, {}, undefined, { times: { stalledReaderMs: 400 } })
   await store(hasty, 'public', 'grande', LARGE, { contentType: 'application/octet-stream' })
   const socket = await openSocket(t, await listen(hasty.app), target('GET', '/api/storage/public/grande', KEY))
   // The answer has begun; nothing more is read.

@@ -36,7 +36,7 @@ const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; told:
 export async function attack (t: Test, operation: Attacked): Promise<void> {
   for (const slow of [false, true]) {
     const police = await standIn(t)
-    const server = await production(t, police, {}, slow ? { soapTimeoutMs: SLOW_MS } : {})
+    const server = await production(t, police, {}, slow ? { times: { soapTimeoutMs: SLOW_MS } } : {})
     const chosen = MISBEHAVIOURS.filter(
       (each) => (each.slow ?? false) === slow && !(each.rows && operation === 'GenerateToken')
     )

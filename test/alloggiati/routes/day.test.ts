@@ -239,7 +239,7 @@ t.test('a lost reply leaves one Send unknown, and the rest of the day goes out',
 
 t.test('what is not decided in time goes on; the same key tells what became of it, and sends no more', async (t) => {
   const police = await standIn(t)
-  const server = await production(t, police, {}, { policeAnswerMs: 1500 })
+  const server = await production(t, police, {}, { times: { policeAnswerMs: 1500 } })
   const id = await book(server, [guestNo(1)])
   const prenotazioni = [id, await book(server, [], 1)]
   const reply = held()

@@ -74,4 +74,4 @@ export async function startProvider (t: Test): Promise<Provider> {
 }
 
 /** For `build`: on a busy machine the provider may need longer for an answer than the server waits in production. */
-export const PATIENT = { idpTimeoutMs: 120_000 }
+export const PATIENT = { times: { idpTimeoutMs: 120_000 } }

@@ -28,7 +28,7 @@ const photo = (await withPlace('SEGRETO-4711')).toString('base64')
 async function start (name: 'google-vision' | 'ocr-space') {
   const provider = await providerServer(t)
   const environ = { OCR_PROVIDER: name, OCR_PROVIDER_URL: provider.url, OCR_PROVIDER_KEY: KEY }
-  const { call, logs } = await build(t, environ, undefined, { ocrTimeoutMs: 5000 })
+  const { call, logs } = await build(t, environ, undefined, { times: { ocrTimeoutMs: 5000 } })
   const ocr = (options: object = {}) => call('POST', '/api/ocr', { image: photo, ...options })
   return { provider, call, logs, ocr }
 }

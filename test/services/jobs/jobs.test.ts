@@ -406,7 +406,7 @@ t.test('a server catches a missed night up; killed in the middle of it, the next
 
   delete police.on.GenerateToken
   // Only the one that is killed needs a process of its own.
-  const server = () => build(t, environ, undefined, { jobsByClock: true })
+  const server = () => build(t, environ, undefined, { clock: undefined })
   const early = await server()
   await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)
   await early.app.close()
