@@ -12,14 +12,8 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 /** Questions that wait for an answer; more than all processes together ask at once. */
 const UNANSWERED_MAX = 1000
 
-/**
- * What is reported: of users, sessions and keys the id that has changed, of the settings which ones; of events that
- * there are new ones.
- */
-export type Change = 'user' | 'session' | 'key' | 'signing' | 'settings' | 'events'
-
-/** What to do when something of a kind has changed. */
-export type ChangeHandlers = Partial<Record<Change, (id: string) => void>>
+/** The handlers of a subscriber, by kind of change: a trigger names the kind, and the id of the changed thing. */
+export type ChangeHandlers = Readonly<Record<string, (id: string) => void>>
 
 /** Hears the changes that this process, another process or the database makes. */
 export interface ChangeListener {
@@ -78,7 +72,7 @@ export function changeFeed (
     // Notifications come in the order of their commits: this process has heard all changes before the question.
     if (change === 'sync') acknowledge(id)
     else if (change === 'ack') countAnswer(id, process)
-    else for (const { handlers } of subscribers) handlers[change as Change]?.(id)
+    else for (const { handlers } of subscribers) handlers[change]?.(id)
   }
 
   function acknowledge (id: string) {

@@ -7,7 +7,7 @@ const WITHIN_MS = 10_000
 
 /** Where another server is, as a setting says. */
 export interface Place {
-  setting: 'SMTP_URL' | 'OAUTH_PROVIDERS' | 'S3_ENDPOINT' | 'PDF_ENGINE_URL' | 'OCR_PROVIDER_URL'
+  setting: string
   host: string
   port: number
 }

@@ -1,12 +1,13 @@
 import { statusesOf } from '#schemas/errors/catalogue.ts'
+import { exampleOfError } from '#schemas/openapi/error-examples.ts'
+import { REQUEST_HEADERS } from '#schemas/openapi/headers.ts'
+import { describeStatus } from '#schemas/openapi/statuses.ts'
 import type { Access } from '../auth.ts'
-import { exampleOfError } from './error-examples.ts'
 import { exampleOf, type Shape } from './examples.ts'
 import {
-  describeHeaders, hasStatus, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, protocolOf, REQUEST_HEADERS,
-  sentHeaders, type Trait
+  describeHeaders, hasStatus, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, protocolOf, sentHeaders,
+  type Trait
 } from './headers.ts'
-import { describeStatus } from './statuses.ts'
 
 interface Media { schema: Shape, example?: unknown, examples?: object }
 interface Answer { description: string, content?: Record<string, Media>, headers?: Record<string, object> }

@@ -6,6 +6,7 @@ import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
 import type { ErrorCode } from '#schemas/errors/catalogue.ts'
+import { TAGS } from '#schemas/openapi/tags.ts'
 import { network } from '#src/lib/addresses.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitTurns } from '#src/lib/turns.ts'
@@ -26,23 +27,6 @@ declare module 'fastify' {
     versioned?: boolean
   }
 }
-
-const TAGS = [
-  { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
-  { name: 'Documenti', description: 'Immagini dei documenti degli ospiti' },
-  { name: 'Lettere', description: 'Lettere di benvenuto, e che cosa la struttura dice di sé' },
-  { name: 'PDF', description: 'Report, documenti PDF e i loro modelli' },
-  { name: 'Riservatezza', description: 'Che cosa è conservato di una prenotazione, copia e cancellazione' },
-  { name: 'Alloggiati Web', description: 'Schedine alla Polizia di Stato' },
-  { name: 'Scansione', description: 'Che cosa dicono i documenti d’identità' },
-  { name: 'Utenti', description: 'Operatori e utenti' },
-  { name: 'Sessioni', description: 'Le sessioni di chi chiama' },
-  { name: 'Chiavi API', description: 'Chiavi personali' },
-  { name: 'Provider di identità', description: 'Il provider incorporato, con il protocollo di Supabase Auth' },
-  { name: 'Storage', description: 'I file archiviati, anche con il protocollo di Supabase Storage' },
-  { name: 'Eventi', description: 'Che cosa è successo, e a chi si consegna' },
-  { name: 'Sistema', description: 'Stato e descrizione del servizio' }
-]
 
 /** Parts of the page under way at a time, of all callers and of one: each is a file. A browser asks for six at once. */
 const TURNS = { total: 32, perCaller: 16 }

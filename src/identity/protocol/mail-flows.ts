@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
-import type { AuditAction } from '#src/services/audit/actions.ts'
+import type { AuditAction } from '#schemas/audit.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { plainAddress } from '#src/services/mail/address.ts'

@@ -1,13 +1,15 @@
 import { and, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
 import { audit_log as t } from '#drizzle/tables/audit.ts'
-import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
+import { AUDIT_ACTIONS, type AuditEvent, type AuditQuery } from '#schemas/audit.ts'
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { LAST_BEFORE_FIRST, orderOfDaysFaults } from '#src/lib/errors.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
-import { describe } from './actions.ts'
+
+/** A row can have an action of another version. */
+const labels: Readonly<Record<string, string>> = AUDIT_ACTIONS
 
 /** The only order of the list: the newest first. */
 const SORT = '-id'
@@ -35,7 +37,7 @@ export async function auditPage (db: Executor, filters: Filters, limit: number, 
     .limit(limit + 1)
   const last = found.length > limit ? found[limit - 1] : undefined
   return {
-    data: found.slice(0, limit).map((row) => ({ ...row, descrizione: describe(row.action) })),
+    data: found.slice(0, limit).map((row) => ({ ...row, descrizione: labels[row.action] ?? row.action })),
     next: last && { sort: SORT, value: String(last.id), id: last.id }
   }
 }

@@ -1,12 +1,12 @@
 import { desc, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { audit_log as t } from '#drizzle/tables/audit.ts'
+import type { AuditAction } from '#schemas/audit.ts'
 import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { isDiskFull } from '#src/database/problems.ts'
-import type { AuditAction } from './actions.ts'
 import { linkHash, type AuditRow } from './link.ts'
 
 /** One thing that was done. No personal data: ids and fingerprints. */

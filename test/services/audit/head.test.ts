@@ -7,9 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
-import { AZIONI } from '#schemas/audit.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { ACTIONS, describe } from '#src/services/audit/actions.ts'
 import { canonical, linkHash, type AuditRow } from '#src/services/audit/link.ts'
 import { chainHead } from '#src/database/chain-head.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -297,10 +295,4 @@ t.test('the hash hangs on the key, the row and the hash before', async (t) => {
   ]
   t.equal(new Set(hashes.map(String)).size, hashes.length)
   t.ok(linkHash(key, { ...row }, undefined).equals(hashes[0]!))
-})
-
-t.test('every action has its words, and a code of another version is shown as it is', async (t) => {
-  t.same([...AZIONI].sort(), Object.keys(ACTIONS).sort())
-  for (const action of AZIONI) t.match(describe(action), /^[A-Z]/)
-  for (const action of ['scansione', 'toString', '__proto__', '']) t.equal(describe(action), action)
 })

@@ -1,4 +1,5 @@
-import type { Protocol } from './headers.ts'
+/** The protocols with errors of their own: Supabase Auth and Supabase Storage. */
+export type Protocol = 'auth' | 'storage'
 
 /** What a status means, in the words of the description; a class stands for those that have no words of their own. */
 const STATUSES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import type { Protocol } from './headers.ts'
+import type { Protocol } from './statuses.ts'
 
 /* What an error looks like, by its status: one example for all operations whose errors have no shape of their own. */
 

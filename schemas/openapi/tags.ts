@@ -1,0 +1,17 @@
+/** The groups of operations, in the order of the reference page. */
+export const TAGS = [
+  { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
+  { name: 'Documenti', description: 'Immagini dei documenti degli ospiti' },
+  { name: 'Lettere', description: 'Lettere di benvenuto, e che cosa la struttura dice di sé' },
+  { name: 'PDF', description: 'Report, documenti PDF e i loro modelli' },
+  { name: 'Riservatezza', description: 'Che cosa è conservato di una prenotazione, copia e cancellazione' },
+  { name: 'Alloggiati Web', description: 'Schedine alla Polizia di Stato' },
+  { name: 'Scansione', description: 'Che cosa dicono i documenti d’identità' },
+  { name: 'Utenti', description: 'Operatori e utenti' },
+  { name: 'Sessioni', description: 'Le sessioni di chi chiama' },
+  { name: 'Chiavi API', description: 'Chiavi personali' },
+  { name: 'Provider di identità', description: 'Il provider incorporato, con il protocollo di Supabase Auth' },
+  { name: 'Storage', description: 'I file archiviati, anche con il protocollo di Supabase Storage' },
+  { name: 'Eventi', description: 'Che cosa è successo, e a chi si consegna' },
+  { name: 'Sistema', description: 'Stato e descrizione del servizio' }
+]
