@@ -3,38 +3,80 @@ import { SCOPES } from '#schemas/api-key.ts'
 import { BOOKING_SORTS } from '#schemas/booking.ts'
 import { Id } from '#schemas/common.ts'
 import { MAINTENANCE_ALLOWANCES } from '#schemas/setting.ts'
+import { isDay } from '#src/lib/time.ts'
 import { DEFAULT_URL } from './address.ts'
 import { createAdmin, resetPassword } from './commands/admin.ts'
-import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
+import { checkConnection, rehearse, type Source, validate } from './commands/alloggiati.ts'
 import { backup, restore } from './commands/backup.ts'
-import { doctor } from './commands/doctor.ts'
 import { job } from './commands/job.ts'
 import { key } from './commands/key.ts'
 import { login, logout } from './commands/login.ts'
 import { beginMaintenance, endMaintenance, showMaintenance } from './commands/manutenzione.ts'
 import { listBookings, showBooking } from './commands/prenotazioni.ts'
-import { printServiceKey } from './commands/service-key.ts'
-import { createContext, type Context } from './context.ts'
-import { usageError, type Exit } from './errors.ts'
+import { type Context, createContext } from './context.ts'
+import { type Exit, EXIT, usageError } from './errors.ts'
 import {
-  ADMIN_HELP,
-  BACKUP_HELP,
-  DOCTOR_HELP,
-  HELP,
-  JOB_HELP,
-  KEY_HELP,
-  LIST_HELP,
-  LOGIN_HELP,
-  MAINTENANCE_HELP,
-  REHEARSE_HELP,
-  RESTORE_HELP,
-  SERVICE_KEY_HELP,
-  SHOW_HELP,
-  VALIDATE_HELP
+  ADMIN_HELP, BACKUP_HELP, DOCTOR_HELP, HELP, JOB_HELP, KEY_HELP, LIST_HELP, LOGIN_HELP, MAINTENANCE_HELP,
+  REHEARSE_HELP, RESTORE_HELP, SERVICE_KEY_HELP, SHOW_HELP, VALIDATE_HELP
 } from './help-texts.ts'
 import { helpConfiguration } from './italian.ts'
-import { day, integer, oneOf, someOf } from './options.ts'
+import { serverEnvironment } from './server-environment.ts'
+import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
+
+/* Readers of option values, for `commander`: what does not fit is a wrong use that names the option. */
+
+function day (option: string): (text: string) => string {
+  return (text) => {
+    if (!isDay(text)) throw usageError(`${option}: «${text}» non è un giorno (AAAA-MM-GG)`)
+    return text
+  }
+}
+
+function integer (option: string, min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw usageError(`${option}: «${text}» non è un numero intero da ${min} a ${max}`)
+    }
+    return value
+  }
+}
+
+function oneOf (option: string, values: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (!values.includes(text)) throw usageError(`${option}: «${text}» non è fra ${values.join(', ')}`)
+    return text
+  }
+}
+
+/** For an option that may be given more than once. */
+function someOf (option: string, values: readonly string[]): (text: string, before?: string[]) => string[] {
+  const read = oneOf(option, values)
+  return (text, before = []) => [...before, read(text)]
+}
+
+/**
+ * The key of the server whose environment this is, with all rights. No server is asked: a person who can read the
+ * server's secrets can make it.
+ */
+async function printServiceKey ({ terminal: { env }, out }: Context): Promise<Exit> {
+  const { ownServiceKey } = await serverEnvironment(env)
+  out.note('Questa chiave ha tutti i diritti e non si può revocare: tenerla segreta.')
+  out.result(ownServiceKey, { serviceKey: ownServiceKey })
+  return EXIT.ok
+}
+
+/** Says of everything that the installation of this environment needs whether it is well; 1 where something is not. */
+async function doctor ({ terminal: { env }, out }: Context): Promise<Exit> {
+  const { examine } = await import('#src/backup/index.ts')
+  const findings = await examine(env)
+  out.result(table([{ title: 'esito' }, { title: 'che cosa' }, { title: '' }],
+    findings.map(({ level, subject, text }) => [level, subject, text])), {
+    data: findings.map(({ level, subject, text }) => ({ esito: level, oggetto: subject, testo: text }))
+  })
+  return findings.some(({ level }) => level === 'errore') ? EXIT.failed : EXIT.ok
+}
 
 type SourceOptions = Omit<Source, 'file'>
 

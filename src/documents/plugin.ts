@@ -3,18 +3,52 @@ import { Type } from '@sinclair/typebox'
 import {
   DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
 } from '#schemas/document.ts'
+import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
-import { IMAGE_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
+import { IMAGE_STATES } from '#schemas/privacy.ts'
+import type { Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
-import type { Keys } from '#src/lib/secrets.ts'
-import type { Clock } from '#src/lib/time.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Clock } from '#src/lib/time.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { DocumentoNonTrovato } from './errors.ts'
 import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './names.ts'
-import { imageHolding } from './holding.ts'
-import { imageRetention } from './retention.ts'
+import { imageRetention, type ImageRetention } from './retention.ts'
 import { saveImage } from './upload.ts'
+
+/** What is held of a booking in images of its guests' documents. */
+function imageHolding (
+  { storage, retention }: { storage: Storage, retention: Pick<ImageRetention, 'judge'> }
+): Holding {
+  return {
+    async describe (db, booking) {
+      const images = await retention.judge(db, await storage.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
+      return images.map(({ guest, side, stato, until }) => ({
+        cosa: 'immagine_documento',
+        quanti: 1,
+        ospite: guest,
+        lato: side,
+        riferimento: null,
+        stato,
+        fino_a: until,
+        motivo: IMAGE_STATES[stato],
+        per_legge: false
+      }))
+    },
+
+    async files (db, booking) {
+      const images = await storage.findByPrefix(db, DOCUMENTS, ofBooking(booking))
+      return images.map((image) => ({
+        // `documenti/<guest>/<side>.<extension>`
+        path: `documenti/${image.name.slice(ofBooking(booking).length)}`,
+        changed: image.updated_at,
+        content: { bytes: image.size, open: () => storage.read(image) }
+      }))
+    }
+  }
+}
 
 const tags = ['Documenti']
 

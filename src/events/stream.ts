@@ -1,9 +1,38 @@
 import { Readable } from 'node:stream'
-import { createBell } from './bell.ts'
 import { CursoreScaduto } from './errors.ts'
 import type { EventFeed } from './feed.ts'
 import type { EventFilters } from './list.ts'
 import type { Reached } from './position.ts'
+
+/** Wakes one who waits; a ring while nobody waits is kept. */
+interface Bell {
+  ring (): void
+  /** Whether it rings, or has rung, within so many milliseconds. */
+  wait (ms: number): Promise<boolean>
+}
+
+function createBell (): Bell {
+  let isRung = false
+  let wake = () => {}
+  return {
+    ring () {
+      isRung = true
+      wake()
+    },
+    async wait (ms) {
+      if (!isRung) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const timer = setTimeout(resolve, ms)
+        wake = resolve
+        await promise
+        clearTimeout(timer)
+      }
+      const heard = isRung
+      isRung = false
+      return heard
+    }
+  }
+}
 
 /** Milliseconds after which a client that has lost the connection comes again. */
 const RETRY_MS = 3000

@@ -1,23 +1,39 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { DOWNLOAD_ERRORS, PDF_ERRORS } from '#schemas/errors/groups.ts'
 import {
   Letter, LetterCreation, LetterFound, LetterList, LetterMade, LetterParams, LetterQuery, LetterRemoved
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
-import { PDF_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
+import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
 import { LetteraNonTrovata } from './errors.ts'
 import type { Establishments } from './establishment.ts'
 import { bookingOf, fileOf, LETTERS } from './file.ts'
 import { generateLetter } from './generate.ts'
 import { answerLetters } from './list.ts'
 import { findLetter, findLetterById, lockLetters, type StoredLetter } from './repository.ts'
-import { turns } from './turns.ts'
+
+/** Does work on one thing after the work on the same thing that was asked for before, however that has ended. */
+type InTurn = <T>(thing: number, work: () => Promise<T>) => Promise<T>
+
+/** Turns of this process; others have their own. */
+function turns (): InTurn {
+  const last = new Map<number, Promise<unknown>>()
+  return async (thing, work) => {
+    const mine = (last.get(thing) ?? Promise.resolve()).then(work, work)
+    last.set(thing, mine)
+    try {
+      return await mine
+    } finally {
+      if (last.get(thing) === mine) last.delete(thing)
+    }
+  }
+}
 
 const tags = ['Lettere']
 const URL = '/api/lettere-benvenuto'

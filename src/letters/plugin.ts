@@ -1,13 +1,43 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { establishmentRoutes } from './establishment-routes.ts'
 import { establishments } from './establishment.ts'
-import { letterHolding } from './holding.ts'
+import { fileOf } from './file.ts'
 import { letterRoutes } from './letter-routes.ts'
 import { logoRoutes } from './logo-routes.ts'
-import { lockLetters } from './repository.ts'
+import { findLetter, lockLetters } from './repository.ts'
+
+/** What is held of a booking in its welcome letter. */
+function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
+  return {
+    async describe (db, booking) {
+      if (!await findLetter(db, booking)) return []
+      return [{
+        cosa: 'lettera_benvenuto',
+        quanti: 1,
+        ospite: null,
+        lato: null,
+        riferimento: null,
+        stato: 'finche_esiste_la_prenotazione',
+        fino_a: null,
+        motivo: 'La lettera per l’ospite: resta finché non si elimina, o non si elimina la prenotazione',
+        per_legge: false
+      }]
+    },
+
+    async files (db, booking) {
+      const letter = await findLetter(db, booking)
+      const file = letter && await fileOf(storage, db, letter)
+      if (!file) return []
+      const content = { bytes: file.size, open: () => storage.read(file) }
+      return [{ path: 'lettera-benvenuto.pdf', changed: file.updated_at, content }]
+    }
+  }
+}
 
 interface LettersOptions { config: Config, keys: Keys, clock: Clock }
 

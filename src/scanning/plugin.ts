@@ -4,10 +4,18 @@ import { serverOf } from '#src/lib/addresses.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { mrzRoutes } from './mrz/routes.ts'
 import { ocrRoutes } from './ocr/routes.ts'
-import { textEngine } from './text/engine.ts'
+import { textEngine, type TextEngine } from './text/engine.ts'
 import { externalProvider } from './text/external.ts'
-import { ownEngine } from './text/own-engine.ts'
 import type { TextSource } from './text/source.ts'
+
+/** Texts are read on this machine: pictures go nowhere. */
+function ownEngine (engine: Pick<TextEngine, 'read'>): TextSource {
+  return {
+    kind: 'engine',
+    turnsByItself: false,
+    read: ({ page }, { signal, ...options }) => engine.read({ page: page!, ...options }, signal)
+  }
+}
 
 interface ScanningOptions {
   config: Config

@@ -1,25 +1,60 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { IdParams } from '#schemas/common.ts'
+import { type FieldError, IdParams } from '#schemas/common.ts'
+import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import {
   SaveScanAnswer, SaveScanBody, Scan, ScanAnswer, ScanDeletion, ScanGuestAnswer, ScanGuestBody, ScanImage,
   ScanImagePart, ScanList, ScanQuery
 } from '#schemas/scan.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
-import { IMAGE_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
-import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import type { Clock } from '#src/lib/time.ts'
-import { authorOf } from '#src/services/audit/log.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
+import type { RequestFields } from '#src/http/faults.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
+import { type Clock, type Day, isDay } from '#src/lib/time.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import type { Storage } from '#src/services/files/storage.ts'
 import { ScansioneNonTrovata } from './errors.ts'
-import { scanFaults } from './faults.ts'
 import { makeGuest } from './make-guest.ts'
 import { discardScans, picturesOf, SAVED } from './pictures.ts'
-import { present } from './present.ts'
-import type { ScanRepository } from './repository.ts'
+import type { ScanRepository, StoredScan } from './repository.ts'
 import type { ScanRetention } from './retention.ts'
 import { saveScan } from './save.ts'
+
+/** Scans as the API shows them. */
+async function present (
+  { storage, repository, retention }: { storage: Storage, repository: ScanRepository, retention: ScanRetention },
+  db: Executor,
+  scans: readonly StoredScan[]
+): Promise<Scan[]> {
+  const pictures = await picturesOf(storage, db, scans.map(({ id }) => id))
+  const standings = await retention.judge(db, scans)
+  return scans.map((scan, at) => ({
+    id: scan.id,
+    ...repository.open(scan),
+    prenotazione_id: scan.prenotazione_id,
+    guest_idx: scan.guest_idx,
+    immagine: pictures.has(scan.id) ? `/api/v1/scansioni/${scan.id}/immagine` : null,
+    fino_a: standings[at]!.until,
+    created_at: scan.created_at.toISOString()
+  }))
+}
+
+/** What is wrong with the fields of a scan together, or today. */
+function scanFaults ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {
+  const { birthDate, prenotazione_id: booking, guest_idx: guest } = body
+  const isBornLater = typeof birthDate === 'string' && isDay(birthDate) && birthDate > today
+  return [
+    ...(isBornLater ? [{ campo: 'birthDate', messaggio: 'è nel futuro' }] : []),
+    ...(booking !== undefined && guest === undefined ? [missing('guest_idx', 'prenotazione_id')] : []),
+    ...(booking === undefined && guest !== undefined ? [missing('prenotazione_id', 'guest_idx')] : [])
+  ]
+}
+
+function missing (campo: string, other: string): FieldError {
+  return { campo, messaggio: `è obbligatorio con ${other}` }
+}
 
 const tags = ['Scansione']
 const URL = '/api/v1/scansioni'

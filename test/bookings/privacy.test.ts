@@ -7,7 +7,7 @@ import type { Static } from '@sinclair/typebox'
 import t from 'tap'
 import yauzl from 'yauzl'
 import type { ErasureAnswer } from '#schemas/privacy.ts'
-import { archive } from '#src/bookings/privacy/archive.ts'
+import { archive } from '#src/bookings/privacy/routes.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
 import {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { connect } from '#src/database/connect.ts'
-import { givingWay } from '#src/database/giving-way.ts'
+import { givingWay } from '#src/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 

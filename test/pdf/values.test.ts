@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { addDecimals, readDecimal, writeDecimal, ZERO } from '#src/pdf/decimal.ts'
-import { ticks } from '#src/pdf/layout/ticks.ts'
+import { ticks } from '#src/pdf/layout/charts.ts'
 import { type CsvFile, readCsv } from '#src/pdf/tables/csv.ts'
 import { wordBreaker } from '#src/pdf/text/words.ts'
-import { wifiText } from '#src/pdf/wifi.ts'
+import { wifiText } from '#src/pdf/layout/qr.ts'
 
 const read = (text: string | Buffer, decimali: CsvFile['decimali'] | 'unsaid' = 'punto') =>
   readCsv({ bytes: Buffer.from(text as string), decimali: decimali === 'unsaid' ? undefined : decimali })

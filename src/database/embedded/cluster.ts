@@ -1,17 +1,37 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { platform, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chooseAccount, ownUid, type Account } from './account.ts'
+import type postgres from 'postgres'
+import { type Account, chooseAccount, ownUid } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { locateFolder, PASSWORD_FILE, prepareFolder } from './folder.ts'
-import { attachOrStart, reach, stopPostmaster, type Site } from './postmaster.ts'
+import { attachOrStart, reach, type Site, stopPostmaster } from './postmaster.ts'
 import { EmbeddedError, ignoring, type Log } from './problems.ts'
-import { DATABASE, prepareDatabase, USER } from './role.ts'
+
+const USER = 'locanda'
+const DATABASE = 'locanda'
+
+/**
+ * The application's role and database, made when they are missing. The role owns its database and may create others,
+ * and roles (the SQL console has its own). It is no superuser, so an injected statement reaches neither files nor
+ * programs of the host; PostgreSQL 16 and later lets it change only the roles that it has made.
+ */
+async function prepareDatabase (sql: postgres.Sql, password: string | undefined): Promise<void> {
+  const [found] = await sql<{ role: boolean, database: boolean }[]>`
+    select exists (select from pg_roles where rolname = ${USER}) as role,
+           exists (select from pg_database where datname = ${DATABASE}) as database`
+  if (!found?.role) {
+    // A generated password has no quote in it (base64url); utility statements take no parameters.
+    const secret = password === undefined ? '' : `password '${password}'`
+    await sql.unsafe(`create role ${USER} login createdb createrole ${secret}`)
+  }
+  if (!found?.database) await sql.unsafe(`create database ${DATABASE} owner ${USER}`)
+}
 
 const POLL_MS = 100
 const RETRY_MS = 1000

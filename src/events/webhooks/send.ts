@@ -1,10 +1,21 @@
 import { once } from 'node:events'
-import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
 import { request } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import type { Receivers } from './receivers.ts'
-import { retryAfterMs } from './retry-after.ts'
+
+const SECONDS = /^\d+$/
+
+/**
+ * Milliseconds that a receiver wants to be left alone, by its header `Retry-After` (RFC 9110, 10.2.3: seconds, or a
+ * date); undefined where it says nothing that can be understood.
+ */
+export function retryAfterMs (header: string | undefined, now = Date.now()): number | undefined {
+  if (header === undefined) return undefined
+  const ms = SECONDS.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
+}
 
 /** Of an answer nothing is used but its status; so much of its body is read, for receivers that want it read. */
 const BODY_MAX = 65_536

@@ -1,14 +1,34 @@
+import { Image, Text, View } from '@react-pdf/renderer'
 import { createElement, type ReactNode } from 'react'
-import { Text, View } from '@react-pdf/renderer'
-import { isText, type Checked, type CheckedNode } from '../markup/check.ts'
+import { type Checked, type CheckedNode, isText } from '../markup/check.ts'
 import type { ElementName } from '../markup/elements.ts'
 import type { Style } from '../markup/style.ts'
 import { chart } from './charts.ts'
 import type { Build } from './context.ts'
-import { image } from './image.ts'
 import { isInline, paragraph } from './inline.ts'
 import { qr } from './qr.ts'
 import { table } from './table.ts'
+
+/** A picture of those handed over with the data; a missing one leaves its place empty, with a warning. */
+function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {
+  build.count('images')
+  const asset = build.assets.get(values.asset!)
+  if (!asset) {
+    build.warn('IMMAGINE_MANCANTE', `immagine «${values.asset}» non trovata`)
+    return null
+  }
+  return createElement(Image, {
+    // Never an address or a path: the renderer would fetch the one and read the other.
+    src: { data: Buffer.from(asset.data), format: asset.format },
+    cache: false,
+    style: {
+      objectFit: 'contain',
+      width: values.width ?? 120,
+      ...(values.height ? { height: values.height } : {}),
+      ...style
+    }
+  })
+}
 
 const HEADINGS: Record<'h1' | 'h2' | 'h3', Style> = {
   h1: { marginBottom: 8 },

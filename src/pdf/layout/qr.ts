@@ -1,12 +1,27 @@
-import { createElement, type ReactNode } from 'react'
 import { Path, Rect, Svg, View } from '@react-pdf/renderer'
-import { create, type BitMatrix } from 'qrcode'
+import { type BitMatrix, create } from 'qrcode'
+import { createElement, type ReactNode } from 'react'
 import { TemplateError } from '../errors.ts'
 import { checkLimit } from '../limits.ts'
 import type { Checked } from '../markup/check.ts'
 import type { Values } from '../markup/elements.ts'
-import { wifiText } from '../wifi.ts'
 import type { Build } from './context.ts'
+
+/** A network that guests may join. */
+interface WifiNetwork { name: string, password: string, security: 'WPA' | 'WEP' | 'nopass' }
+
+/**
+ * What a telephone reads from a code to join a network. The marks of the notation are escaped: a password with a
+ * semicolon would else end there, and what follows would be read as further settings.
+ */
+export function wifiText ({ name, password, security }: WifiNetwork): string {
+  const open = security === 'nopass' || password === ''
+  return `WIFI:T:${open ? 'nopass' : security};S:${escape(name)};${open ? '' : `P:${escape(password)};`};`
+}
+
+function escape (text: string): string {
+  return text.replace(/[\\;,:"]/g, (mark) => `\\${mark}`)
+}
 
 /** Modules of white around a code: without them many telephones do not find it. */
 const QUIET = 4

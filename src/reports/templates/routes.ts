@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { Ref } from '#schemas/common.ts'
+import type { FastifyReply } from 'fastify'
+import { type FieldError, Ref } from '#schemas/common.ts'
+import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import { PdfBytes } from '#schemas/pdf.ts'
 import { REPORT_BODY_MAX } from '#schemas/report.ts'
-import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import {
-  PreviewRequest, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault, TemplateList, TemplateParams,
-  type Template, TemplateRemoved, TemplateSaved, TemplateSaving
+  PreviewRequest, type Template, TEMPLATE_ID, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault,
+  TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving
 } from '#schemas/template.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
@@ -16,11 +17,27 @@ import { authorOf } from '#src/services/audit/log.ts'
 import { sendPdf } from '../answers.ts'
 import { makeFor } from '../keep.ts'
 import { checkTemplate, requireSound, variables } from './check.ts'
-import { savingFaults } from './faults.ts'
 import {
   checkChangeable, findTemplate, listTemplates, removeTemplate, saveTemplate, type StoredTemplate
 } from './repository.ts'
 import { previewOf } from './samples.ts'
+
+/** What is wrong with a template that is to be saved, beyond what its schema says. */
+function savingFaults ({ params: { id }, body: { esempio } }: RequestFields): FieldError[] {
+  return [
+    ...(typeof id !== 'string' || TEMPLATE_ID.test(id)
+      ? []
+      : [{ campo: 'id', messaggio: 'deve avere 16 cifre esadecimali minuscole' }]),
+    ...(isStorable(esempio) ? [] : [{ campo: 'esempio', messaggio: 'contiene caratteri non ammessi' }])
+  ]
+}
+
+/** PostgreSQL holds no NUL and no half of a pair of surrogates, neither in values nor in names. */
+function isStorable (value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([name, inner]) => isStorable(name) && isStorable(inner))
+}
 
 const tags = ['PDF']
 const URL = '/api/v1/templates'

@@ -1,14 +1,56 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ParseMrzAnswer, ParseMrzBody, type ParsedMrz } from '#schemas/scanning.ts'
-import type { Clock } from '#src/lib/time.ts'
-import { birthPlaceIn } from '../guest/birth-place.ts'
-import type { GuestCodes } from '../guest/codes.ts'
+import { type ParsedMrz, ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
+import type { BirthPlace, GuestCodes } from '../guest/codes.ts'
 import { documentKind } from '../guest/document-kind.ts'
 import { guestOf } from '../guest/guest.ts'
 import { checkLines } from './lines.ts'
 import { zoneNotices } from './notices.ts'
-import { parseZone } from './parse.ts'
-import { present } from './present.ts'
+import { parseZone, type Zone } from './parse.ts'
+
+/** A zone as the API shows it. */
+export function present (zone: Zone): ParsedMrz {
+  const { layout, issuer, nationality } = zone
+  return {
+    format: layout.format,
+    name: zone.given,
+    surname: zone.surname,
+    docNumber: zone.number,
+    birthDate: zone.birth.day ?? '',
+    gender: zone.sex,
+    nationality: alpha3(nationality),
+    expiryDate: zone.expiry?.day ?? '',
+    issuingCountry: alpha3(issuer),
+    valid: zone.valid,
+    checks: zone.checks,
+    layout: layout.name,
+    documentCode: zone.code,
+    nameTruncated: zone.cut,
+    nationalityRaw: nationality,
+    issuingCountryRaw: issuer
+  }
+}
+
+/** Germany prints one letter; every other code of ICAO Doc 9303 part 3, section 5 is three letters long. */
+function alpha3 (code: string): string {
+  return code === 'D' ? 'DEU' : code
+}
+
+/** As Italian identity cards print it: `ROMA (RM) 30.12.1964`. */
+const PLACE_AND_DATE = /^([\p{L}'’`.\- ]{2,60}?)\s*\(([A-Z]{2})\)\s*,?\s*(\d{2})[./-](\d{2})[./-](\d{4})$/u
+
+/**
+ * The comune of birth that the text of an Italian identity card names beyond doubt: on a line with its province and
+ * with the day of birth that the zone proves, in the tables once with just that name; undefined otherwise.
+ */
+function birthPlaceIn (text: string, born: Day, codes: GuestCodes): BirthPlace | undefined {
+  const found = text.split('\n').flatMap((line) => {
+    const [, name, province, day, month, year] = PLACE_AND_DATE.exec(line.trim()) ?? []
+    return name !== undefined && `${year}-${month}-${day}` === born ? [codes.birthPlace(name, province!, born)] : []
+  })
+  const [first] = found
+  return found.every((each) => each !== undefined && each.comune === first?.comune) ? first : undefined
+}
 
 /** Lines of zones: what they say. Nothing is stored. */
 export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {

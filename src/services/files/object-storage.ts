@@ -1,21 +1,45 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
-import { RisorsaNonTrovata, ServizioOccupato } from '#src/lib/errors.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { mayPass } from '#src/database/problems.ts'
+import { RisorsaNonTrovata, ServizioOccupato } from '#src/lib/errors.ts'
 import type { Backend } from './backends/backend.ts'
 import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
 import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
 import type { Generations } from './generations.ts'
 import {
-  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject, lockObject,
-  takeObject, whatIsLeft
+  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject,
+  lockObject, takeObject, whatIsLeft
 } from './objects.ts'
-import { streamOf } from './reading.ts'
 import type { DiscardHook, Storage, StoredObject, WrittenFile } from './storage.ts'
 import type { Store } from './store.ts'
 import { unwrap, wrap, WrongKeyError } from './wrapping.ts'
+
+/**
+ * A stream of what a generator gives out. When it ends, also in the middle of a wait, what the generator reads from is
+ * closed.
+ */
+function streamOf (
+  pieces: AsyncGenerator<Buffer>,
+  first: Buffer | undefined,
+  { close, failureOf }: { close: () => void, failureOf: (err: unknown) => unknown }
+): Readable {
+  let next: Promise<Buffer | undefined> | undefined = Promise.resolve(first)
+  return new Readable({
+    read () {
+      const piece = next ?? pieces.next().then(({ value, done }) => done ? undefined : value as Buffer)
+      next = undefined
+      piece.then((bytes) => this.push(bytes ?? null), (err: unknown) => {
+        if (!this.destroyed) this.destroy(failureOf(err) as Error)
+      })
+    },
+    destroy (err, callback) {
+      close()
+      callback(err)
+    }
+  })
+}
 
 interface Parts {
   db: Database

@@ -1,9 +1,23 @@
 import fp from 'fastify-plugin'
 import { IMAGE_FORMATS, type ImageExtension, type ImageFormat } from '#schemas/image.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { RunOptions } from '../workers/pool.ts'
-import type { Opened } from './open.ts'
+import { PIXELS_MAX, SIDE_MAX } from './limits.ts'
+import type { ImageFault, Opened } from './open.ts'
 import type { Picture, Reencoded } from './reencode.ts'
-import { imageRefusal } from './refusal.ts'
+
+const FAULTS: Readonly<Record<ImageFault, string>> = {
+  format: 'non è un’immagine JPEG, PNG o WebP',
+  damaged: 'è un’immagine danneggiata o incompleta',
+  large: `è un’immagine troppo grande: al massimo ${PIXELS_MAX / 1e6} megapixel e ${SIDE_MAX} pixel per lato`,
+  frames: 'è un’animazione: serve una sola immagine',
+  complex: 'è un’immagine troppo complessa'
+}
+
+/** The 400 for an image that is not taken; `campo` is the field that it came in. */
+function imageRefusal (campo: string, fault: ImageFault): CampiNonValidi {
+  return new CampiNonValidi({ campo, messaggio: FAULTS[fault] })
+}
 
 /** An image as it is stored. */
 export interface Image {

@@ -1,25 +1,62 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Job as JobAnswer } from '#schemas/job.ts'
-import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
-import { errorCode } from './error-code.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { ScheduledJob } from './job.ts'
-import { present } from './present.ts'
 import {
-  bringForward,
-  findDue,
-  findJobs,
-  findNext,
-  markLost,
-  recordEnd,
-  recordRun,
-  registerJobs,
-  renewLease,
-  takeNow,
-  takeSlot,
-  type End
+  bringForward, type End, findDue, findJobs, findNext, type JobRow, markLost, recordEnd, recordRun, registerJobs,
+  renewLease, takeNow, takeSlot
 } from './repository.ts'
+
+/**
+ * A job as it is shown.
+ * @param row what the database knows of it; undefined until it is made known there
+ * @param isRunningHere this process runs it
+ */
+function present (job: ScheduledJob, row: JobRow | undefined, isRunningHere: boolean): JobAnswer {
+  const { name, description, cron, everyProcess = false, nextAfter } = job
+  const isRunning = row !== undefined && row.lease_until !== null && !row.isLost
+  const next = row === undefined || everyProcess ? nextAfter(new Date()) : row.next_run_at
+  return {
+    nome: name,
+    descrizione: description,
+    cron,
+    ogni_processo: everyProcess,
+    in_corso: everyProcess ? isRunningHere : isRunning,
+    ...lastRun(row),
+    prossimo_avvio: next.toISOString()
+  }
+}
+
+function lastRun (row?: JobRow): Pick<JobAnswer, 'ultimo_avvio' | 'durata_ms' | 'esito' | 'errore'> {
+  if (row === undefined || row.started_at === null) {
+    return { ultimo_avvio: null, durata_ms: null, esito: null, errore: null }
+  }
+  const { started_at: started, finished_at: finished, outcome, error, isLost } = row
+  return {
+    ultimo_avvio: started.toISOString(),
+    durata_ms: finished && finished.getTime() - started.getTime(),
+    esito: isLost ? 'interrotto' : outcome,
+    errore: error
+  }
+}
+
+/**
+ * What may be shown of an error: the code of the innermost cause that has one, else the error's name; never its words,
+ * which may hold personal data.
+ */
+function errorCode (err: unknown): string {
+  let code = err instanceof Error ? err.name : ''
+  for (let inner = err; inner instanceof Error; inner = inner.cause) {
+    if ('code' in inner && isPlain(inner.code)) code = inner.code
+  }
+  return isPlain(code) ? code : 'ERRORE'
+}
+
+function isPlain (code: unknown): code is string {
+  return typeof code === 'string' && /^\w{1,60}$/.test(code)
+}
 
 /** A run that was begun. `ended` resolves when its end is recorded, also when it has failed. */
 export interface Run { ended: Promise<void> }

@@ -5,17 +5,31 @@ import {
   BucketCreation, BucketList, BucketListQuery, BucketMade, BucketParams, BucketUpdate, StorageBucket
 } from '#schemas/storage-bucket.ts'
 import { Done, NoFields } from '#schemas/storage-protocol.ts'
-import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
+import { authorOf } from '#src/services/audit/log.ts'
 import {
-  createBucket, deleteBucket, isOfTheProduct, listBuckets, updateBucket, type BucketSettings
+  type BucketSettings, createBucket, deleteBucket, isOfTheProduct, listBuckets, updateBucket
 } from '../buckets.ts'
 import { isBucketName, isFreeBucketName } from '../names.ts'
 import { discardSome } from '../objects.ts'
 import { StorageError } from './errors.ts'
-import { readFileSize } from './file-size.ts'
-import { tags, type ProtocolOptions } from './options.ts'
+import { type ProtocolOptions, tags } from './options.ts'
 import { presentBucket } from './present.ts'
+
+const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9 }
+
+/**
+ * A limit in bytes, as Supabase Storage reads it: a number, or a text with a unit (decimal, as there).
+ * @throws StorageError
+ */
+function readFileSize (value: number | string): number {
+  if (typeof value === 'number') return value
+  const [, amount = '', unit = ''] = /^(\d{1,12}(?:\.\d{1,3})?)(gb|mb|kb|b)?$/i.exec(value.trim()) ?? []
+  if (amount === '') {
+    throw new StorageError('InvalidRequest', 'Invalid file size format, hint: use 20GB / 20MB / 30KB / 3B')
+  }
+  return Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? 1))
+}
 
 /** Files that one transaction discards. */
 const BATCH = 1000
