@@ -1,19 +1,15 @@
 import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { create } from '#test/bookings/samples.ts'
-import { reserveInTime } from '#src/alloggiati/schedine/reserve-in-time.ts'
 import { addDays } from '#src/lib/time.ts'
-import { LOCKS } from '#src/database/locks.ts'
 import { testClock } from '#test/clock.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 import { emptied } from './emptied.ts'
 import { administrator, deliveryOver } from './ledger/administrator.ts'
-import { ledgerOf } from './ledger/context.ts'
-import { judge } from './rules/samples.ts'
 import { answer } from './service/soap/server.ts'
 import { envelope } from './service/soap/xml.ts'
-import { guestNo, held, invio, production, refusalReply, rowsReply, standIn, until } from './stand-in.ts'
+import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
 /* A caller is always answered in time, whatever the police does, and what they asked for goes on. */
 
@@ -190,26 +186,6 @@ t.test('a caller who hangs up changes nothing: what cannot be sent now stays rea
   t.same(await one.app.sql`select esito from invii_schedine`, [{ esito: 'in_corso' }])
 })
 
-t.test('a submission that waits too long to be written down is refused as busy, and leaves nothing', async (t) => {
-  const { police, server: one } = await anew(soon)
-  const ledger = await ledgerOf(one, police)
-  const write = (waited: number) => reserveInTime(ledger, {
-    account: ledger.service.account,
-    operatore: 'prova',
-    ip: '127.0.0.1',
-    metodo: 'Send',
-    ...judge([guestNo(1)]).accepted!,
-    id_appartamento: undefined,
-    prenotazione_id: null
-  }, { waitedMs: () => waited, note: async () => {} })
-  await one.app.sql.begin(async (sql) => {
-    await sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`
-    await t.rejects(write(24_950), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
-  })
-  t.match(await write(0), { ricevuta: /-1$/ }, 'not even its number')
-  t.match(await one.app.sql`select count(*)::int as n from invii`, [{ n: 1 }])
-})
-
 t.test('check, a dry run, apartments and receipts are answered in time when the police hangs', async (t) => {
   for (const hanging of ['GenerateToken', 'rest']) {
     const { police, server: { call }, send } = await server(t, SOON)
@@ -228,18 +204,6 @@ t.test('check, a dry run, apartments and receipts are answered in time when the 
     t.match((await call('GET', `/api/alloggiati/ricevute?data=${yesterday}`)).json(), unreachable)
     t.match((await send()).json(), { status: 422, codice: 'INVIO_IN_CORSO' })
   }
-})
-
-t.test('check tries anew, although a login was refused before', async (t) => {
-  const { police, server: { call } } = await server(t, NEVER)
-  police.on.GenerateToken = answer(
-    '<?xml version="1.0"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope"><soap:Body>' +
-      '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>100</ErroreCod>' +
-      '<ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes></result></GenerateTokenResponse></soap:Body></soap:Envelope>'
-  )
-  t.match((await call('GET', '/api/alloggiati/check')).json(), { codice: 'CREDENZIALI_RIFIUTATE' })
-  delete police.on.GenerateToken
-  t.match((await call('GET', '/api/alloggiati/check')).json(), { connected: true })
 })
 
 t.test('a decision to send again is refused while the attempt before may still be delivered, and says until when',
@@ -263,33 +227,6 @@ t.test('a decision to send again is refused while the attempt before may still b
 )
 
 /* Submissions while the service is down or refuses the login. misbehaviours/ holds the wrong replies. */
-
-t.test('after a refused token the next Send begins with a fresh login', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
-  police.on.Send = answer(refusalReply('Send', 'TOKEN_NON_VALIDO'))
-  await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  delete police.on.Send
-  await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  await call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
-  t.same(police.calls.map(({ operation }) => operation), [
-    'GenerateToken', 'Test', 'Send', 'GenerateToken', 'Test', 'Send', 'Test', 'Send'
-  ])
-})
-
-t.test('a service that is down sends nothing, and the same guest goes out once it is back', async (t) => {
-  const { police, server: { call } } = await anew(never)
-  await police.stop()
-  const down = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  t.equal(down.statusCode, 422)
-  t.match(down.json(), {
-    success: false, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', dettagli: { codice_errore: 'SERVIZIO_NON_RAGGIUNGIBILE' }
-  })
-  t.equal(police.calls.length, 0)
-  await police.start()
-  t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
-  t.equal(police.callsOf('Send').length, 1)
-})
 
 t.test('refused credentials send nothing, and are not tried again at once: that could lock the account', async (t) => {
   const police = await standIn(t)
@@ -316,13 +253,4 @@ t.test('refused credentials send nothing, and are not tried again at once: that 
     t.notMatch(refused.body, 'parola-di-prova', 'the password is not repeated')
   }
   t.same(police.calls.map(({ operation }) => operation), ['GenerateToken'])
-})
-
-t.test('a dry run without a usable answer leaves nothing in doubt and nothing behind', async (t) => {
-  const { police, server: { app, call } } = await anew(never)
-  police.on.Test = (socket) => socket.resetAndDestroy()
-  const failed = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)], { testMode: true }))
-  t.match(failed.json(), { success: false, status: 422, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
-  t.notOk('ricevuta' in failed.json())
-  t.same(await app.sql`select id from invii`, [])
 })

@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { createCipheriv } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -9,25 +7,18 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
-import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import {
   HEADER_BYTES, newHeader, opened, openHeader, readContainer, sealed, writeContainer
 } from '#src/backup/container.ts'
-import { type Manifest } from '#src/backup/contents.ts'
-import { createBackup } from '#src/backup/create.ts'
-import { filePlace } from '#src/backup/file-place.ts'
-import { backupFile, daysToKeep, lastBackup, rotate } from '#src/backup/rotation.ts'
-import { section, sectionsOf } from '#src/backup/sections.ts'
+import { backupFile, daysToKeep, rotate } from '#src/backup/rotation.ts'
 import { onlyKnown, readTables } from '#src/backup/tables.ts'
-import { writePartial } from '#src/backup/whole-file.ts'
 import { OperationError } from '#src/backup/errors.ts'
 import { verify } from '#src/backup/index.ts'
 import { connect } from '#src/database/connect.ts'
 import { schemaAfter } from '#src/database/known-schema.ts'
 import { lastMigration } from '#src/database/last-migration.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { filesBackend } from '#src/services/files/backends/files.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -96,28 +87,6 @@ t.test('another passphrase, and a flipped bit of the header, open nothing', asyn
   await t.rejects(openHeader(header.bytes.subarray(0, 30), PASSPHRASE), /non è un salvataggio/)
 })
 
-t.test('sections come back with their heads and bytes, also when the reader passes over some', async () => {
-  const pieces = fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 5 })
-  const data = fc.array(fc.tuple(fc.string(), pieces, fc.boolean()))
-  await fc.assert(fc.asyncProperty(data, fc.integer({ min: 1, max: 97 }), async (sections, cut) => {
-    const bytes: Buffer[] = []
-    for (const [name, pieces] of sections) {
-      const content = Readable.from(pieces.map((each) => Buffer.from(each)))
-      bytes.push(await buffer(section({ name }, content)))
-    }
-    const joined = Buffer.concat(bytes)
-    const cuts = Array.from({ length: Math.ceil(joined.length / cut) }, (_, at) =>
-      joined.subarray(at * cut, (at + 1) * cut))
-    let n = 0
-    for await (const { head, pieces } of sectionsOf<{ name: string }>(Readable.from(cuts))) {
-      const [name, expected, isRead] = sections[n++]!
-      if (head.name !== name) return false
-      if (isRead && !(await buffer(pieces)).equals(Buffer.concat(expected))) return false
-    }
-    return n === sections.length
-  }), { numRuns: 40 })
-})
-
 t.test('a file is there when all of it is on the disk, and its owner alone reads it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.bak')
@@ -146,50 +115,18 @@ t.test('a file is there when all of it is on the disk, and its owner alone reads
   t.notMatch(await readFile(file), noise.subarray(0, 64), 'nothing is in the clear')
   await t.rejects(readContainer(join(folder, 'b.bak'), PASSPHRASE, buffer), /non si può leggere \(ENOENT\)/)
   await t.rejects(writeContainer(join(folder, 'c', 'a.bak'), PASSPHRASE, Readable.from([])), /non si può scrivere/)
-})
 
-const MARK = Buffer.from('SALVA ')
-const saved = () => Readable.from([Buffer.from('SALVA nuovo')]) as AsyncIterable<Buffer>
-
-t.test('a file takes the place of one of its kind, and of nothing else', async (t) => {
-  const folder = temporaryFolder(t)
-  const file = join(folder, 'vero.bak')
-  writeFileSync(file, 'SALVA vecchio')
-  writeFileSync(join(folder, 'chiave.bak'), 'SALV')
-  symlinkSync(file, join(folder, 'legame.bak'))
-  mkdirSync(join(folder, 'cartella.bak'))
-  await t.rejects(writePartial(join(folder, 'legame.bak'), MARK, saved()), { message: /è un collegamento/ })
-  await t.rejects(writePartial(join(folder, 'cartella.bak'), MARK, saved()), { message: /non è un file/ })
-  spawnSync('mkfifo', [join(folder, 'tubo.bak')])
-  await t.rejects(writePartial(join(folder, 'tubo.bak'), MARK, saved()), { message: /non è un file/ })
-  await t.rejects(writePartial(join(folder, 'chiave.bak'), MARK, saved()), { message: /non è un salvataggio/ })
-  t.equal(readFileSync(join(folder, 'chiave.bak'), 'utf8'), 'SALV')
-  t.equal(readFileSync(file, 'utf8'), 'SALVA vecchio')
-  await (await writePartial(file, MARK, saved())).settle()
-  t.equal(readFileSync(file, 'utf8'), 'SALVA nuovo')
-  await (await writePartial(join(folder, 'chiave.bak'), undefined, saved())).settle()
-  t.equal(readFileSync(join(folder, 'chiave.bak'), 'utf8'), 'SALVA nuovo', 'unless its name is for such files alone')
-  const there = ['cartella.bak', 'chiave.bak', 'legame.bak', 'tubo.bak', 'vero.bak']
-  t.same(readdirSync(folder), there, 'nothing else is left')
-})
-
-const manifest: Manifest = {
-  kind: 'manifest', created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0'
-}
-
-const OF_ANOTHER = '00000000-0000-4000-8000-000000000000'
-
-const files = async (root: string) => (await readdir(root, { recursive: true, withFileTypes: true }))
-  .filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name))
-
-t.test('a place with files of another, half written ones too, takes no restore', async (t) => {
-  const root = temporaryFolder(t)
-  const backend = filesBackend(root)
-  await backend.put(OF_ANOTHER, Readable.from([]))
-  await t.rejects(filePlace(backend, manifest), { message: /non è vuoto/ })
-  const [file] = await files(root)
-  await rename(file!, `${file}.tmp`)
-  await t.rejects(filePlace(backend, manifest), { message: /non è vuoto/ })
+  const other = join(folder, 'chiave.bak')
+  await writeFile(other, 'another file')
+  await symlink(file, join(folder, 'legame.bak'))
+  await mkdir(join(folder, 'cartella.bak'))
+  for (const [name, message] of [
+    ['chiave.bak', /non è un salvataggio/], ['legame.bak', /è un collegamento/], ['cartella.bak', /non è un file/]
+  ] as const) {
+    await t.rejects(writeContainer(join(folder, name), PASSPHRASE, Readable.from([noise])), message, name)
+  }
+  t.equal(await readFile(other, 'utf8'), 'another file', 'it takes the place of a backup, and of nothing else')
+  await (await writeContainer(file, PASSPHRASE, Readable.from([noise]))).settle()
 })
 
 t.test('the program knows all of its own tables and columns', async (t) => {
@@ -202,9 +139,6 @@ t.test('the program knows all of its own tables and columns', async (t) => {
 
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const today = testClock().today()
-
-/** As long as the shortest of backups. */
-const WHOLE = Buffer.alloc(HEADER_BYTES)
 
 t.test('the nightly job makes a backup of the day, removes old ones, and shows in the metrics', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
@@ -319,33 +253,6 @@ t.test('a backup that a restart breaks off is made by the server that comes afte
   t.same(await readdir(BACKUP_DIR), [`locanda-${testClock().today()}.bak`])
 })
 
-t.test('a backup is read once its transaction has ended, and has no name before', async (t) => {
-  const folder = temporaryFolder(t)
-  const { url, sql } = await testDatabase(t)
-  const own = connect(url, 1)
-  t.teardown(own.close)
-  const source = { sql: own.sql, backend: filesBackend(folder), keys: createKeys(Buffer.alloc(32)) }
-  const path = join(folder, 'a.bak')
-  const seen: unknown[] = []
-  const check = async () => {
-    seen.push(await readdir(folder), await sql`
-      select from pg_stat_activity where datname = current_database() and backend_xmin is not null
-        and pid <> pg_backend_pid() and backend_type = 'client backend'`)
-  }
-  await createBackup(source, path, BACKUP_PASSPHRASE, { check })
-  t.same(seen, [['a.bak.partial'], []])
-  await t.rejects(createBackup(source, join(folder, 'b.bak'), BACKUP_PASSPHRASE, {
-    check: () => Promise.reject(new Error('illegible'))
-  }), { message: 'illegible' })
-  t.same(await readdir(folder), ['a.bak'])
-})
-
-t.test('without a folder for backups there is no such job', async (t) => {
-  const { app, token } = await build(t)
-  const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
-  t.notMatch((await app.inject({ url: '/api/v1/jobs', headers: { authorization } })).body, /backup/)
-})
-
 t.test('seven days and four weeks are kept, whatever there is, and the last one always', async (t) => {
   const anyDay = fc.integer({ min: 0, max: 400 }).map((n): Day => addDays('2026-01-01', n))
   fc.assert(fc.property(fc.uniqueArray(anyDay, { maxLength: 60 }), (days) => {
@@ -370,36 +277,4 @@ t.test('a clock that was wrong costs no backup, and what killed processes have l
   for (const name of [...future, ...left, ...made]) await writeFile(join(folder, name), '')
   t.same(await rotate(folder, '2026-11-22'), [])
   t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
-})
-
-t.test('the age is that of the last backup', async (t) => {
-  const folder = temporaryFolder(t)
-  for (const [day, age] of [['2026-01-01', 500], ['2026-01-02', 90]] as const) {
-    const path = join(folder, `locanda-${day}.bak`)
-    await writeFile(path, WHOLE)
-    await utimes(path, 1000 - age, 1000 - age)
-  }
-  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000)
-  const later = join(folder, 'locanda-2026-01-03.bak')
-  await writeFile(later, WHOLE)
-  await utimes(later, 9_000_000, 9_000_000)
-  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'one that is still to come says nothing')
-  const [empty, place] = [join(folder, 'locanda-2026-01-04.bak'), join(folder, 'locanda-2026-01-05.bak')]
-  await writeFile(empty, '')
-  await mkdir(place)
-  for (const path of [empty, place]) await utimes(path, 999, 999)
-  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'nor does what has the name alone')
-  await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
-})
-
-t.test('an old backup that cannot be removed is told, and the others go', async (t) => {
-  const folder = temporaryFolder(t)
-  const days = Array.from({ length: 60 }, (_, n) => addDays('2026-11-22', -n))
-  const stuck = backupFile(folder, days.at(-20)!)
-  for (const day of days) {
-    if (backupFile(folder, day) === stuck) await mkdir(stuck)
-    else await writeFile(backupFile(folder, day), '')
-  }
-  t.same(await rotate(folder, '2026-11-22'), [stuck])
-  t.equal((await readdir(folder)).length, daysToKeep(days).length + 1)
 })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
@@ -17,7 +17,6 @@ import { addDays } from '#src/lib/time.ts'
 import { writeContainer } from '#src/backup/container.ts'
 import type { Manifest, Summary } from '#src/backup/contents.ts'
 import { createBackup, masterKeyMark } from '#src/backup/create.ts'
-import { readFitting, restoreBackup } from '#src/backup/restore.ts'
 import { section } from '#src/backup/sections.ts'
 import { connect } from '#src/database/connect.ts'
 import { lastMigration } from '#src/database/last-migration.ts'
@@ -248,21 +247,6 @@ t.test('a file that is removed while a backup is made stays until it is made', a
   })
 })
 
-t.test('a file that is missing in the server is named, and the rest is saved', async (t) => {
-  const { app } = server
-  const { id } = await create(server.call)
-  const { upload, stored } = uploading(server)
-  await upload(id, { image: await jpeg() })
-  const [name] = await stored(id)
-  const object = (await app.storage.find(app.db, 'documents', name!))!
-  await rm(join(server.dataDir, 'files', object.id.slice(0, 2), object.id))
-  const path = join(folder, 'mancante.bak')
-  const ended = await act(['backup', path], { env: own })
-  t.equal(ended.code, 0)
-  t.match(ended.stderr, new RegExp(object.id))
-  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
-})
-
 t.test('tables and columns of the operator are left out and named, and what is saved can be restored', async (t) => {
   const { sql } = server.app
   await sql.unsafe(`create table copia as select * from prenotazioni;
@@ -309,66 +293,40 @@ t.test('a disk that is full in the middle of a table ends a backup, and leaves n
   await server.app.sql`delete from eventi where oggetto like 'prova:%'`
 })
 
-t.test('a connection that is another one than that of the lock makes no backup', async (t) => {
-  const [{ sql, close }, other] = [connect(server.url, 1, SMALL), connect(server.url, 1, SMALL)]
-  t.teardown(() => Promise.all([close(), other.close()]))
-  // The lock is taken in one session, the transaction made in another one.
-  const changed = new Proxy(sql, {
-    apply: (_target, _self, args: Parameters<typeof other.sql>) => other.sql(...args),
-    get: (target, name) => Reflect.get(target, name) as unknown
-  })
-  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
-  const backend = filesBackend(join(server.dataDir, 'files'))
-  await t.rejects(createBackup({ sql: changed, backend, keys }, join(folder, 'altro.bak'), BACKUP_PASSPHRASE), {
-    message: /connessione al database è cambiata/
-  })
-})
-
-t.test('once the rows are there nothing takes their files away', async (t) => {
-  const env = await empty(t)
-  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
-  const { sql, close } = connect(env.DATABASE_URL, 1, { ...sealSettings(keys), ...SMALL })
-  t.teardown(close)
-  const place = join(env.DATA_DIR, 'files')
-  const real = filesBackend(place)
-  let written = 0
-  const backend: Backend = {
-    ...real,
-    put: (id, content) => { written++; return real.put(id, content) },
-    delete: async (id) => {
-      if (written > 1) throw new Error('the place does not answer')
-      await real.delete(id)
-    }
-  }
-  await restoreBackup({ sql, backend, folder: place }, await readFitting(file, BACKUP_PASSPHRASE, keys))
-  t.equal((await left(env)).files, 3, 'the file, the mark of the restore, and the one that says whose the place is')
-})
-
-/** The real tool, killed once a fact holds. */
-async function killed (args: string[], env: Record<string, string>, isReached: () => boolean): Promise<void> {
+/** How the real tool ends that gets a signal once a fact holds. */
+async function broken (
+  args: string[], env: Record<string, string>, signal: NodeJS.Signals, isReached: () => boolean
+): Promise<unknown[]> {
   const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: 'ignore' })
   const end = once(child, 'close')
   await until(() => isReached() || child.exitCode !== null)
-  child.kill('SIGKILL')
-  t.same(await end, [null, 'SIGKILL'], 'it was at work')
+  child.kill(signal)
+  return await end
 }
 
-t.test('a backup that is killed leaves the file of before, and the next one is whole', async (t) => {
-  const path = join(folder, 'ucciso.bak')
-  await writeFile(path, 'LOCANDA BACKUP di prima')
-  const { sql, close } = connect(server.url, 1)
-  // The tool waits for this table, and has written others.
-  await sql.begin(async (tx) => {
-    await tx`set local idle_in_transaction_session_timeout = 0`
-    await tx`lock table users in access exclusive mode`
-    await killed(['backup', path], own, () => existsSync(`${path}.partial`))
+for (const [signal, ended] of Object.entries({
+  SIGINT: [130, null], SIGTERM: [130, null], SIGKILL: [null, 'SIGKILL']
+}) as [NodeJS.Signals, unknown[]][]) {
+  t.test(`a backup that is ended by ${signal} leaves the file of before, and the next one is whole`, async (t) => {
+    const folder = temporaryFolder(t)
+    const path = join(folder, 'ucciso.bak')
+    await writeFile(path, 'LOCANDA BACKUP di prima')
+    const { sql, close } = connect(server.url, 1)
+    // The tool waits for this table, and has written others.
+    await sql.begin(async (tx) => {
+      await tx`set local idle_in_transaction_session_timeout = 0`
+      await tx`lock table users in access exclusive mode`
+      const end = await broken(['backup', path], own, signal, () => existsSync(`${path}.partial`))
+      t.same(end, ended, 'it was at work')
+    })
+    await close()
+    t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
+    if (signal !== 'SIGKILL') return t.same(await readdir(folder), ['ucciso.bak'])
+    t.equal((await act(['backup', path], { env: own })).code, 0)
+    t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+    t.notOk(existsSync(`${path}.partial`))
   })
-  await close()
-  t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
-  t.equal((await act(['backup', path], { env: own })).code, 0)
-  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
-  t.notOk(existsSync(`${path}.partial`))
-})
+}
 
 t.test('a restore that is killed leaves no table, and is begun again', async (t) => {
   const env = await empty(t)
@@ -377,7 +335,8 @@ t.test('a restore that is killed leaves no table, and is begun again', async (t)
   await sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`create table users (id int)`
-    await killed(['restore', file], env, () => existsSync(join(env.DATA_DIR, 'files')))
+    const end = await broken(['restore', file], env, 'SIGKILL', () => existsSync(join(env.DATA_DIR, 'files')))
+    t.same(end, [null, 'SIGKILL'], 'it was at work')
     await tx`drop table users`
   })
   await close()
@@ -441,4 +400,57 @@ t.test('wrong use of the commands is said in one line', async (t) => {
   })
   t.equal(nowhere.code, 1)
   t.match(nowhere.stderr, /^Errore: DATA_DIR: nessun server[^\n]*\n$/)
+})
+
+t.test('a file that a disk has lost, whole or in part, is named, and the rest is saved and restored', async (t) => {
+  const { id: booking } = await create(server.call, { numero_ospiti: 5 })
+  const { upload, stored } = uploading(server)
+  const image = await jpeg()
+  for (const guest of [0, 1, 2, 3, 4]) await upload(booking, { guest, image })
+  // In the order in which they are saved, between two that are whole.
+  const names = server.app.sql(await stored(booking))
+  const ids = (await server.app.sql<{ id: string }[]>`select id from objects where name in ${names} order by id`)
+    .map(({ id }) => id)
+  const lost = ids.slice(1, 4)
+  const { sql, close } = connect(server.url, 1, SMALL)
+  t.teardown(close)
+  const real = filesBackend(join(server.dataDir, 'files'))
+  const fault = (code: string) => Object.assign(new Error(code), { code, syscall: 'read' })
+  const opened = (change: (content: Buffer) => Iterable<Buffer>): Backend['get'] => async (id, range) => {
+    const found = await real.get(id, range)
+    return found && { ...found, content: Readable.from(change(await buffer(found.content)), { objectMode: false }) }
+  }
+  const ways: Backend['get'][] = [
+    async () => { throw fault('EACCES') },
+    opened((content) => [content.subarray(0, -1)]),
+    opened(function * (content) {
+      yield content.subarray(0, 10)
+      throw fault('EIO')
+    })
+  ]
+  const keys = createKeys(Buffer.from(server.masterKey, 'base64'))
+  const damaged = join(folder, 'guasti.bak')
+  const backend: Backend = { ...real, get: (id, range) => (ways[lost.indexOf(id)] ?? real.get)(id, range) }
+  const { summary } = await createBackup({ sql, backend, keys }, damaged, BACKUP_PASSPHRASE)
+  t.same(summary.missing, lost)
+  const verified = await act(['backup', '--verify', damaged], { env: { BACKUP_PASSPHRASE } })
+  t.equal(verified.code, 0, verified.stderr)
+  t.match(verified.stderr, lost.join(', '))
+  const env = await empty(t)
+  const restored = await act(['restore', damaged], { env })
+  t.equal(restored.code, 0, restored.stderr)
+  t.match(restored.stderr, lost.join(', '))
+  const isThere = (id: string) => existsSync(join(env.DATA_DIR, 'files', id.slice(0, 2), id))
+  t.same(ids.filter(isThere), [ids[0], ids[4]], 'nothing stands in the place of the others')
+
+  const away = { ...real, get: async () => { throw fault('EMFILE') } }
+  const path = join(folder, 'senza.bak')
+  await t.rejects(createBackup({ sql, backend: away, keys }, path, BACKUP_PASSPHRASE), {
+    message: 'i file non si possono leggere (EMFILE)'
+  })
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a fault that is no file’s makes no backup')
+
+  await rename(join(server.dataDir, 'files'), join(server.dataDir, 'smontata'))
+  await t.rejects(createBackup({ sql, backend: real, keys }, path, BACKUP_PASSPHRASE), { message: /non è montato/ })
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'nor does one that would lack all of them')
 })

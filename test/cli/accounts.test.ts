@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { codeOf, enrolApp, forgetCodes, personWithApp } from '#test/identity/factors/authenticator.ts'
 import { openClient, PASSWORD, provider } from '#test/identity/protocol/client.ts'
-import { claimsOf } from '#test/identity/token-parts.ts'
 import { errorOf, user } from './process.ts'
-import { standIn } from './stand-in.ts'
 
 const server = await provider(t)
 const { app, url, dataDir, logs } = server
@@ -37,13 +35,6 @@ t.test('a recovery code is as good as one of the app, once', async (t) => {
   const { act } = user(t)
   t.match(await act(LOGIN, { env: environ(codes[0]!.toUpperCase()) }), { code: 0, stderr: '' })
   t.match(errorOf(await act(['--json', ...LOGIN], { env: environ(codes[0]!) })), { codice: 'MFA_VERIFICATION_FAILED' })
-})
-
-t.test('with two apps nobody has to say whose code it is', async (t) => {
-  await forgetCodes(app)
-  const tablet = await enrolApp(client, 'Tablet')
-  await forgetCodes(app)
-  t.match(await user(t).act(LOGIN, { env: environ(codeOf(tablet.secret)) }), { code: 0, stderr: '' })
 })
 
 t.test('a code of the app may be typed with blanks and dashes', async (t) => {
@@ -91,12 +82,6 @@ t.test('on the server an administrator is made, who can sign in at once; the ser
   t.notMatch(JSON.stringify(logs), NEW_PASSWORD)
 })
 
-t.test('a password that is made up is the only thing on standard output', async (t) => {
-  const made = await user(t).act(['admin', 'create', '--email', 'altra@example.org', '--genera'], { env })
-  t.match(made, { code: 0, stdout: /^[\w-]{20}\n$/, stderr: /^Amministratore altra@example\.org creato\. [^\n]+\n$/ })
-  t.equal((await signIn('altra@example.org', made.stdout.trim())).error, null)
-})
-
 t.test('a new password ends sessions and keys of its person, and all other proofs where that is asked', async (t) => {
   const person = await server.person({ app_metadata: { role: 'admin' } })
   const before = await server.signedIn(person)
@@ -138,16 +123,6 @@ t.test('a reset that is refused removes no second factor: it is one step', async
   )
   t.match(errorOf(weak), { codice: 'WEAK_PASSWORD' })
   t.equal((await app.sql`select id from factors where user_id = ${person.id}`).length, 1)
-})
-
-t.test('the server is called with a token of a minute, not with the service key', async (t) => {
-  const { url: elsewhere, received } = await standIn(t, {})
-  const { act } = user(t)
-  await act(['admin', 'create', '--email', EMAIL, '--genera'], { env: { ...env, PORT: new URL(elsewhere).port } })
-  const { iat, exp, role } = claimsOf(received[0]!.headers.authorization!.replace('Bearer ', ''))
-  t.equal(role, 'service_role')
-  t.equal(Number(exp) - Number(iat), 60)
-  t.ok(Math.abs(Number(iat) * 1000 - Date.now()) < 120_000)
 })
 
 t.test('a wrong command is refused in one Italian line, and nothing is changed', async (t) => {

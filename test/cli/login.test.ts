@@ -1,14 +1,20 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import t from 'tap'
+import { PassThrough, Writable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { run } from '#src/cli/run.ts'
 import { freePort } from '#test/free-port.ts'
+import { temporaryFolder } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { type VisitorBrowser, visitorBrowser } from '#test/identity/pages/visitor.ts'
 import { account, EMAIL, keysOf, PASSWORD } from './account.ts'
 import { begin } from './by-browser.ts'
 import { errorOf, user } from './process.ts'
 import { site } from './site.ts'
+import { type Received, type Replies, type Reply, standIn } from './stand-in.ts'
 
 const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000', CORS_ORIGINS: 'https://app.example' })
 const { app, url, logs } = server
@@ -45,19 +51,6 @@ t.test("login keeps a key that works, in a file of the user's alone, and shows n
   t.match((await keysOf(server)).at(-1), { id: rest.id, name: hostname().slice(0, 100), days: 90, revoked: false })
 })
 
-t.test('the sign-in itself is ended again', async (t) => {
-  t.equal((await user(t).run(LOGIN, { env })).code, 0)
-  t.same(await app.sql`select from sessions`, [])
-})
-
-t.test('with --json login says what it keeps but the key', async (t) => {
-  const { run, kept } = user(t)
-  const { code, stdout } = await run(['--json', ...LOGIN], { env })
-  t.equal(code, 0)
-  const { id, expires_at } = kept()
-  t.strictSame(JSON.parse(stdout), { url, id, expires_at })
-})
-
 t.test('the password is the first line of standard input, or LOCANDA_PASSWORD', async (t) => {
   const { run } = user(t)
   for (const input of [PASSWORD, `${PASSWORD}\n`, `${PASSWORD}\r\naltro\n`]) {
@@ -67,45 +60,6 @@ t.test('the password is the first line of standard input, or LOCANDA_PASSWORD', 
   for (const input of ['', '\n', `\n${PASSWORD}`]) {
     t.match(await run(LOGIN, { env: { LOCANDA_URL: url }, input }), { code: 2, stderr: 'Errore: Manca la password\n' })
   }
-})
-
-t.test('wrong credentials end with 3, and nothing is kept', async (t) => {
-  const { act, file } = user(t)
-  for (const [email, password] of [[EMAIL, `${PASSWORD}x`], ['nessuno@example.org', PASSWORD]] as const) {
-    const refused = await act(['login', '--email', email], { env: { ...env, LOCANDA_PASSWORD: password } })
-    t.same(refused, { code: 3, stdout: '', stderr: 'Errore: E-mail o password non corrette\n' })
-  }
-  t.match(errorOf(await act(['--json', ...LOGIN], { env: { ...env, LOCANDA_PASSWORD: 'x' } })), {
-    codice: 'INVALID_CREDENTIALS',
-    uscita: 3
-  })
-  t.throws(() => statSync(file), { code: 'ENOENT' })
-})
-
-t.test('a person who is banned, or whose address is not confirmed, is told so', async (t) => {
-  await account(server, { email: 'sospesa@example.org', ban_duration: '24h' })
-  await account(server, { email: 'nuova@example.org', email_confirm: false })
-  const { act } = user(t)
-  t.match(await act(['login', '--email', 'sospesa@example.org'], { env }), {
-    code: 3,
-    stderr: /^Errore: [^\n]*sospeso[^\n]*\n$/
-  })
-  t.match(await act(['login', '--email', 'nuova@example.org'], { env }), {
-    code: 3,
-    stderr: /^Errore: [^\n]*confermato[^\n]*\n$/
-  })
-})
-
-t.test('too many attempts end with 1 and the seconds to wait', async (t) => {
-  const strict = await site(t, { RATE_LIMIT_LOGIN_MAX: '1' })
-  const { act } = user(t)
-  const attempt = () => act(LOGIN, { env: { LOCANDA_URL: strict.url, LOCANDA_PASSWORD: 'sbagliata' } })
-  t.equal((await attempt()).code, 3)
-  t.match(await attempt(), {
-    code: 1,
-    stdout: '',
-    stderr: /^Errore: Troppi tentativi di accesso: riprovare fra \d+ secondi\n$/
-  })
 })
 
 t.test('a second login replaces the key and revokes the first', async (t) => {
@@ -123,22 +77,6 @@ t.test('a second login replaces the key and revokes the first', async (t) => {
   )
   t.equal((await act(LIST)).code, 0)
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is closed again')
-})
-
-t.test('a login after the first key has gone bad replaces it without a word', async (t) => {
-  const { act, keep } = user(t)
-  keep({ url, key: 'scaduta-da-molto' })
-  t.match(await act(LOGIN, { env }), { code: 0, stderr: '' })
-})
-
-t.test('the first key of another server that is gone is left, and named', async (t) => {
-  const { act, keep } = user(t)
-  keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove', id: 'feedfeedfeedfeed' })
-  t.match(await act(LOGIN, { env }), {
-    code: 0,
-    stderr:
-      /^Attenzione: la chiave precedente \(feedfeedfeedfeed, di http:\/\/127\.0\.0\.1:\d+\) non è stata revocata: vale fino al 2099-01-01\n$/
-  })
 })
 
 t.test('a key that cannot be kept is revoked again', async (t) => {
@@ -219,25 +157,6 @@ t.test('key makes a further key, shows it alone and once, and keeps nothing', as
   t.same(await app.sql`select from sessions`, [])
 })
 
-t.test('with --json key shows the whole object, and one scope can be repeated', async (t) => {
-  const { run } = user(t)
-  const { code, stdout, stderr } = await run(
-    ['--json', 'key', '--email', EMAIL, '--scope', 'lettura', '--scope', 'scrittura'],
-    { env }
-  )
-  t.equal(code, 0, stderr)
-  t.equal(stderr, '')
-  t.match(JSON.parse(stdout), { apiKey: String, id: String, created_at: String, expires_at: String })
-  t.match((await keysOf(server)).at(-1), { scopes: ['lettura', 'scrittura'], days: 90 })
-})
-
-t.test('key wants the password even where a key is kept', async (t) => {
-  const { act } = user(t)
-  await act(LOGIN, { env })
-  t.equal((await act(['key', '--email', EMAIL], { env: { ...env, LOCANDA_PASSWORD: 'sbagliata' } })).code, 3)
-  t.equal((await act(['key', '--email', EMAIL], { env: { LOCANDA_URL: url } })).code, 2)
-})
-
 t.test('a request that a key may not make ends with 1 and the server\'s words', async (t) => {
   const { act, keep } = user(t)
   const made = await act(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
@@ -270,23 +189,6 @@ t.test('a person signs in on the pages, and the program gets a key without seein
   await t.rejects(fetch(back), 'and listens no more')
 })
 
-t.test('a person who is signed in already is asked whether a program of this computer may', async (t) => {
-  const first = await begin(t, url, ['login', '--browser'])
-  const browser = await signIn(first.page)
-  await browser.submit('/auth/accedi/continua')
-  await fetch(backOf(browser))
-  t.equal(await first.code, 0)
-  const { code, page, out } = await begin(t, url, ['key', '--browser', '--giorni', '3'])
-  await browser.open(page)
-  t.match(browser.page().body, 'Un programma di questo computer')
-  t.equal(backOf(browser), '', 'the address alone gives nothing away')
-  await browser.submit('/auth/accedi/continua')
-  await fetch(backOf(browser))
-  t.equal(await code, 0)
-  t.match(await out, /^lk_|\w{20,}/)
-  t.match((await keysOf(server)).at(-1), { days: 3 })
-})
-
 t.test('the button agrees to the program that the page named, and to no other', async (t) => {
   const asking = (port: number) =>
     `/auth/accedi?redirect_to=${encodeURIComponent(`http://127.0.0.1:${port}/`)}` +
@@ -301,26 +203,6 @@ t.test('the button agrees to the program that the page named, and to no other', 
   t.equal(await answer({ app: seen }), '', 'another page has asked meanwhile: the person is asked anew')
   t.match(browser.page().body, 'Un programma di questo computer')
   t.match(await answer({}), /^http:\/\/127\.0\.0\.1:4002\/\?code=/)
-})
-
-t.test('a person who declines, or signs out, is not asked again; another account may answer', async (t) => {
-  const { page } = await begin(t, url, ['login', '--browser'], 300)
-  const { host } = new URL(new URL(page).searchParams.get('redirect_to')!)
-  const asks = (browser: VisitorBrowser) => browser.page().body.includes(host)
-  const browser = await signIn(page)
-  t.ok(asks(browser))
-  t.ok(asks(await browser.open('/auth/account')), 'the account says who asks, too')
-  await browser.submit('/auth/accedi/rifiuta')
-  t.equal(browser.page().path, '/auth/account')
-  t.notOk(asks(browser))
-  await browser.open(page)
-  await browser.submit('/auth/esci')
-  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
-  t.ok(asks(browser), 'under another name')
-  await browser.open('/auth/account')
-  await browser.submit('/auth/esci')
-  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
-  t.notOk(asks(browser))
 })
 
 t.test('a second factor is proven on the page, and the key counts as made with it', async (t) => {
@@ -338,30 +220,6 @@ t.test('a second factor is proven on the page, and the key counts as made with i
   await fetch(backOf(other))
   t.equal(await code, 0)
   t.match(await app.sql`select second_factor from api_keys order by created_at desc limit 1`, [{ second_factor: true }])
-})
-
-t.test('a recent proof that is required is asked for before the question', async (t) => {
-  const strict = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000', REQUIRE_RECENT_MFA: 'true' })
-  await account(strict)
-  const browser = await visitorBrowser(strict.app).open('/auth/accedi')
-  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
-  await browser.submit('/auth/account/fattori/nuovo')
-  const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
-  await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
-  await forgetCodes(strict.app)
-  await strict.app.sql`update sessions set amr = (
-    select jsonb_agg(each || jsonb_build_object('timestamp', (each->>'timestamp')::int - 3600))
-    from jsonb_array_elements(amr) as each)`
-  await strict.app.identity.waitForListeners()
-  const { code, page } = await begin(t, strict.url, ['login', '--browser'])
-  await browser.open(page)
-  t.equal(browser.page().path, '/auth/verifica')
-  await browser.submit('/auth/verifica', { code: codeOf(secret) })
-  t.match(browser.page().body, 'Un programma di questo computer')
-  await browser.submit('/auth/accedi/continua')
-  await fetch(backOf(browser))
-  t.equal(await code, 0)
-  t.match(await keysOf(strict), [{ name: 'portatile' }])
 })
 
 t.test('an address of this machine is one of a program only as a program would write it', async (t) => {
@@ -387,4 +245,287 @@ t.test('a program that nobody answers gives up, and one without pages to go to s
   t.match(await runHere(['login', '--browser', '--email', EMAIL], { env: { LOCANDA_URL: url } }), {
     code: 2, stderr: /senza --email/
   })
+})
+
+const KEY = {
+  apiKey: 'lcd_chiave',
+  id: '0123456789abcdef',
+  created_at: '2026-11-21T09:30:00.000Z',
+  expires_at: '2027-02-19T09:30:00.000Z'
+}
+
+const BOOKING = {
+  id: 1,
+  nome_cognome: 'Anna Bianchi',
+  lingua: 'IT',
+  email: null,
+  telefono: null,
+  paese_id: 380,
+  check_in: '2026-11-21',
+  check_out: '2026-11-24',
+  numero_notti: 3,
+  numero_ospiti: 2,
+  idf_gen: null,
+  ospiti: [],
+  created_at: '2026-11-21T09:30:00.000Z',
+  updated_at: '2026-11-21T09:30:00.000Z'
+}
+
+interface Parts { provider?: Replies, server?: Replies }
+
+/** A server and, at another address, its identity provider, in which all goes well but what is said otherwise. */
+async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
+  const identity = await standIn(t, {
+    'POST /auth/v1/token': { body: { access_token: 'gettone', token_type: 'bearer' } },
+    'POST /auth/v1/logout': { status: 204, body: '' },
+    ...provider
+  })
+  const api = await standIn(t, {
+    'GET /api/config': { body: { backendUrl: `${identity.url}/`, backendKey: 'anonima' } },
+    'GET /api/cli/auth/key': { body: KEY },
+    ...server
+  })
+  const { act, file, kept } = user(t)
+  return {
+    identity,
+    api,
+    file,
+    kept,
+    login: (args = LOGIN) => act(args, { env: { LOCANDA_URL: api.url, LOCANDA_PASSWORD: PASSWORD } })
+  }
+}
+const asked = (received: readonly Received[]) => received.map(({ method, url }) => `${method} ${url.split('?', 1)[0]}`)
+
+/** A terminal at which somebody types, after each question, what is answered here. */
+function seat (t: Test, answers: Record<string, string> = {}) {
+  const raw: boolean[] = []
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => { raw.push(mode) } })
+  const written = { stdout: '', stderr: '' }
+  const questions = Object.keys(answers)
+  const stdout = new Writable({ write: (chunk, _encoding, done) => { written.stdout += chunk; done() } })
+  const stderr = new Writable({
+    write (chunk, _encoding, done) {
+      written.stderr += chunk
+      const asked = questions.find((question) => String(chunk).endsWith(question))
+      if (asked !== undefined) setImmediate(() => stdin.write(answers[asked]))
+      done()
+    }
+  })
+  const home = temporaryFolder(t)
+  return {
+    raw,
+    written,
+    terminal: { env: {}, stdin, stdout, stderr, home, hostname: 'portatile' },
+    file: join(home, '.config/locanda/config.json')
+  }
+}
+
+async function answering (t: Test, replies: Replies = {}) {
+  const all: Replies = {
+    'POST /auth/v1/token': { body: { access_token: 'gettone' } },
+    'POST /auth/v1/logout': { status: 204, body: '' },
+    'GET /api/cli/auth/key': { body: KEY },
+    ...replies
+  }
+  const { url, received } = await standIn(t, all)
+  all['GET /api/config'] ??= { body: { backendUrl: url, backendKey: 'anonima' } }
+  return { url, received }
+}
+
+t.test(
+  'the password goes to the provider that the server names and nowhere else; the token makes a key, and is ended',
+  async (t) => {
+    const { identity, api, login, kept } = await parts(t)
+    const { code, stderr } = await login()
+    t.equal(code, 0, stderr)
+    t.same(asked(identity.received), ['POST /auth/v1/token', 'POST /auth/v1/logout'])
+    const [token, logout] = identity.received
+    t.match(token, {
+      url: '/auth/v1/token?grant_type=password',
+      headers: { apikey: 'anonima', 'content-type': 'application/json' }
+    })
+    t.strictSame(JSON.parse(token?.body ?? ''), { email: 'anna@example.org', password: PASSWORD })
+    t.match(logout, {
+      url: '/auth/v1/logout?scope=local',
+      headers: { apikey: 'anonima', authorization: 'Bearer gettone' }
+    })
+    t.same(asked(api.received), ['GET /api/config', 'GET /api/cli/auth/key'])
+    t.match(api.received[1], {
+      url: /^\/api\/cli\/auth\/key\?name=[^&]+$/,
+      headers: { authorization: 'Bearer gettone' }
+    })
+    t.notMatch(JSON.stringify(api.received), PASSWORD)
+    t.strictSame(kept(), { url: api.url, id: KEY.id, key: KEY.apiKey, expires_at: KEY.expires_at })
+  }
+)
+
+t.test("the provider's refusals, in both spellings, end with 3 and an Italian line, and nothing is kept", async (t) => {
+  const refusal = (status: number, error_code: string, headers = {}): Reply =>
+    ({ status, headers, body: { code: status, error_code, msg: 'x' } })
+  const older = { status: 400, body: { code: 'invalid_credentials', message: 'Invalid login credentials' } }
+  const wait = { 'retry-after': '42' }
+  const cases: [reply: Reply, code: number, codice: string, says: string][] = [
+    [refusal(400, 'invalid_credentials'), 3, 'INVALID_CREDENTIALS', 'E-mail o password non corrette'],
+    [older, 3, 'INVALID_CREDENTIALS', 'E-mail o password non corrette'],
+    [refusal(400, 'user_banned'), 3, 'USER_BANNED', 'sospeso'],
+    [refusal(400, 'email_not_confirmed'), 3, 'EMAIL_NOT_CONFIRMED', 'confermato'],
+    [refusal(422, 'email_provider_disabled'), 3, 'EMAIL_PROVIDER_DISABLED', 'email_provider_disabled'],
+    [refusal(429, 'over_request_rate_limit', wait), 1, 'OVER_REQUEST_RATE_LIMIT', 'fra 42 secondi'],
+    [refusal(429, 'over_request_rate_limit'), 1, 'OVER_REQUEST_RATE_LIMIT', 'più tardi'],
+    [{ status: 403, body: '<html>no</html>' }, 3, 'STATO_403', '403'],
+    [refusal(500, 'unexpected_failure'), 1, 'STATO_500', '500']
+  ]
+  for (const [reply, code, codice, says] of cases) {
+    const { login, file, api } = await parts(t, { provider: { 'POST /auth/v1/token': reply } })
+    const told = await login()
+    t.equal(told.code, code, codice)
+    t.match(told.stderr, /^Errore: [^\n]+\n$/)
+    t.match(told.stderr, says)
+    t.match(errorOf(await login(['--json', ...LOGIN])), { codice, uscita: code })
+    t.notOk(existsSync(file))
+    t.notMatch(asked(api.received), ['GET /api/cli/auth/key'])
+  }
+})
+
+t.test('when no key is made the sign-in is ended all the same', async (t) => {
+  for (const [reply, code] of [
+    [{ status: 403, body: { error: 'In attesa', codice: 'ACCOUNT_IN_ATTESA' } }, 1],
+    [{ status: 401, body: { error: 'No', codice: 'X' } }, 3],
+    [{ body: {} }, 1]
+  ] as const) {
+    const { login, file, identity } = await parts(t, { server: { 'GET /api/cli/auth/key': reply } })
+    t.equal((await login()).code, code)
+    t.same(asked(identity.received), ['POST /auth/v1/token', 'POST /auth/v1/logout'])
+    t.notOk(existsSync(file))
+  }
+})
+
+t.test('a password is never sent over http to another machine, by whoever it is named', async (t) => {
+  const elsewhere = await parts(t, {
+    server: { 'GET /api/config': { body: { backendUrl: 'http://auth.locanda.example', backendKey: 'anonima' } } }
+  })
+  t.match(await elsewhere.login(), {
+    code: 1,
+    stderr: /^Errore: La password non viene inviata in chiaro a http:\/\/auth\.locanda\.example: [^\n]+\n$/
+  })
+  t.same(asked(elsewhere.api.received), ['GET /api/config'])
+
+  const { act } = user(t)
+  for (const command of [LOGIN, ['key', '--email', 'anna@example.org']]) {
+    // Nobody is asked: these names are not even looked up.
+    for (const url of [
+      'http://locanda.example', 'http://127.0.0.1.example', 'http://localhost.example:3000', 'http://10.0.0.1'
+    ]) {
+      const { code, stderr } = await act([...command, '--url', url], { input: PASSWORD })
+      t.equal(code, 2, url)
+      t.match(stderr, 'in chiaro')
+    }
+  }
+})
+
+t.test('a key over http to another machine is a warning, said once', async (t) => {
+  const { url, received } = await standIn(t, {
+    'GET /api/v1/prenotazioni/1': { body: { data: BOOKING } },
+    'GET /api/v1/paesi': { body: { data: [] } }
+  })
+  const { act, keep } = user(t)
+  // Loopback by a name that this program does not take for it.
+  keep({ url: url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), key: 'lcd_chiave' })
+  const { code, stderr } = await act(['prenotazioni', 'show', '1'])
+  t.equal(code, 0)
+  t.match(stderr, /^Attenzione: [^\n]*in chiaro[^\n]*\n$/)
+  t.equal(received.length, 2)
+})
+
+t.test('at a terminal the code of a second factor is asked for, after the password', async (t) => {
+  const factor = { id: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', factor_type: 'totp', status: 'verified' }
+  const path = `POST /auth/v1/factors/${factor.id}`
+  const { url, received } = await answering(t, {
+    'POST /auth/v1/token': { body: { access_token: 'mezzo', user: { factors: [factor] } } },
+    [`${path}/challenge`]: { body: { id: 'sfida' } },
+    [`${path}/verify`]: { body: { access_token: 'intero' } }
+  })
+  const { terminal, written } = seat(t, {
+    'E-mail: ': 'anna@example.org\r',
+    'Password: ': `${PASSWORD}\r`,
+    'Codice del secondo fattore, o di recupero: ': '123 456\r'
+  })
+  t.equal(await run(['login', '--url', url], terminal), 0, written.stderr)
+  const [verify, key, logout] = received.slice(-3)
+  t.match(verify, { headers: { authorization: 'Bearer mezzo' } })
+  t.strictSame(JSON.parse(verify!.body), { challenge_id: 'sfida', code: '123456' })
+  t.match(key, { url: /^\/api\/cli\/auth\/key/, headers: { authorization: 'Bearer intero' } })
+  t.match(logout, { url: /^\/auth\/v1\/logout/, headers: { authorization: 'Bearer intero' } })
+})
+
+t.test('at a terminal e-mail and password are asked for, and the password is not shown', async (t) => {
+  const { url, received } = await answering(t)
+  const { terminal, written, raw, file } = seat(t, { 'E-mail: ': ' anna@example.org\r', 'Password: ': `${PASSWORD}\r` })
+  t.equal(await run(['login', '--url', url], terminal), 0, written.stderr)
+  t.strictSame(JSON.parse(received.find(({ url }) => url.startsWith('/auth/v1/token'))?.body ?? ''), {
+    email: 'anna@example.org',
+    password: PASSWORD
+  })
+  t.match(written.stderr, /E-mail: .*anna@example\.org\r?\n.*Password: \n$/s)
+  t.notMatch(written.stdout + written.stderr + readFileSync(file, 'utf8'), 'CANARY')
+  t.match(received.find(({ url }) => url.startsWith('/api/cli'))?.url, '?name=portatile')
+  t.equal(raw.at(-1), false, 'the terminal is left as it was')
+})
+
+t.test('Ctrl-C and Ctrl-D at a question leave with 130, and nothing is sent or kept', async (t) => {
+  for (const key of ['\u0003', '\u0004']) {
+    for (const question of ['E-mail: ', 'Password: ']) {
+      const { url, received } = await answering(t)
+      const { terminal, written, raw, file } = seat(t, {
+        'E-mail: ': 'anna@example.org\r',
+        'Password: ': `${PASSWORD}\r`,
+        [question]: key
+      })
+      t.equal(await run(['login', '--url', url], terminal), 130)
+      t.match(written.stderr, /\nInterrotto\n$/)
+      t.same(received.map(({ url }) => url), ['/api/config'])
+      t.notOk(existsSync(file))
+      t.equal(raw.at(-1), false)
+    }
+  }
+})
+
+t.test('a server that is not there is said before anything is asked', async (t) => {
+  const { url } = await standIn(t, { 'GET /api/config': 'never' })
+  const { terminal, written } = seat(t)
+  t.equal(await run(['login', '--url', url], { ...terminal, timeoutMs: 50 }), 4)
+  t.equal(written.stderr, `Errore: Server non raggiungibile: ${url} (nessuna risposta in tempo)\n`)
+})
+
+t.test('a file that holds no key is said without quoting it, and is not overwritten', async (t) => {
+  const { url, received } = await answering(t)
+  for (const content of [
+    'CANARY',
+    '{"url":"CANARY"}',
+    '[]',
+    'null',
+    JSON.stringify({ url, id: 'a', key: 'CANARY\nriga', expires_at: 'b' }),
+    JSON.stringify({ url: 'CANARY', id: 'a', key: 'b', expires_at: 'c' })
+  ]) {
+    for (const args of [['prenotazioni', 'list'], ['logout'], ['login', '--email', 'anna@example.org']]) {
+      const { terminal, written, file } = seat(t)
+      mkdirSync(join(file, '..'), { recursive: true })
+      writeFileSync(file, content, { mode: 0o600 })
+      t.equal(await run(args, terminal), 1, content)
+      t.match(written.stderr, /^Errore: [^\n]+\n$/)
+      t.match(written.stderr, file)
+      t.notMatch(written.stderr, 'CANARY')
+      t.equal(readFileSync(file, 'utf8'), content)
+    }
+  }
+  t.same(received, [])
+})
+
+t.test('a file that others can read is a warning, said once', async (t) => {
+  const { url } = await answering(t, { 'GET /api/v1/prenotazioni': { body: { data: [] } } })
+  const { terminal, written, file } = seat(t)
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, JSON.stringify({ url, id: 'a', key: 'b', expires_at: 'c' }), { mode: 0o644 })
+  t.equal(await run(['prenotazioni', 'list'], terminal), 0)
+  t.match(written.stderr, /^Attenzione: [^\n]*chmod 600\n$/)
 })

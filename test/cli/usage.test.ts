@@ -1,7 +1,5 @@
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t from 'tap'
-import { card, table, width } from '#src/cli/table.ts'
 import { runningVersion } from '#src/lib/version.ts'
 import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { freePort } from '#test/free-port.ts'
@@ -11,25 +9,11 @@ import { site } from './site.ts'
 import { standIn } from './stand-in.ts'
 
 const COMMANDS: readonly string[][] = [
-  ['login'],
-  ['logout'],
-  ['key'],
-  ['prenotazioni', 'list'],
-  ['prenotazioni', 'show'],
-  ['alloggiati', 'check'],
-  ['alloggiati', 'valida'],
-  ['alloggiati', 'invio'],
-  ['admin', 'create'],
-  ['admin', 'reset-password'],
-  ['service-key']
+  ['login'], ['logout'], ['key'], ['prenotazioni', 'list'], ['prenotazioni', 'show'], ['alloggiati', 'check'],
+  ['alloggiati', 'valida'], ['alloggiati', 'invio'], ['admin', 'create'], ['admin', 'reset-password'], ['service-key']
 ]
 /** What the library would say by itself. */
 const ENGLISH = /usage:|options:|commands:|arguments:|display|output the|\boptions?\b|\[command\]|default:/i
-
-const text = fc.oneof(
-  fc.string({ unit: 'grapheme' }),
-  fc.constantFrom('', 'Anna', '王秀英', '김철수', 'e\u0301a', 'ｶﾀｶﾅ', '👩‍👧', 'Ａ')
-)
 
 const KEY = 'CANARY-chiave'
 const LIST = ['prenotazioni', 'list']
@@ -48,22 +32,6 @@ t.test('every command explains itself in Italian, on standard output, and the wh
     t.match(stdout, '--json')
     t.notMatch(stdout, ENGLISH)
   }
-})
-
-t.test('commands with arguments show examples, and the whole names every exit code', async (t) => {
-  const { act } = user(t)
-  for (const command of [
-    [],
-    ['login'],
-    ['key'],
-    ['prenotazioni', 'list'],
-    ['prenotazioni', 'show'],
-    ['alloggiati', 'valida'],
-    ['alloggiati', 'invio']
-  ]) {
-    t.match((await act([...command, '--help'])).stdout, /\nEsemp[io]+:\n {2}locanda /, command.join(' '))
-  }
-  t.match((await act(['help'])).stdout, /0 {2}.*\n.*1 {2}.*\n.*2 {2}.*\n.*3 {2}.*\n.*4 {2}.*\n.*5 {2}/)
 })
 
 t.test('--version is the version that the server reports', async (t) => {
@@ -124,20 +92,6 @@ t.test('an address with a password in it is refused without repeating it, wherev
   }
 })
 
-t.test('a command that is missing ends with 2 and shows which there are', async (t) => {
-  const { act } = user(t)
-  for (const [args, shows] of [
-    [[], 'prenotazioni'],
-    [['prenotazioni'], 'show <id>'],
-    [['alloggiati'], 'valida']
-  ] as const) {
-    const { code, stdout, stderr } = await act(args)
-    t.equal(code, 2)
-    t.equal(stdout, '')
-    t.match(stderr, shows)
-  }
-})
-
 t.test('with --json an error is one object on standard error', async (t) => {
   const { act } = user(t)
   for (const args of [
@@ -175,56 +129,6 @@ t.test('the process itself ends with these codes, and keeps results apart from e
   t.match(await run(['--help']), { code: 0, stdout: /^Uso: locanda/, stderr: '' })
   t.match(await run(['prenotazzioni']), { code: 2, stdout: '', stderr: /^Errore: [^\n]+\n$/ })
   t.match(errorOf(await run(['--json', 'prenotazioni', 'list'])), { uscita: 3 })
-})
-
-t.test('a text takes two columns for each wide character, one for each other, and none for a mark', async (t) => {
-  for (const [given, columns] of [
-    ['', 0],
-    ['Anna', 4],
-    ['e\u0301a', 2],
-    ['王秀英', 6],
-    ['김철수', 6],
-    ['カナ', 4],
-    ['ｶﾅ', 2],
-    ['Ａ', 2],
-    ['👩‍👧', 2],
-    ['—', 1],
-    ['…', 1]
-  ] as const) {
-    t.equal(width(given), columns, given)
-  }
-})
-
-t.test('a row is a line and the columns are aligned, whatever the cells hold', async () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(text, text, text), { maxLength: 5 }),
-      fc.integer({ min: 3, max: 12 }),
-      (rows, max) => {
-        // A mark for the end of each cell, which no text holds.
-        const marked = rows.map((row) => [...row.map((cell) => cell.replaceAll('|', '')), '|'])
-        const lines = table(
-          [{ title: 'uno', max }, { title: 'due', right: true }, { title: 'tre' }, { title: '|' }],
-          marked
-        ).split('\n')
-        const ends = new Set(lines.map((line) => width(line.slice(0, line.lastIndexOf('|')))))
-        return lines.length === rows.length + 1 && ends.size === 1
-      }
-    )
-  )
-})
-
-t.test('a text that is too long is cut with an ellipsis', async (t) => {
-  const one = (text: string, max: number) => table([{ title: 'x', max }], [[text]]).split('\n')[1]
-  t.equal(one('abcdef', 6), 'abcdef')
-  t.equal(one('abcdefg', 6), 'abcde…')
-  t.equal(one('王秀英', 5), '王秀…')
-  t.equal(one('王秀英', 4), '王…')
-  t.equal(one('e\u0301e\u0301e\u0301', 2), 'e\u0301…')
-})
-
-t.test('a card has its values in line, and a dash for what is not known', async (t) => {
-  t.equal(card([['Nome', 'Anna'], ['Telefono', null], ['E-mail', '']]), 'Nome      Anna\nTelefono  —\nE-mail    ')
 })
 
 t.test('a server that is not there ends with 4 and one line, whatever the command', async (t) => {
@@ -403,10 +307,3 @@ t.test(
     )
   }
 )
-
-t.test('https to a server that speaks http is said as such', async (t) => {
-  const { run, keep } = user(t)
-  const { url } = await standIn(t, {})
-  keep({ url: url.replace('http:', 'https:'), key: KEY })
-  t.match(await run(LIST), { code: 4, stderr: /forse è un indirizzo http/ })
-})

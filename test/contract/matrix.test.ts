@@ -1,24 +1,55 @@
-import { existsSync, readFileSync } from 'node:fs'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { booking } from '#test/bookings/samples.ts'
+import { API_KEY, build } from '#test/helper.ts'
 import { accessRows } from './access.ts'
 import { administrationRows } from './administration.ts'
 import { bookingRows } from './bookings.ts'
 import { openHouse, prover } from './house.ts'
-import { interfaceRows } from './interface.ts'
 import { paperRows } from './papers.ts'
 import { policeRows } from './police.ts'
-import { CASES, ENDPOINTS, GROUPS, PROMISES, STATUSES } from './rows.ts'
+import { HONOURED, WITHOUT_KEY } from './replays.ts'
+import { PROMISES } from './rows.ts'
 import { scanningRows } from './scanning.ts'
 import { systemRows } from './system.ts'
 
 /* Every row of the interface, at one server, as a machine asks it. `npm run test:contract` prints the matrix. */
 
-/** Beside the repository, where it is worked on. */
-const INTERFACE = ['../../../shared/spec/interface.md', '../../../../shared/spec/interface.md']
-  .map((path) => new URL(path, import.meta.url)).find(existsSync)
+interface Described { paths: Record<string, Record<string, { parameters?: { name: string }[] }>> }
 
-t.test('the rows of the interface', async (t) => {
-  const house = await openHouse(t)
+/** The protocols of the identity provider and of the storage are others' contracts: their clients send no key. */
+const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
+/** After the work is done, before its answer is kept. */
+const FAILS_LATE = 'x-prova-guasto'
+const failed = new WeakSet<FastifyRequest>()
+const answer = { isDue: Promise.withResolvers<void>(), goesOut: Promise.withResolvers<void>() }
+async function failLate (request: FastifyRequest, _reply: FastifyReply, payload: unknown) {
+  if (request.headers[FAILS_LATE] === undefined || failed.has(request)) return payload
+  failed.add(request)
+  if (request.headers[FAILS_LATE] === 'aspetta') {
+    answer.isDue.resolve()
+    await answer.goesOut.promise
+    return payload
+  }
+  throw new Error('guasto dopo il lavoro')
+}
+const addressOf = (url: string) => url.replace(/:(\w+)/g, '{$1}')
+
+/** They answer a repeated request from what the first one has begun. */
+const BEGUN = new Set([
+  '/api/alloggiati/invio', '/api/v1/prenotazioni/{id}/invio', '/api/v1/invii/giornata', '/api/lettere-benvenuto/genera',
+  '/api/generate-pdf', '/api/generate-template', '/api/v1/report/csv'
+])
+
+t.test('the interface', async (t) => {
+  const honouring: string[] = []
+  const house = await openHouse(t, (route) => {
+    const { method, url, config, onSend = [] } = route
+    if (method !== 'POST' || !config?.idempotent) return
+    honouring.push(addressOf(url))
+    route.onSend = [failLate, ...[onSend].flat()]
+  })
   const { prove, proven } = prover(t)
   for (const rows of [
     bookingRows, policeRows, paperRows, scanningRows, administrationRows, systemRows, accessRows
@@ -27,21 +58,194 @@ t.test('the rows of the interface', async (t) => {
   t.test('every row has one test', async (t) => {
     t.same(proven.toSorted(), Object.keys(PROMISES).toSorted())
   })
+
+  const { app } = house
+  const { paths } = (await app.inject('/openapi.json')).json<Described>()
+  const posts = Object.keys(paths).filter((path) => paths[path]!.post !== undefined)
+
+  t.test('every POST of the description takes the key, or there is a reason why it needs none', async (t) => {
+    const without = Object.values(WITHOUT_KEY).flat()
+    t.same(
+      [...Object.keys(HONOURED), ...without].sort(),
+      posts.filter((path) => !isProtocol(path)).sort()
+    )
+    t.same(honouring.sort(), Object.keys(HONOURED).sort())
+    const said = posts.filter((path) =>
+      paths[path]!.post!.parameters?.some(({ name }) => /^idempotency-key$/i.test(name)))
+    t.same(said.filter((path) => !(path in HONOURED)), [], 'and none that takes none says that it does')
+  })
+
+  const authorization = `Bearer ${await house.token({ name: 'capo', role: 'admin' })}`
+  for (const [path, prepare] of Object.entries(HONOURED)) {
+    await t.test(`POST ${path} with the same key is done once; with another body the key is refused`, async (t) => {
+      const { url, payload, other, refused, headers } = await prepare(house)
+      const send = async (body: object) => await app.inject({
+        method: 'POST', url, payload: body, headers: { authorization, 'idempotency-key': `di ${path}`, ...headers }
+      })
+      const first = await send(payload)
+      t.equal(first.statusCode >= 300, refused ?? false, first.body)
+      t.equal(first.headers['idempotency-replayed'], undefined)
+      const second = await send(payload)
+      t.equal(second.statusCode, first.statusCode)
+      t.equal(second.body, first.body)
+      t.equal(second.headers['idempotency-replayed'], 'true')
+      if (other) t.match((await send(other)).json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
+    })
+  }
+
+  for (const [path, prepare] of Object.entries(HONOURED)) {
+    await t.test(`POST ${path} whose answer became a 500 is not done a second time with the same key`, async (t) => {
+      const { url, payload, refused, headers } = await prepare(house)
+      // That work is none; what it is of is other tests' subject.
+      if (refused) return
+      const send = async (more: Record<string, string> = {}) => await app.inject({
+        method: 'POST',
+        url,
+        payload,
+        headers: { authorization, 'idempotency-key': `guasto di ${path}`, ...headers, ...more }
+      })
+      t.equal((await send({ [FAILS_LATE]: 'sì' })).statusCode, 500)
+      const again = await send()
+      if (BEGUN.has(path)) t.ok(again.statusCode < 300, again.body)
+      else t.match(again.json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+    })
+  }
+
+  t.test('a request whose work is done, and whose answer is on its way, is still at work for another', async (t) => {
+    const send = (more: Record<string, string> = {}) => app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      payload: booking({ nome_cognome: 'Dora Attesa' }),
+      headers: { authorization, 'idempotency-key': 'in arrivo', ...more }
+    })
+    const first = send({ [FAILS_LATE]: 'aspetta' })
+    await answer.isDue.promise
+    t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+    answer.goesOut.resolve()
+    t.equal((await first).statusCode, 201)
+    t.equal((await send()).headers['idempotency-replayed'], 'true')
+  })
+
+  t.test('a failure whose key cannot be set free is answered as any other, without a word of the inside', async (t) => {
+    await app.sql.unsafe(`
+      create function stays() returns trigger language plpgsql as $$ begin raise 'stays'; end $$;
+      create trigger stays before insert on prenotazioni execute function stays();
+      create trigger stays before delete on idempotency_keys execute function stays()`)
+    t.teardown(() => app.sql.unsafe('drop function stays cascade'))
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      payload: booking(),
+      headers: { authorization, 'idempotency-key': 'resta' }
+    })
+    t.equal(reply.statusCode, 500)
+    t.same(Object.keys(reply.json()).sort(), ['codice', 'error', 'requestId', 'status'])
+    t.notMatch(reply.body, /delete|idempotency_keys|stays/)
+  })
+
+  t.test('an answer that the database could not keep, because it was away, is kept when it is back', async (t) => {
+    await app.sql.unsafe(`
+      create function away() returns trigger language plpgsql as $$
+        begin if new.status = 201 then raise 'away' using errcode = '57P01'; end if; return new; end $$;
+      create trigger away before update on idempotency_keys for each row execute function away()`)
+    t.teardown(() => app.sql.unsafe('drop function if exists away cascade'))
+    const send = () => app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      payload: booking({ nome_cognome: 'Elia Tardi' }),
+      headers: { authorization, 'idempotency-key': 'tardi' }
+    })
+    const first = await send()
+    t.equal(first.statusCode, 201)
+    t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+    await app.sql.unsafe('drop function away cascade')
+    let again = await send()
+    await until(async () => (again = await send()).statusCode === 201)
+    t.equal(again.headers['idempotency-replayed'], 'true')
+    t.equal(again.body, first.body)
+  })
+
+  t.test('the answer that made a user is forgotten with the user', async (t) => {
+    const email = 'dimenticata@example.org'
+    const send = async () => await app.inject({
+      method: 'POST',
+      url: '/api/operators',
+      payload: { email, password: 'una-frase-lunga-e-mia', name: 'Dina', surname: 'Verdi' },
+      headers: { authorization, 'idempotency-key': 'dimenticata' }
+    })
+    const { id } = (await send()).json<{ id: string }>()
+    const kept = async () => (await app.sql`select from idempotency_keys where body like ${`%${email}%`}`).length
+    t.equal(await kept(), 1)
+    await app.inject({ method: 'DELETE', url: `/auth/v1/admin/users/${id}`, headers: { authorization }, payload: {} })
+    t.equal(await kept(), 0)
+    t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+  })
 })
 
-t.test(
-  'the table of rows has each row of the interface, and no other',
-  { skip: INTERFACE === undefined && 'the interface is not beside the repository' },
-  async (t) => {
-    const found = interfaceRows(readFileSync(INTERFACE!, 'utf8'))
-    t.same(Object.values(ENDPOINTS).map(([method, path, access]) => [method, path, access]), found.endpoints)
-    t.same(Object.values(CASES).map(([method, path, status]) => [method, path, status]), found.cases)
-    t.same(Object.values(STATUSES).map(([status]) => status), found.statuses)
-    for (const [group, { heading, part, at }] of Object.entries(GROUPS)) {
-      const numbers = Object.keys(PROMISES).filter((row) => row.replace(/\d+$/, '') === group)
-      t.equal(numbers.length, found.sizes[`${heading} ${part} ${at}`], `${heading}: ${part} ${at}`)
-    }
-    const known = new Set(Object.values(GROUPS).map(({ heading, part, at }) => `${heading} ${part} ${at}`))
-    t.same(Object.keys(found.sizes).filter((name) => / list \d+$/.test(name) && !known.has(name)), [], 'every list')
+const KEY = { 'x-api-key': API_KEY }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const PAIR = { email: 'nessuno@example.org', password: 'sbagliata-ma-lunga' }
+const SIGN_IN = '/auth/v1/token?grant_type=password'
+
+const first = await build(t)
+/** For another one on the same database. */
+const SAME = { DATABASE_URL: first.url, DATA_DIR: first.dataDir }
+
+// Of health, which is not counted, and of what browsers ask before a request, there is nothing to say.
+t.test('every answer says how much of the limit is left, whatever it is', async (t) => {
+  const { app, call } = first
+  const etag = String((await call('GET', '/api/alloggiati/codici?limit=1')).headers.etag)
+  for (const [status, request] of Object.entries({
+    200: { url: '/api/v1/paesi', headers: KEY },
+    304: { url: '/api/alloggiati/codici?limit=1', headers: { ...KEY, 'if-none-match': etag } },
+    400: { method: 'POST', url: SIGN_IN, payload: PAIR },
+    '400 of a body': { method: 'POST', url: '/api/v1/prenotazioni', headers: { ...KEY, ...JSON_TYPE }, payload: '{' },
+    401: { url: '/api/v1/paesi', headers: { 'x-api-key': 'sbagliata' } },
+    '401 of a page': { url: '/ad/' },
+    '400 of the storage': { url: '/storage/v1/object/public/nessuno/x' },
+    403: { url: '/api/users', headers: KEY },
+    404: { url: '/nulla' },
+    '404 of an area': { url: '/api/v1/prenotazioni/1', headers: KEY },
+    405: { method: 'DELETE', url: '/api/v1/paesi', headers: KEY },
+    413: { method: 'POST', url: '/api/v1/prenotazioni', headers: KEY, payload: { a: 'x'.repeat(1024 * 1024) } },
+    415: { method: 'POST', url: '/api/saveOspiti', headers: { ...KEY, 'content-type': 'text/plain' }, payload: 'x' },
+    422: { method: 'POST', url: '/api/alloggiati/invio', headers: KEY, payload: { ospiti: [{}], prenotazione: {} } },
+    '200 of the page of the description': { url: '/docs' }
+  } as const)) {
+    const answer = await app.inject({ ...request })
+    t.equal(answer.statusCode, Number.parseInt(status), `${status}: ${answer.body.slice(0, 200)}`)
+    t.match(answer.headers, {
+      'ratelimit-limit': '100000', 'ratelimit-remaining': /^\d+$/, 'ratelimit-reset': /^\d+$/
+    }, status)
   }
-)
+})
+
+t.test('the usual limits are 300 requests, 60 of heavy work and 10 sign-ins a minute', async (t) => {
+  // On a database of its own: the tries of a sign-in are counted there.
+  const usual = { RATE_LIMIT_MAX: undefined, RATE_LIMIT_HEAVY_MAX: undefined }
+  const { app, call } = await build(t, usual)
+  t.match((await call('GET', '/api/v1/paesi')).headers, { 'ratelimit-limit': '300', 'ratelimit-reset': '60' })
+  t.match((await call('POST', '/api/ocr', {})).headers, { 'ratelimit-limit': '60' })
+  const tries: number[] = []
+  for (let n = 0; n < 11; n++) {
+    tries.push((await app.inject({ method: 'POST', url: SIGN_IN, payload: PAIR })).statusCode)
+  }
+  t.same(tries, [...Array.from({ length: 10 }, () => 400), 429])
+  const refused = await app.inject({ method: 'POST', url: SIGN_IN, payload: PAIR })
+  t.match(refused.headers, { 'retry-after': /^[1-9]\d?$/, 'ratelimit-limit': '300' })
+  t.match(refused.json(), { code: 429, error_code: 'over_request_rate_limit' })
+  const other = await app.inject({ method: 'POST', url: SIGN_IN, payload: { ...PAIR, email: 'altra@example.org' } })
+  t.equal(other.statusCode, 400, 'another account')
+})
+
+t.test('reading pictures and making PDFs count together, and apart from all else', async (t) => {
+  const { call } = await build(t, { ...SAME, RATE_LIMIT_HEAVY_MAX: '3' })
+  const heavy = [
+    '/api/ocr', '/api/generate-pdf', '/api/lettere-benvenuto/genera', '/api/generate-template',
+    '/api/v1/templates/valida', '/api/v1/templates/d2577b23c4d40496/preview', '/api/v1/report/csv', '/api/ocr'
+  ]
+  const statuses: number[] = []
+  for (const url of heavy) statuses.push((await call('POST', url, {})).statusCode)
+  t.same(statuses, [400, 400, 400, 429, 429, 429, 429, 429])
+  t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200)
+})

@@ -1,24 +1,7 @@
 /*
- * The rows of the interface that this product promises, in our own words: `group` and `n` say which row of which table
- * or list it is. Endpoints have their method, path and access; errors their status.
+ * The rows of the interface that this product promises, in our own words: letter and number of a row say its place
+ * there. Endpoints have their method, path and access; errors their status.
  */
-
-/** Tables and numbered lists of the interface: the heading they stand under, and which one there. */
-export const GROUPS = {
-  G: { heading: 'What the service does', part: 'list', at: 1 },
-  B: { heading: 'Bookings', part: 'list', at: 1 },
-  V: { heading: 'Police guest-registration service', part: 'list', at: 1 },
-  I: { heading: 'Police guest-registration service', part: 'list', at: 2 },
-  S: { heading: 'Identity-document scanning', part: 'list', at: 1 },
-  N: { heading: 'System, storage and utilities', part: 'list', at: 1 },
-  M: { heading: 'Authentication', part: 'list', at: 1 },
-  A: { heading: 'Authentication', part: 'list', at: 2 },
-  W: { heading: 'Versioning', part: 'list', at: 1 },
-  T: { heading: 'States and transitions', part: 'table', at: 1 },
-  C: { heading: 'Errors', part: 'table', at: 1 },
-  F: { heading: 'Errors', part: 'table', at: 2 },
-  L: { heading: 'Limits', part: 'table', at: 1 }
-} as const
 
 type Access = 'public' | 'auth' | 'admin'
 type Endpoint = readonly [method: string, path: string, access: Access, status: number, promise: string]

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { testDatabase } from '#test/database.ts'
+import { crashFiles } from './files.ts'
 import { runCrashTest } from './run.ts'
 
 t.test(
@@ -15,5 +17,15 @@ t.test(
       { double, lost, forgotten, respelled, broken },
       { double: [], lost: [], forgotten: [], respelled: [], broken: [] }
     )
+  }
+)
+
+t.test('when processes die at any step, no file is lost or damaged, and none stays that no row names',
+  async (t) => {
+    const { url } = await testDatabase(t)
+    const { kills, files, ...faults } = await crashFiles({ url, kills: 12, seed: 7 })
+    t.equal(kills, 12)
+    t.ok(files > 0)
+    t.same(faults, { unreadable: [], orphans: [], leftovers: [] })
   }
 )

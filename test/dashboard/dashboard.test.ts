@@ -1,32 +1,48 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { validateXML } from 'xmllint-wasm'
-import { checkedOutCommit, commitOf, taggedVersion, versionOf } from '#src/lib/checkout.ts'
+import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
+import { checkedOutCommit, taggedVersion, versionOf } from '#src/lib/checkout.ts'
 import { addDays } from '#src/lib/time.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
-import { build, temporaryFolder } from '#test/helper.ts'
-import manifest from '../../package.json' with { type: 'json' }
+import { testDatabase } from '#test/database.ts'
+import { build, extraRoutes, temporaryFolder } from '#test/helper.ts'
+import { heldWork } from '#test/services/jobs/processes.ts'
 
 const WIDGET = '/api/widget/data'
 const COUNTRIES = '/api/map/top-countries'
 const ITALY = 380
 const GERMANY = 276
 const FRANCE = 250
-const server = await build(t, { TODAY: '2026-11-22' })
+const JOBS = '/api/v1/jobs'
+const start = (name: string) => `${JOBS}/${name}/avvia`
+
+/** A server, calls of an administrator's, and a job whose work the test decides. */
+async function jobServer (t: Test, run: () => Promise<void> = async () => {}, environ: Record<string, string> = {}) {
+  const prepare = extraRoutes((app) => {
+    app.addJob({ name: 'prova', description: 'Prova', cron: '0 3 * * *', run })
+  })
+  const built = await build(t, environ, prepare)
+  const authorization = `Bearer ${await built.token({ name: 'capo', role: 'admin' })}`
+  const ask = (method: 'GET' | 'POST', url: string) => built.app.inject({ method, url, headers: { authorization } })
+  const find = async (name: string): Promise<Job> =>
+    (await ask('GET', JOBS)).json<JobList>().data.find(({ nome }) => nome === name)!
+  return { ...built, ask, find }
+}
+
+/** What the job does in the server that most tests share, where it has not run when a test begins. */
+let work: () => Promise<void>
+const server = await jobServer(t, () => work(), { TODAY: '2026-11-22' })
 const { app, call } = server
-
 t.beforeEach(async () => {
+  work = async () => {}
   await app.sql`delete from prenotazioni`
-})
-
-t.test('GET /api/widget/data: an empty house has no arrivals, no departures and an empty next guest', async (t) => {
-  const answer = await call('GET', WIDGET)
-  t.equal(answer.statusCode, 200)
-  t.same(answer.json(), { todayArrivals: 0, todayDepartures: 0, nextGuest: '' })
+  await app.sql`
+    update jobs set started_at = null, finished_at = null, outcome = null, error = null where name = 'prova'`
 })
 
 for (const [name, today] of [
@@ -64,22 +80,6 @@ t.test('GET /api/map/top-countries counts bookings by country, most first, with 
     { country: 'Francia', count: 1 }
   ])
   t.same((await server.call('GET', `${COUNTRIES}?limit=1`)).json(), [{ country: 'Germania', count: 3 }])
-})
-
-t.test('a number that is no country of ISO 3166-1 is shown as it is', async (t) => {
-  await create(server.call, { paese_id: 99_999 })
-  t.same((await server.call('GET', COUNTRIES)).json(), [{ country: 'Paese 99999', count: 1 }])
-})
-
-t.test('limit is 10 unless the caller says otherwise, and at most 250', async (t) => {
-  for (let paese_id = 1; paese_id <= 12; paese_id++) await create(server.call, { paese_id })
-  const count = async (query = '') => ((await server.call('GET', COUNTRIES + query)).json() as unknown[]).length
-  t.equal(await count(), 10)
-  t.equal(await count('?limit=250'), 12)
-  for (const limit of ['0', '-1', '251', '1.5', 'molti', '1e400']) {
-    const answer = await server.call('GET', `${COUNTRIES}?limit=${limit}`)
-    t.match(answer.json(), { status: 400, dettagli: [{ campo: 'limit' }] }, limit)
-  }
 })
 
 t.test('the counts are those of the bookings, whatever two servers create, change and delete', async (t) => {
@@ -131,29 +131,12 @@ t.test('the counts follow statements over many rows, and an emptied table', asyn
   t.same([...await rows()], [])
 })
 
-t.test('statements over many bookings in opposite order do not wait for each other in a circle', async (t) => {
-  const { sql } = app
-  await sql`
-    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
-    select 'Anna Prova', 'IT', 901 + n % 2, '2026-11-22', '2026-11-23', 1 from generate_series(1, 400) n`
-  for (let round = 0; round < 5; round++) {
-    await Promise.all([0, 1].map((half) => sql`
-      update prenotazioni set paese_id = 1803 - paese_id
-      where id in (select id from prenotazioni where id % 4 / 2 = ${half} order by id)`))
-  }
-  t.same([...await sql`select paese_id, totale from prenotazioni_per_paese where totale > 0 order by paese_id`], [
-    { paese_id: 901, totale: 200 }, { paese_id: 902, totale: 200 }
-  ])
-})
-
 t.test('the database takes no day from SQL that the API cannot show', async (t) => {
   const { id } = await create(call)
   for (const change of ["check_in = '0044-03-15 BC'", "check_out = '10000-01-01'", "created_at = 'infinity'"]) {
     await t.rejects(app.sql.unsafe(`update prenotazioni set ${change} where id = ${id}`), { code: '23514' }, change)
   }
 })
-
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
 
 function git (folder: string, ...args: string[]): string {
   const author = ['-c', 'user.name=prova', '-c', 'user.email=prova@example.org', '-c', 'commit.gpgsign=false']
@@ -166,19 +149,6 @@ function repository (folder: string): string {
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'prova')
   return git(folder, 'rev-parse', 'HEAD')
 }
-
-t.test('anybody learns version, commit and deploy, and may keep them for five minutes', async (t) => {
-  const { app } = await build(t, { HOSTING_DEPLOY: 'vetrina-2', DATABASE_URL: server.url })
-  const answer = await app.inject('/api/version')
-  t.equal(answer.statusCode, 200)
-  t.same(answer.json(), {
-    version: await taggedVersion(PACKAGE) ?? manifest.version,
-    latestCommit: await checkedOutCommit(PACKAGE),
-    hostingDeploy: 'vetrina-2'
-  })
-  t.equal(answer.headers['cache-control'], 'public, max-age=300')
-  t.same((await app.inject({ url: '/api/version', headers: { authorization: 'Bearer x' } })).json(), answer.json())
-})
 
 t.test('without HOSTING_DEPLOY the deploy is local; a database that is gone changes nothing', async (t) => {
   const { app } = await build(t, { DATABASE_URL: server.url })
@@ -194,12 +164,6 @@ t.test('the commit is that of the repository whose root the folder is, and of no
   const inner = join(outer, 'node_modules', 'locanda')
   mkdirSync(inner, { recursive: true })
   t.equal(await checkedOutCommit(inner), '', 'a package inside another repository')
-})
-
-t.test('the note of a build counts only where it is the hash of a commit', async (t) => {
-  t.equal(commitOf('4b825dc642cb6eb9a060e54bf8d69288fbee4904\n'), '4b825dc642cb6eb9a060e54bf8d69288fbee4904')
-  t.equal(commitOf('a'.repeat(64)), 'a'.repeat(64))
-  for (const text of ['', 'main', 'a'.repeat(39), 'a'.repeat(41), `${'a'.repeat(40)}; x`]) t.equal(commitOf(text), '')
 })
 
 t.test('the version is that of the last tag, and says how far the commit is from it', async (t) => {
@@ -246,19 +210,124 @@ t.test('the sitemap lists the public pages by their whole addresses, and anybody
   }
 })
 
-t.test('an address of any form gives a valid sitemap', async (t) => {
-  const addresses = {
-    'https://locanda.example/case/al&mare/': 'https://locanda.example/case/al&amp;mare/docs',
-    'https://locanda.example:8443/a': 'https://locanda.example:8443/a/docs',
-    'https://città.example/è"\'<>]]>|%zz': 'https://xn--citt-3na.example/%C3%A8%22&#39;%3C%3E%5D%5D%3E%7C%25zz/docs',
-    'http://[::1]:3000': 'http://[::1]:3000/docs',
-    'http://127.0.0.1:3000': 'http://127.0.0.1:3000/docs'
+t.test('the list holds every job, by name, with its next time', async (t) => {
+  const { ask } = server
+  const { data } = (await ask('GET', JOBS)).json<JobList>()
+  t.same(data.map(({ nome }) => nome), [
+    'audit-head', 'code-tables', 'discarded-files', 'ended-sessions', 'evening-summary', 'idempotency-keys',
+    'image-retention', 'late-answers', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms',
+    'old-counters', 'old-events', 'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts',
+    'receipts-read-again', 'reconciliation', 'record-erasure', 'scan-retention', 'signing-keys', 'stored-files',
+    'unconfirmed-sign-ups', 'webhooks'
+  ])
+  t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
+    'audit-head', 'discarded-files', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again',
+    'reconciliation', 'webhooks'
+  ])
+  for (const job of data) t.ok(Date.parse(job.prossimo_avvio) > Date.now() - 60_000, job.nome)
+  t.match(data.find(({ nome }) => nome === 'prova'), {
+    descrizione: 'Prova', in_corso: false, ultimo_avvio: null, durata_ms: null, esito: null, errore: null
+  })
+})
+
+t.test('jobs are run by the clock, those of one process and those of every process', async (t) => {
+  const runs = { shared: 0, own: 0 }
+  const prepare = extraRoutes((app) => {
+    const common = { description: 'Prova', cron: '* * * * * *' }
+    app.addJob({ ...common, name: 'prova', run: async () => { runs.shared++ } })
+    app.addJob({ ...common, name: 'prova-di-ognuno', everyProcess: true, run: async () => { runs.own++ } })
+  })
+  await build(t, {}, prepare, { clock: undefined })
+  await until(async () => runs.shared > 1 && runs.own > 1)
+})
+
+t.test('a job that an administrator starts is run at once, is audited, and keeps its next time', async (t) => {
+  let runs = 0
+  const { app, ask, find } = server
+  work = async () => { runs++ }
+  const { prossimo_avvio: next } = await find('prova')
+  const answer = await ask('POST', start('prova'))
+  t.equal(answer.statusCode, 200)
+  const { data } = answer.json<JobAnswer>()
+  t.match(data, { nome: 'prova', in_corso: false, esito: 'riuscito', durata_ms: Number, prossimo_avvio: next })
+  t.ok(Math.abs(Date.parse(data.ultimo_avvio!) - Date.now()) < 60_000)
+  t.same(await find('prova'), data)
+  t.equal(runs, 1)
+  const entries = await app.sql`select actor, object from audit_log where action = 'lavoro'`
+  t.match([...entries], [{ actor: /^user:/, object: 'lavoro:prova' }])
+})
+
+t.test('an unknown job is a 404, a name that cannot be one a 400', async (t) => {
+  const { ask } = server
+  t.match((await ask('POST', start('assente'))).json(), { status: 404, codice: 'LAVORO_NON_TROVATO' })
+  t.match((await ask('POST', start('A1'))).json(), { status: 400, dettagli: [{ campo: 'nome' }] })
+})
+
+t.test('a start that cannot be audited runs nothing', async (t) => {
+  let runs = 0
+  const { app, ask, find } = server
+  work = async () => { runs++ }
+  await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
+  for (const name of ['prova', 'ledger-alarms']) t.equal((await ask('POST', start(name))).statusCode, 503)
+  await app.sql`alter table audit_log drop constraint full_disk`
+  t.equal(runs, 0)
+  t.match(await find('prova'), { in_corso: false, ultimo_avvio: null })
+  t.equal((await ask('POST', start('prova'))).statusCode, 200)
+})
+
+t.test('a job that fails is answered with its outcome, and without the words of its error', async (t) => {
+  const { ask } = server
+  work = async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) }
+  const answer = await ask('POST', start('prova'))
+  t.equal(answer.statusCode, 200)
+  t.match(answer.json(), { data: { esito: 'fallito', errore: 'EPROVA' } })
+  t.notMatch(answer.body, /Anna/)
+})
+
+t.test('a long job is answered before it ends; meanwhile no other process starts it', async (t) => {
+  const held = heldWork()
+  const first = server
+  work = held.run
+  const second = await jobServer(t, async () => {}, { DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+  const answering = first.ask('POST', start('prova'))
+  await held.begun
+  for (const { ask, find } of [first, second]) {
+    t.match((await ask('POST', start('prova'))).json(), { status: 409, codice: 'LAVORO_IN_CORSO' })
+    t.match(await find('prova'), { in_corso: true, esito: null, durata_ms: null, ultimo_avvio: String })
   }
-  const sitemaps: string[] = []
-  for (const address of Object.keys(addresses)) {
-    const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: address })
-    sitemaps.push((await app.inject('/sitemap.xml')).body)
-    await app.close()
-  }
-  t.same(await locations(t, ...sitemaps), Object.values(addresses).map((location) => [location]))
+  const answer = await answering
+  t.equal(answer.statusCode, 202)
+  t.match(answer.json(), { data: { in_corso: true } })
+  held.end()
+  await until(async () => !(await second.find('prova')).in_corso)
+  t.match(await second.find('prova'), { esito: 'riuscito' })
+  t.ok((await second.find('prova')).durata_ms! >= 9_000)
+})
+
+t.test('a missed night is caught up by the next server that starts', async (t) => {
+  let runs = 0
+  const count = async () => { runs++ }
+  const { url, sql } = await testDatabase(t)
+  const again = { DATABASE_URL: url }
+  const first = await jobServer(t, count, again)
+  await until(async () => (await sql`select from jobs where name = 'prova'`).length === 1)
+  await first.app.close()
+  await sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'prova'`
+  const both = await Promise.all([jobServer(t, count, again), jobServer(t, count, again)])
+  await until(async () => (await both[0].find('prova')).esito === 'riuscito')
+  for (const { app } of both) await app.stopJobs()
+  t.equal(runs, 1)
+})
+
+t.test('the end of the server waits for the run that was started by hand', async (t) => {
+  const held = heldWork()
+  const { app, ask } = await jobServer(t, held.run)
+  const answering = ask('POST', start('prova'))
+  await held.begun
+  let ended = false
+  const closing = app.close().then(() => { ended = true })
+  t.notOk(ended)
+  held.end()
+  t.equal((await answering).statusCode, 200)
+  await closing
 })

@@ -1,14 +1,10 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { mails } from '#drizzle/tables/mail.ts'
 import type { Email, EmailAnswer } from '#schemas/email.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { testDatabase } from '#test/database.ts'
-import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
-import { comeDue, environ, FROM, over, postponed } from '#test/services/mail/posting.ts'
-import { startServer } from '#test/running-server.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { environ, FROM, over } from '#test/services/mail/posting.ts'
 import { type Received, smtpError, startSmtp } from '#test/smtp.ts'
 
 /** The email that a test sends by default. */
@@ -136,15 +132,6 @@ t.test('a mail says the same as HTML and as plain text', async (t) => {
     'Città & mare\n\nVedi la mappa [https://a.example/x].\n\nArrivo 21 novembre')
 })
 
-t.test('an address that is given twice gets one mail, however its domain is written', async (t) => {
-  const arrived = arriving()
-  const answer = await send({
-    recipients: ['ada@ospiti.example', 'ada@OSPITI.example', 'Ada@ospiti.example', 'eva@città.example']
-  })
-  t.same(answer.accepted, ['ada@ospiti.example', 'Ada@ospiti.example', 'eva@xn--citt-3na.example'])
-  t.equal(arrived().length, 3)
-})
-
 t.test('a request with anything wrong sends nothing, and the answer names everything that is', async (t) => {
   const arrived = arriving()
   const kept = async () => [
@@ -183,31 +170,10 @@ t.test('a request with anything wrong sends nothing, and the answer names everyt
   t.equal(arrived().length, 0)
 })
 
-t.test('a hundred recipients are a hundred mails', async (t) => {
-  const arrived = arriving()
-  const recipients = Array.from({ length: 100 }, (_, at) => `ospite-${at}@ospiti.example`)
-  const { recipients: answered } = await send({ recipients })
-  t.same(answered.map(({ recipient }) => recipient), recipients)
-  const ids = answered.map(({ id }) => id)
-  await until(async () => (await app.sql`
-    select from mails where id in ${app.sql(ids)} and stato = 'in_coda'`).length === 0)
-  t.same(arrived().map(({ envelope }) => envelope.to.join()), recipients)
-})
-
 t.test('without a mail server the answer is 503, and nothing is kept', async (t) => {
   const { app, post } = await sender(t, undefined)
   t.match((await post()).json(), { status: 503, codice: 'POSTA_NON_CONFIGURATA' })
   t.same(await app.db.select().from(mails), [])
-})
-
-t.test('the same Idempotency-Key sends once and gives the same answer', async (t) => {
-  const arrived = arriving()
-  const first = await post({}, { 'idempotency-key': 'una' })
-  const second = await post({}, { 'idempotency-key': 'una' })
-  t.equal(second.headers['idempotency-replayed'], 'true')
-  t.same(second.json(), first.json())
-  t.equal((await post({ subject: 'Altro' }, { 'idempotency-key': 'una' })).statusCode, 422)
-  t.equal(arrived().length, 1)
 })
 
 t.test('a mail that cannot be written into the audit log is not sent; the entry names no recipient', async (t) => {
@@ -243,17 +209,6 @@ t.test('mails can be followed by their ids; unknown ones are left out, and what 
   for (const query of ['', '?ids=', '?ids=0', '?ids=1,', '?ids=a', '?ids=-1', `?ids=${'1,'.repeat(100)}1`]) {
     t.equal((await app.inject({ url: `/api/v1/email${query}`, headers })).statusCode, 400, query)
   }
-})
-
-t.test('once mails are written the caller gets an answer, even if nothing more can be read', async (t) => {
-  const smtp = await startSmtp(t, { decide: () => new Promise(() => {}) })
-  const { app, post } = await sender(t, smtp)
-  const asked = post()
-  // The mails are committed: from here on nothing can be read.
-  await until(async () => (await app.sql`select from mails where attempts > 0`).length > 0)
-  await app.sql`alter table mails rename column reply to spenta`
-  t.match((await asked).json(), { success: true, recipients: [{ stato: 'in_coda' }] })
-  await app.sql`alter table mails rename column spenta to reply`
 })
 
 /** HTML that must lose what makes it dangerous; each says `visibile`. */
@@ -322,21 +277,6 @@ const IN_TIME_MS = 25_000
 
 const RECIPIENTS = ['ada@ospiti.example', 'bruno@ospiti.example']
 
-/** A server that does no more than this with whoever connects. */
-async function crooked (t: Test, onConnection: (socket: { destroy (): void }) => void) {
-  const sockets = new Set<{ destroy (): void }>()
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => {}))
-    onConnection(socket)
-  })
-  t.teardown(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
-
 t.test('a server that is slow does not hold up the answer; its reply arrives later, and the mail once', async (t) => {
   const answered = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, { decide: () => answered.promise })
@@ -355,74 +295,4 @@ t.test('a server that is slow does not hold up the answer; its reply arrives lat
   for (const id of ids) await over(app, id)
   t.match(await follow(ids), ids.map(() => ({ stato: 'inviata', risposta: '250', tentativi: 1 })))
   t.same(smtp.mails.map(({ envelope }) => envelope.to), RECIPIENTS.map((to) => [to]))
-})
-
-t.test('with a server that hangs up, or none at all, the mail is in the queue and the reason is said', async (t) => {
-  const down = await startSmtp(t)
-  await down.close()
-  for (const server of [await crooked(t, (socket) => socket.destroy()), down]) {
-    const { app, send } = await sender(t, server)
-    const answer = await send()
-    t.ok(answer.ms < IN_TIME_MS, String(answer.ms))
-    t.match(answer, {
-      success: true,
-      recipients: [{
-        stato: 'in_coda',
-        risposta: null,
-        spiegazione: 'In coda: il server di posta non è raggiungibile o non risponde; ' +
-          'l’invio si ripete da solo, fino a 24 ore'
-      }]
-    })
-    const { id } = answer.recipients[0]!
-    await postponed(app, id)
-    if (server !== down) continue
-    const up = await startSmtp(t, { port: down.port })
-    await comeDue(app, id)
-    app.mail.deliver()
-    await over(app, id)
-    t.equal(up.mails.length, 1)
-  }
-})
-
-t.test('the outcome is known whichever process delivers', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const smtp = await startSmtp(t, { decide: () => held.promise })
-  const one = await sender(t, smtp)
-  const two = await sender(t, smtp, { DATABASE_URL: one.url })
-  const [first, second] = [one.send({ recipients: RECIPIENTS }), two.send({ recipients: ['carla@ospiti.example'] })]
-  held.resolve()
-  t.match(await first, { accepted: RECIPIENTS })
-  t.match(await second, { accepted: ['carla@ospiti.example'] })
-  t.equal(smtp.mails.length, 3)
-})
-
-t.test('a mail that was answered as queued is sent by the next start, even if the process was killed', async (t) => {
-  const { url } = await testDatabase(t)
-  const silent = await crooked(t, () => {})
-  const settings = (smtp: { url: string }) => ({
-    ...environ(smtp),
-    DATABASE_URL: url,
-    DATA_DIR: temporaryFolder(t),
-    ADMIN_EMAIL: 'anna@example.org',
-    ADMIN_PASSWORD: 'una-password-di-prova-lunga'
-  })
-  const first = await startServer(settings(silent))
-  const session = await first.post('/auth/v1/token?grant_type=password', {
-    email: 'anna@example.org',
-    password: 'una-password-di-prova-lunga'
-  })
-  const { access_token: token } = await session.json() as { access_token: string }
-  const answer = await fetch(`${first.address}/api/send-email`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...EMAIL, recipients: RECIPIENTS })
-  })
-  t.match(await answer.json(), { recipients: [{ stato: 'in_coda' }, { stato: 'in_coda' }] })
-  await first.kill()
-
-  const smtp = await startSmtp(t)
-  await build(t, settings(smtp))
-  // The one that the dead process was sending comes when its claim has run out.
-  t.same((await smtp.next()).envelope.to, [RECIPIENTS[1]])
-  t.match(smtp.mails.map(({ headers }) => headers.subject), [[EMAIL.subject]])
 })

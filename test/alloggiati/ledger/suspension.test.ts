@@ -5,11 +5,10 @@ import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { connect } from '#src/database/connect.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
-import { today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
-import { build, temporaryFolder, type TestApp, writtenWith } from '#test/helper.ts'
+import { temporaryFolder, type TestApp, writtenWith } from '#test/helper.ts'
 import { administrator, detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 import { ledgerBench } from './bench.ts'
 import { ledgerOf } from './context.ts'
@@ -20,7 +19,6 @@ const told = ({ logs }: Pick<TestApp, 'logs'>) =>
   logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg)))
 const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
 
-const sandbox = await build(t, { TODAY: today })
 const shared = await ledgerServer(t)
 /** The server of most tests, each of which finds it empty. */
 async function anew () {
@@ -55,13 +53,6 @@ t.test(
     t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
   }
 )
-
-t.test('only administrators suspend and resume', async (t) => {
-  const { call } = await emptied(sandbox)
-  for (const sospeso of [true, false]) {
-    t.equal((await call('POST', HOLD, { sospeso, motivo: 'Prova di sospensione' })).statusCode, 403)
-  }
-})
 
 t.test('a decision to send again is refused while sending is suspended', async (t) => {
   const { police, server, admin, decide } = await anew()
@@ -237,23 +228,6 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
     t.match((await admin('PUT', ACCOUNT, { canale_esclusivo })).json(), { utente: 'RM000001', canale_esclusivo })
     t.match((await server.call('GET', ACCOUNT)).json(), { canale_esclusivo })
   }
-})
-
-t.test('without credentials no account is shown or set, and sending cannot be resumed', async (t) => {
-  const server = await build(t, { ALLOGGIATI_MODE: 'production' })
-  const { admin } = administrator(server)
-  t.strictSame((await server.call('GET', ACCOUNT)).json(), {
-    utente: null, modalita: 'production', canale_esclusivo: false
-  })
-  t.match((await admin('PUT', ACCOUNT, { canale_esclusivo: true })).json(), {
-    status: 503,
-    codice: 'CREDENZIALI_MANCANTI'
-  })
-  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Prova di sospensione' })).json(), { sospeso: true })
-  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Prova di ripresa' })).json(), {
-    status: 503,
-    codice: 'CREDENZIALI_MANCANTI'
-  })
 })
 
 /** The URL of a database with the same content, which must not be in use. */

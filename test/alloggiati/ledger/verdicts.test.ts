@@ -13,11 +13,7 @@ import {
 import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
 
 const names = fc.constantFrom(
-  '',
-  'TOKEN_NON_VALIDO',
-  'AUTENTICAZIONE_FALLITA',
-  'ERRORE_PARAMETRO_ERRATO',
-  'ERRORE_GENERICO',
+  '', 'TOKEN_NON_VALIDO', 'AUTENTICAZIONE_FALLITA', 'ERRORE_PARAMETRO_ERRATO', 'ERRORE_GENERICO',
   'SCHEDINA_CAMPO_NON_CORRETTO'
 )
 const outcome = fc.record({
@@ -94,21 +90,8 @@ t.test('every error that proves nothing is `sconosciuto`', async () => {
 })
 
 const kinds = fc.constantFrom<FailureKind>(
-  'invalid-request',
-  'before-write',
-  'dns',
-  'refused',
-  'unreachable',
-  'connect-timeout',
-  'tls',
-  'aborted',
-  'timeout',
-  'reset',
-  'http-status',
-  'redirect',
-  'too-large',
-  'malformed',
-  'fault'
+  'invalid-request', 'before-write', 'dns', 'refused', 'unreachable', 'connect-timeout', 'tls', 'aborted', 'timeout',
+  'reset', 'http-status', 'redirect', 'too-large', 'malformed', 'fault'
 )
 const statuses = fc.oneof(fc.constantFrom(404, 405, 413, 415), fc.integer({ min: 100, max: 599 }))
 
@@ -241,44 +224,22 @@ t.test('a row of another booking fills the place of a saved guest alone, and is 
 })
 
 const MINUTE = 60_000
-/**
- * The days on which the clocks of Rome change, the instant of the change, and the hours of difference to UTC before and
- * after.
- */
-const CHANGES = [
-  { day: '2026-03-29', at: Date.parse('2026-03-29T01:00:00Z'), before: 1, after: 2 },
-  { day: '2026-10-25', at: Date.parse('2026-10-25T01:00:00Z'), before: 2, after: 1 }
-]
+/** The days on which the clocks of Rome change, and the hours of difference to UTC before and after. */
+const CHANGES = [{ day: '2026-03-29', before: 1, after: 2 }, { day: '2026-10-25', before: 2, after: 1 }]
 
-/** Every minute of a day of change, with what the clocks of Rome show, worked out from the change alone. */
-function minutesOf ({ day, at, before, after }: typeof CHANGES[number]) {
+/** Every minute of a day of change. */
+function minutesOf ({ day, before, after }: typeof CHANGES[number]): number[] {
   const start = Date.parse(`${day}T00:00:00Z`) - before * 60 * MINUTE
   const end = Date.parse(`${addDays(day, 1)}T00:00:00Z`) - after * 60 * MINUTE
-  return Array.from({ length: (end - start) / MINUTE }, (_, n) => {
-    const instant = start + n * MINUTE
-    const wall = new Date(instant + (instant < at ? before : after) * 60 * MINUTE)
-    return { instant, hour: wall.getUTCHours(), minute: wall.getUTCMinutes() }
-  })
+  return Array.from({ length: (end - start) / MINUTE }, (_, n) => start + n * MINUTE)
 }
 
 for (const change of CHANGES) {
-  t.test(`every minute of ${change.day} is that day in Rome, and its hour leads back to it`, async (t) => {
-    const minutes = minutesOf(change)
-    t.equal(minutes.length, change.after > change.before ? 23 * 60 : 25 * 60)
-    const wrong = minutes.filter(({ instant, hour, minute }) => {
-      const first = minutes.find((each) => each.hour === hour && each.minute === minute)!.instant
-      return dayInRome(new Date(instant)) !== change.day || instantInRome(change.day, hour, minute).getTime() !== first
-    })
-    t.same(wrong, [])
-    t.not(dayInRome(new Date(minutes[0]!.instant - 1)), change.day)
-    t.not(dayInRome(new Date(minutes.at(-1)!.instant + MINUTE)), change.day)
-  })
-
   t.test(
     `at every minute of ${change.day} the arrivals of that day and of the one before can be sent, and no others`,
     async (t) => {
       const arrivals = [-2, -1, 0, 1].map((days) => addDays(change.day, days))
-      for (const { instant } of minutesOf(change)) {
+      for (const instant of minutesOf(change)) {
         const open = arrivals.filter((arrival) => arrivalWindowOpen(arrival, dayInRome(new Date(instant))))
         if (open.join() !== arrivals.slice(1, 3).join()) t.fail(`${new Date(instant).toISOString()}: ${open}`)
       }

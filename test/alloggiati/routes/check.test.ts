@@ -1,31 +1,21 @@
 import t, { type Test } from 'tap'
-import { create } from '#test/bookings/samples.ts'
 import { downloadTable } from '#src/alloggiati/service/calls.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { tablesSource } from '#src/alloggiati/tables/source.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { createClock } from '#src/lib/time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { family, foreigner, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
-import { answer, closedPort } from '#test/alloggiati/service/soap/server.ts'
-import { envelope } from '#test/alloggiati/service/soap/xml.ts'
-import { production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { invio, production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { create } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
 /** The server of the tests that need no other. */
 const sandbox = await build(t, { TODAY: today })
-
-t.test('the server connects to its sandbox by itself, on loopback, and the answer names the sandbox', async (t) => {
-  const { call } = await emptied(sandbox)
-  const checked = await call('GET', '/api/alloggiati/check')
-  t.equal(checked.statusCode, 200)
-  t.equal(checked.headers['x-alloggiati-mode'], 'sandbox')
-  const { endpoint, ...rest } = checked.json()
-  t.strictSame(rest, { connected: true, message: 'Connessione ad Alloggiati Web riuscita' })
-  t.match(endpoint, /^http:\/\/127\.0\.0\.1:\d+\//)
-})
 
 t.test(
   'in sandbox mode every answer of the police area names the sandbox, errors too; in production none does',
@@ -40,61 +30,6 @@ t.test(
     }
   }
 )
-
-t.test('production without credentials: the server runs, and check says what is missing', async (t) => {
-  const { call } = await build(t, { ALLOGGIATI_MODE: 'production' })
-  const checked = await call('GET', '/api/alloggiati/check')
-  t.equal(checked.statusCode, 503)
-  const { requestId, ...rest } = checked.json()
-  t.type(requestId, 'string')
-  t.strictSame(rest, {
-    connected: false,
-    error: 'Credenziali Alloggiati Web non configurate',
-    status: 503,
-    codice: 'CREDENZIALI_MANCANTI'
-  })
-  t.equal((await call('GET', '/health/live')).statusCode, 200)
-})
-
-t.test('a service that cannot be reached is a 503 that says so', async (t) => {
-  const { call } = await production(t, { endpoint: await closedPort() })
-  const checked = await call('GET', '/api/alloggiati/check')
-  t.equal(checked.statusCode, 503)
-  t.match(checked.json(), {
-    connected: false, status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', error: /connessione rifiutata/
-  })
-})
-
-t.test('refused credentials are a 503 that says why, without repeating them', async (t) => {
-  const police = await standIn(t)
-  police.on.GenerateToken = answer(
-    envelope(
-      '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
-        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes>' +
-        '<ErroreDettaglio>chiave-di-prova</ErroreDettaglio></result></GenerateTokenResponse>'
-    )
-  )
-  const { call } = await production(t, police)
-  const checked = await call('GET', '/api/alloggiati/check')
-  t.equal(checked.statusCode, 503)
-  t.match(checked.json(), { connected: false, codice: 'CREDENZIALI_RIFIUTATE', error: /AUTENTICAZIONE_FALLITA/ })
-  t.notMatch(checked.body, 'chiave-di-prova')
-})
-
-t.test('a token that the service does not take is refused, and the next check logs in afresh', async (t) => {
-  const police = await standIn(t)
-  const { call } = await production(t, police)
-  police.on.Authentication_Test = answer(refusalReply('Authentication_Test', 'TOKEN_NON_VALIDO'))
-  t.match((await call('GET', '/api/alloggiati/check')).json(), {
-    connected: false, status: 503, codice: 'CREDENZIALI_RIFIUTATE'
-  })
-  delete police.on.Authentication_Test
-  t.match((await call('GET', '/api/alloggiati/check')).json(), { connected: true })
-  t.same(
-    police.calls.map(({ operation }) => operation),
-    ['GenerateToken', 'Authentication_Test', 'GenerateToken', 'Authentication_Test']
-  )
-})
 
 t.test('valida answers 200 for good and for bad records, and does not call the service', async (t) => {
   // A server that has not logged in yet: whatever it asked its sandbox for would begin with a token.
@@ -147,65 +82,14 @@ t.test('a body that is not of the contract is a 400 that names the field', async
   t.equal((await call('POST', '/api/alloggiati/valida', { ospiti: [], prenotazione: soggiorno })).statusCode, 400)
 })
 
-t.test('the police area is closed to callers without credentials', async (t) => {
-  const { app } = await emptied(sandbox)
-  for (const path of ['check', 'codici', 'ricevute?data=2026-01-01', 'verifica-ricevute', 'sandbox/schedine']) {
-    t.equal((await app.inject({ url: `/api/alloggiati/${path}` })).statusCode, 401, path)
-  }
-  for (const path of ['valida', 'invio']) {
-    t.equal((await app.inject({ method: 'POST', url: `/api/alloggiati/${path}`, payload: {} })).statusCode, 401, path)
-  }
-})
-
-const LISTS = ['tipi_documento', 'paesi', 'comuni', 'province', 'tipi_alloggiato']
-
-t.test('the tables are lists of code and description', async (t) => {
+t.test('q searches every list, and limit bounds each', async (t) => {
   const { call } = sandbox
-  const answered = await call('GET', '/api/alloggiati/codici')
-  t.equal(answered.statusCode, 200)
-  const body = answered.json()
-  t.same(Object.keys(body), LISTS)
-  for (const list of LISTS) {
-    t.ok(body[list].length > 0, list)
-    t.ok(body[list].every((each: object) => Object.keys(each).join() === 'codice,descrizione'), list)
-  }
-  const find = (list: string, codice: string) =>
-    body[list].find((each: { codice: string }) => each.codice === codice)?.descrizione
-  t.equal(find('comuni', '412058091'), 'ROMA (RM)')
-  t.equal(find('paesi', '100000216'), 'GERMANIA')
-  t.equal(find('tipi_documento', 'PASOR'), 'PASSAPORTO ORDINARIO')
-  t.equal(find('province', 'RM'), 'Roma')
-  t.same(body.tipi_alloggiato.map(({ codice }: { codice: string }) => codice), ['16', '17', '18', '19', '20'])
-})
-
-t.test('q searches every list, best first, and limit bounds each', async (t) => {
-  const { call } = sandbox
-  const found = (await call('GET', '/api/alloggiati/codici?q=forl%C3%AC&limit=3')).json()
-  t.match(found.comuni[0].descrizione, /^FORLI'/)
-  t.ok(found.comuni.length <= 3)
+  const found = (await call('GET', '/api/alloggiati/codici?q=forl%C3%AC&limit=2')).json()
+  t.match(found.comuni, [{ codice: '408140012', descrizione: /^FORLI'/ }, {}])
   t.same(found.tipi_documento, [])
-  t.equal((await call('GET', '/api/alloggiati/codici?q=412058091')).json().comuni[0].descrizione, 'ROMA (RM)')
-  const two = (await call('GET', '/api/alloggiati/codici?limit=2')).json()
-  t.same(LISTS.map((list) => two[list].length), [2, 2, 2, 2, 2])
   for (const query of ['limit=0', 'limit=x', 'limit=1001', `q=${'a'.repeat(101)}`, 'altro=1']) {
     t.equal((await call('GET', `/api/alloggiati/codici?${query}`)).statusCode, 400, query)
   }
-})
-
-t.test('a client that has the tables gets 304 by their ETag', async (t) => {
-  const { call } = sandbox
-  const first = await call('GET', '/api/alloggiati/codici?limit=1')
-  const etag = String(first.headers.etag)
-  t.match(etag, /^"[^"]+"$/)
-  t.match(first.headers['cache-control'], 'private')
-  const again = await call('GET', '/api/alloggiati/codici?limit=1', undefined, { 'if-none-match': etag })
-  t.equal(again.statusCode, 304)
-  t.equal(again.body, '')
-  t.equal(again.headers.etag, etag)
-  t.equal(
-    (await call('GET', '/api/alloggiati/codici?limit=1', undefined, { 'if-none-match': '"altro"' })).statusCode,
-    200
-  )
 })
 
 t.test(
@@ -228,24 +112,6 @@ t.test(
     t.not(after.headers.etag, before)
   }
 )
-
-t.test('a download that is not acceptable leaves the old tables in force', async (t) => {
-  const server = await build(t, { TODAY: today })
-  const { download, source } = await refresher(t, server)
-  await source.refresh(download)
-  const { version } = await source.get()
-  const broken: Record<string, (tipo: string, csv: string) => string> = {
-    'cut off': (tipo, csv) => tipo === 'Luoghi' ? csv.slice(0, 5000) : csv,
-    empty: (tipo, csv) => tipo === 'Tipi_Documento' ? '' : csv,
-    html: (tipo, csv) => tipo === 'TipoErrore' ? '<html/>' : csv
-  }
-  for (const [name, spoil] of Object.entries(broken)) {
-    await t.rejects(source.refresh(async (tipo) => spoil(tipo, await download(tipo))), /non accettata/, name)
-    t.equal((await source.get()).version, version, name)
-  }
-  await t.rejects(source.refresh(async () => { throw new Error('giù') }), /giù/)
-  t.equal((await tablesSource(server.app.db).get()).version, version, 'in the database as well')
-})
 
 t.test(
   'a refused token is not an empty list of apartments: the refresh stops, and the next one logs in afresh',
@@ -279,3 +145,126 @@ async function refresher (t: Test, { app, dataDir, url }: TestApp) {
     download: (tipo: Parameters<typeof downloadTable>[1]) => downloadTable(service!, tipo)
   }
 }
+
+const APARTMENTS = '/api/v1/appartamenti'
+const HOLD = '/api/v1/invii/sospensione'
+const ACCOUNT = '/api/v1/alloggiati/account'
+const HOUSE = {
+  descrizione: 'Casa al lago',
+  comune_codice: '412058091',
+  indirizzo: 'Via dei Prati, 8',
+  proprietario: 'Ada Provetti'
+}
+const OF_APARTMENTS = [['GET', APARTMENTS], ['POST', APARTMENTS, HOUSE], ['DELETE', `${APARTMENTS}/0`]] as const
+const ADD = 'GestioneAppartamenti_AggiungiAppartamento'
+const DISABLE = 'GestioneAppartamenti_DisabilitaAppartamento'
+
+t.test(
+  'an apartment that was added is listed with the id that the service gave it; disabled, it is gone',
+  async (t) => {
+    const server = await emptied(sandbox)
+    const { admin } = administrator(server)
+    const list = async () => (await server.call('GET', APARTMENTS)).json().data
+    t.same(await list(), [])
+    const added = await admin('POST', APARTMENTS, HOUSE)
+    t.equal(added.statusCode, 201)
+    t.match(added.json(), { message: /aggiunto/, status: 201 })
+    await admin('POST', APARTMENTS, { ...HOUSE, descrizione: 'Casa al mare' })
+    t.strictSame(
+      await list(),
+      ['CASA AL LAGO', 'CASA AL MARE'].map((descrizione, id) => ({
+        id,
+        descrizione,
+        comune: 'ROMA',
+        provincia: 'RM',
+        indirizzo: 'VIA DEI PRATI, 8',
+        proprietario: 'ADA PROVETTI'
+      }))
+    )
+
+    const gone = await admin('DELETE', `${APARTMENTS}/0`)
+    t.equal(gone.statusCode, 200)
+    t.match(gone.json(), { message: /Appartamento 0 disabilitato: non si può riattivare/, status: 200 })
+    t.match(await list(), [{ id: 1 }])
+    t.equal((await list()).length, 1)
+  }
+)
+
+t.test('what the service refuses is a 422 in its own words', async (t) => {
+  const server = await emptied(sandbox)
+  const { admin } = administrator(server)
+  const ceased = await admin('POST', APARTMENTS, { ...HOUSE, comune_codice: '401001501' })
+  const { requestId, ...refused } = ceased.json()
+  t.type(requestId, 'string')
+  t.strictSame(refused, {
+    error: 'Il servizio ha rifiutato la richiesta',
+    status: 422,
+    codice: 'APPARTAMENTO_RIFIUTATO',
+    dettagli: { codice_errore: '30', messaggio_soap: 'ERRORE_PARAMETRO_ERRATO: Codice Comune Errato' }
+  })
+  t.match((await admin('DELETE', `${APARTMENTS}/7`)).json(), {
+    status: 422,
+    dettagli: { messaggio_soap: 'ERRORE_PARAMETRO_ERRATO: Id Appartamento Errato' }
+  })
+})
+
+t.test('what cannot be an apartment is refused here', async (t) => {
+  const server = await emptied(sandbox)
+  const { admin } = administrator(server)
+  for (const change of [
+    { descrizione: ' ' },
+    { descrizione: 'a;b' },
+    { indirizzo: 'a\nb' },
+    { comune_codice: '058091' },
+    { proprietario: undefined },
+    { altro: 1 }
+  ]) {
+    t.equal((await admin('POST', APARTMENTS, { ...HOUSE, ...change })).statusCode, 400, JSON.stringify(change))
+  }
+  for (const id of ['-1', '1000000', 'uno']) t.equal((await admin('DELETE', `${APARTMENTS}/${id}`)).statusCode, 400, id)
+})
+
+t.test('a service that cannot be reached is a 503, and nothing was asked for', async (t) => {
+  const police = await standIn(t)
+  const { admin } = administrator(await production(t, police))
+  await police.stop()
+  for (const [method, url, body] of OF_APARTMENTS) {
+    t.match((await admin(method, url, body)).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' }, method)
+  }
+})
+
+t.test(
+  'a request whose reply is lost may have been carried out: never an answer that invites another one',
+  async (t) => {
+    const police = await standIn(t)
+    const { admin } = administrator(await production(t, police))
+    for (const operation of [ADD, DISABLE]) police.on[operation] = (socket) => socket.resetAndDestroy()
+    t.match((await admin('POST', APARTMENTS, HOUSE)).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
+    t.match((await admin('DELETE', `${APARTMENTS}/0`)).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
+    t.equal(police.callsOf(ADD).length, 1)
+  }
+)
+
+t.test('without credentials the server runs, and each request that needs them says what is missing', async (t) => {
+  const { app, call, ...server } = await build(t, { ALLOGGIATI_MODE: 'production' })
+  const { admin } = administrator({ app, call, ...server })
+  t.equal((await call('GET', '/health/live')).statusCode, 200)
+  t.strictSame((await call('GET', ACCOUNT)).json(), { utente: null, modalita: 'production', canale_esclusivo: false })
+  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Prova di sospensione' })).json(), { sospeso: true })
+  for (const [method, url, body] of [
+    ['GET', '/api/alloggiati/check'],
+    ['GET', `/api/alloggiati/ricevute?data=${addDays(testClock().today(), -2)}`],
+    ...OF_APARTMENTS,
+    ['PUT', ACCOUNT, { canale_esclusivo: true }],
+    ['POST', HOLD, { sospeso: false, motivo: 'Prova di ripresa' }]
+  ] as const) {
+    const { json } = await admin(method, url, body)
+    t.match(json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' }, `${method} ${url}`)
+  }
+  for (const testMode of [true, false]) {
+    const refused = await call('POST', '/api/alloggiati/invio', invio([single()], { testMode }))
+    t.equal(refused.headers['x-alloggiati-mode'], undefined)
+    t.match(refused.json(), { success: false, status: 422, dettagli: { codice_errore: 'CREDENZIALI_MANCANTI' } })
+  }
+  t.same(await app.sql`select from invii`, [])
+})

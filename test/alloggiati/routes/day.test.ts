@@ -223,20 +223,6 @@ t.test('what the police refuses of one booking keeps no other back', async (t) =
   t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'once it is put right it goes')
 })
 
-t.test('a lost reply leaves one Send unknown, and the rest of the day goes out', async (t) => {
-  const server = await emptied(real, police)
-  const ids: number[] = []
-  for (let n = 0; n < 3; n++) ids.push(await book(server, family(n, 30)))
-  police.on.Send = (socket, received) => {
-    delete police.on.Send
-    police.acquire(received.body.match(/17[^<]{166}|19[^<]{166}/g) ?? [])
-    socket.resetAndDestroy()
-  }
-  const done = await sendDay(server)
-  t.same(done.totali, { ...done.totali, sconosciuta: 1, acquisita: 2 })
-  t.equal(police.callsOf('Send').length, 3)
-})
-
 t.test('what is not decided in time goes on; the same key tells what became of it, and sends no more', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police, {}, { times: { policeAnswerMs: 1500 } })

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { create, saveGuests } from '#test/bookings/samples.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
 import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
-import { member, single, today } from '#test/alloggiati/rules/samples.ts'
+import { family, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { guestNo, held, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
@@ -133,13 +133,6 @@ t.test('a booking without guests has an error, and is not sent', async (t) => {
   const id = await booked(server, [])
   t.match((await records(server, id)).json(), { schedine: [], valid: false, errors: [{ ospite: 0, campo: 'ospiti' }] })
   t.match((await send(server, id)).json(), { status: 422, codice: 'VALIDAZIONE', errors: [{ campo: 'ospiti' }] })
-})
-
-t.test('a booking that does not exist is not found', async (t) => {
-  const server = await emptied(sandbox)
-  for (const answer of [await records(server, 1), await send(server, 1)]) {
-    t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
-  }
 })
 
 const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
@@ -363,3 +356,132 @@ t.test('a stay longer than 30 nights is communicated again from the days that th
     { record: { data_arrivo: '2026-10-22', permanenza: 30 } }, { record: { data_arrivo: today, permanenza: 10 } }
   ])
 })
+
+const FILE = '/api/alloggiati/file'
+t.test(
+  'the file holds byte for byte the rows that would be sent, with CRLF between them and none at the end',
+  async (t) => {
+    const server = await emptied(sandbox)
+    const body = { ospiti: family({ cognome: "D'Énrico-Prova" }), prenotazione: soggiorno }
+    const file = await server.call('POST', FILE, body)
+    t.equal(file.statusCode, 200)
+    t.equal(file.headers['content-type'], 'text/plain; charset=utf-8')
+    t.equal(file.headers['content-disposition'], 'attachment; filename=schedine_2026-11-21.txt')
+    t.equal(file.rawPayload.length, 168 + 2 + 168, 'no byte order mark')
+    await server.call('POST', '/api/alloggiati/invio', body)
+    const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
+    t.equal(file.payload, data.map(({ riga }: { riga: string }) => riga).join('\r\n'))
+  }
+)
+
+t.test('a list with errors gives no file: 422 as for a submission', async (t) => {
+  const { call } = await emptied(sandbox)
+  const body = { ospiti: [single({ sesso: 'X' })], prenotazione: soggiorno }
+  const [file, sent] = [await call('POST', FILE, body), await call('POST', '/api/alloggiati/invio', body)]
+  t.equal(file.statusCode, 422)
+  const { requestId: one, ...refused } = file.json()
+  const { requestId: other, ...expected } = sent.json()
+  t.not(one, other)
+  t.strictSame(refused, expected)
+})
+
+t.test('a file registers nothing, calls no service, and is made while the service is down', async (t) => {
+  const { app, call } = await emptied(real, police)
+  await police.stop()
+  const file = await call('POST', FILE, {
+    ospiti: [guestNo(1)],
+    prenotazione: { check_in: testClock().today(), numero_notti: 1 }
+  })
+  await police.start()
+  t.equal(file.statusCode, 200)
+  t.same(police.begun, [])
+  for (const table of ['invii', 'invii_schedine', 'invii_numerazione']) {
+    t.equal((await app.sql`select from ${app.sql(table)}`).length, 0, table)
+  }
+})
+
+const book = async ({ call }: TestApp, nome_cognome: string, check_in = today) =>
+  (await create(call, { nome_cognome, check_in })).id
+
+const tieOf = async ({ call }: TestApp, ospiti: object[], prenotazione: object = soggiorno): Promise<unknown> => (
+  (await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione })).json().dettagli.prenotazione_id)
+
+t.test('a submission belongs to the booking that it names', async (t) => {
+  const server = await emptied(sandbox)
+  await book(server, 'Marco Provetti')
+  const id = await book(server, 'Anna Altrove')
+  t.equal(await tieOf(server, [single()], { ...soggiorno, id }), id)
+  t.same(await server.app.sql`select prenotazione_id from invii`, [{ prenotazione_id: id }])
+})
+
+t.test('a booking that does not exist is a 400, and nothing is sent', async (t) => {
+  const server = await emptied(sandbox)
+  const refused = await server.call('POST', '/api/alloggiati/invio', {
+    ospiti: [single()],
+    prenotazione: { ...soggiorno, id: 4711 }
+  })
+  t.equal(refused.statusCode, 400)
+  t.match(refused.json().dettagli, [{ campo: 'prenotazione.id' }])
+  t.same(await server.app.sql`select id from invii`, [])
+  t.same(await server.app.sql`select id from sandbox_schedine`, [])
+})
+
+t.test(
+  'without a name it is the booking of the main guest on that arrival, whichever name is written first',
+  async (t) => {
+    const server = await emptied(sandbox)
+    await book(server, 'Marco Provetti', '2026-11-20')
+    await book(server, 'Marco Provettini')
+    const first = await book(server, '  marco   provettì ')
+    const second = await book(server, 'Esempi, Lucia'.replace(',', ''))
+    t.equal(await tieOf(server, [single()]), first)
+    const couple = [guestNo(1, { cognome: 'Esempi', nome: 'Lucia' }), guestNo(2, { nome: 'ALTRO' })]
+    t.equal(await tieOf(server, couple), second)
+  }
+)
+
+t.test('the tie is left open when two bookings fit, or none', async (t) => {
+  const server = await emptied(sandbox)
+  await book(server, 'Marco Provetti')
+  await book(server, 'Provetti Marco')
+  t.equal(await tieOf(server, [single()]), null)
+  t.equal(await tieOf(server, [guestNo(1, { nome: 'NESSUNO' })]), null)
+})
+
+t.test(
+  'a booking whose submission is under way or unknown cannot be deleted; later it can, and the ledger stays',
+  async (t) => {
+    const server = await emptied(real, police)
+    const { app, call } = server
+    const day = testClock().today()
+    const [going, unknown, free] = [
+      await book(server, 'A B', day), await book(server, 'C D', day), await book(server, 'E F', day)
+    ]
+    const stay = (id: number) => ({ prenotazione: { check_in: day, numero_notti: 3, id } })
+
+    police.on.Send = (socket) => socket.resetAndDestroy()
+    await call('POST', '/api/alloggiati/invio', invio([guestNo(2)], stay(unknown)))
+    const reply = held()
+    police.on.Send = reply.behaviour
+    const sending = call('POST', '/api/alloggiati/invio', invio([guestNo(1)], stay(going)))
+    await reply.arrived
+
+    for (const id of [going, unknown]) {
+      const refused = await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [free, id] })
+      t.match(refused.json(), { status: 409, codice: 'INVIO_IN_CORSO' })
+    }
+    t.equal((await app.sql`select from prenotazioni`).length, 3, 'nothing was deleted')
+
+    reply.release(answer(rowsReply('Send', [true])))
+    t.equal((await sending).statusCode, 200)
+    const deleted = await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [free, going] })
+    t.strictSame(deleted.json().deleted, [going, free])
+    t.same(await app.sql`select stato, prenotazione_id from invii order by id`, [
+      { stato: 'sconosciuto', prenotazione_id: unknown },
+      { stato: 'acquisito', prenotazione_id: going }
+    ])
+    t.equal((await app.sql`select from invii_schedine`).length, 2)
+  }
+)
+
+/* A guest is corrected while the submission of the booking has not ended. */

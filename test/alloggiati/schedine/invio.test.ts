@@ -1,15 +1,11 @@
 import t from 'tap'
+import type { Schedina } from '#schemas/schedina.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
-import { policeService } from '#src/alloggiati/service/police-service.ts'
-import { readConfig } from '#src/config/config.ts'
-import { masterKey } from '#src/config/master-key.ts'
-import { createKeys } from '#src/lib/secrets.ts'
-import { createClock } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
-import { family, foreigner, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { dump, guestNo, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { dump, guestNo, held, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
 const send = ({ call }: TestApp, ospiti: readonly object[], more: object = {}) => (
@@ -25,25 +21,6 @@ const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('a sent guest is answered with exactly the contract\'s success, and registered', async (t) => {
-  const server = await emptied(sandbox)
-  const sent = await send(server, family())
-  t.equal(sent.statusCode, 200)
-  t.equal(sent.headers['x-alloggiati-mode'], 'sandbox')
-  t.strictSame(sent.json(), {
-    success: true,
-    message: '2 schedine acquisite',
-    ricevuta: 'AW-20261121-1',
-    dettagli: { schedine_inviate: 2, metodo: 'Send', prenotazione_id: null }
-  })
-  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
-  t.equal(data.length, 2)
-  t.match(data.map(({ riga }: { riga: string }) => decode(riga)), [
-    { record: { tipo_alloggiato: '17', cognome: 'PROVETTI', nome: 'MARCO', data_arrivo: today, permanenza: 3 } },
-    { record: { tipo_alloggiato: '19', cognome: 'PROVETTI', nome: 'ANNA', tipo_doc: '' } }
-  ])
-})
-
 t.test('a dry run registers nothing and leaves no trace in the ledger', async (t) => {
   const server = await emptied(sandbox)
   const tried = await send(server, [single()], { testMode: true })
@@ -57,21 +34,6 @@ t.test('a dry run registers nothing and leaves no trace in the ledger', async (t
   t.equal((await send(server, [single()])).json().ricevuta, 'AW-20261121-1', 'and the guest can be sent')
 })
 
-t.test('local errors block: 422 with the list, no call and no trace', async (t) => {
-  const server = await emptied(sandbox)
-  const refused = await send(server, [single(), foreigner({ provincia_nascita: 'RM', sesso: 'X' })])
-  t.equal(refused.statusCode, 422)
-  t.match(refused.json(), {
-    success: false,
-    error: String,
-    dettagli: { codice_errore: 'VALIDAZIONE', messaggio_soap: String },
-    status: 422,
-    codice: 'VALIDAZIONE',
-    errors: [{ ospite: 1, campo: 'sesso' }, { ospite: 1, campo: 'provincia_nascita' }]
-  })
-  t.same(await sizes(server), [0, 0, 0, 0, 0])
-})
-
 t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) => {
   const server = await emptied(sandbox)
   const sent = await server.call('POST', '/api/alloggiati/invio', {
@@ -81,39 +43,6 @@ t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) 
   const { data: [{ riga }] } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.match(decode(riga), { record: { data_arrivo: today, permanenza: 7 } })
   t.match(sent.json().avvisi, [{ campo: 'soggiorno.check_in', messaggio: /prenotazione.check_in, che vale/ }])
-})
-
-t.test('nights and a departure that disagree are told, in a rehearsal and after the Send', async (t) => {
-  const server = await emptied(sandbox)
-  for (const testMode of [true, false]) {
-    const prenotazione = { check_in: today, numero_notti: 3, check_out: '2026-11-28' }
-    const body = { ospiti: [guestNo(1), guestNo(2)], prenotazione, testMode }
-    const { avvisi } = (await server.call('POST', '/api/alloggiati/invio', body)).json()
-    t.match(avvisi, [{ ospite: 0, messaggio: /numero_notti \(3\) e check_out .*non concordano/ }])
-    t.equal(avvisi.length, 1)
-  }
-  const agreed = { ospiti: [guestNo(3)], prenotazione: soggiorno, soggiorno }
-  t.equal((await server.call('POST', '/api/alloggiati/invio', agreed)).json().avvisi, undefined)
-})
-
-t.test('references of submissions at once are all different and without gaps', async (t) => {
-  const server = await emptied(sandbox)
-  const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => send(server, [guestNo(n)])))
-  const numbers = answers.map((each) => Number(each.json().ricevuta.replace('AW-20261121-', ''))).sort((a, b) => a - b)
-  t.same(numbers, Array.from({ length: 12 }, (_, n) => n + 1))
-})
-
-t.test('the police holds byte for byte the row that the ledger keeps', async (t) => {
-  const server = await emptied(sandbox)
-  await send(server, family({ cognome: "D'Énrico-Prova" }))
-  const keys = createKeys(masterKey(undefined, server.dataDir).key)
-  const kept = await server.app.sql`select invio_id, indice, riga from invii_schedine order by indice`
-  const opened = kept.map(({ invio_id, indice, riga }) =>
-    keys.unseal(riga, `invii_schedine.riga/${invio_id}/${indice}`).toString()
-  )
-  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
-  t.equal(opened.length, 2)
-  t.same(opened, data.map(({ riga }: { riga: string }) => riga))
 })
 
 t.test('no guest can be read in the database: neither from the record nor from the reply', async (t) => {
@@ -137,21 +66,6 @@ t.test('no guest can be read in the database: neither from the record nor from t
     }
     t.notOk(JSON.stringify(server.logs).includes(secret), 'nor in the log')
   }
-})
-
-t.test('an apartment\'s guests go out as 174 characters, with the method for them', async (t) => {
-  const server = await emptied(sandbox)
-  await addApartment(server)
-  const prenotazione = { ...soggiorno, id_appartamento: 0 }
-  const tried = await send(server, [single()], { prenotazione, testMode: true })
-  t.equal(tried.json().dettagli?.metodo, 'GestioneAppartamenti_FileUnico_Test')
-  const sent = await send(server, [single()], { prenotazione })
-  t.strictSame(sent.json().dettagli, {
-    schedine_inviate: 1, metodo: 'GestioneAppartamenti_FileUnico_Send', prenotazione_id: null
-  })
-  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
-  t.equal(data[0].riga.length, 174)
-  t.match(data[0], { riga: /000000$/, id_appartamento: 0 })
 })
 
 t.test('an apartment that the police does not have is a refusal of each row', async (t) => {
@@ -215,58 +129,232 @@ t.test('a refusal names the guest whom the police refused, not one who was kept 
   })
 })
 
-t.test('without credentials a production server says so and sends nothing', async (t) => {
-  const server = await build(t, { ALLOGGIATI_MODE: 'production' })
-  for (const testMode of [true, false]) {
-    const refused = await server.call('POST', '/api/alloggiati/invio', invio([single()], { testMode }))
-    t.equal(refused.statusCode, 422)
-    t.equal(refused.headers['x-alloggiati-mode'], undefined)
-    t.match(refused.json(), {
-      success: false,
-      error: 'Credenziali Alloggiati Web non configurate',
-      dettagli: { codice_errore: 'CREDENZIALI_MANCANTI' }
-    })
+const body = (changes: object = {}) => ({ ospiti: [single(changes)], prenotazione: soggiorno })
+
+t.test('a second Send of a guest is refused with the first one\'s reference', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  const first = (await call('POST', '/api/alloggiati/invio', body())).json()
+  const second = await call('POST', '/api/alloggiati/invio', body())
+  t.equal(second.statusCode, 409)
+  const { requestId, ...rest } = second.json()
+  t.type(requestId, 'string')
+  t.strictSame(rest, {
+    error:
+      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${first.ricevuta}: ospite 1 (stessa persona). ` +
+      'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura; ' +
+      'una conferma qui non serve: i dati sono gli stessi',
+    status: 409,
+    codice: 'SCHEDINE_GIA_INVIATE',
+    ricevuta: first.ricevuta,
+    ospiti: [0],
+    duplicati: [{ ospite: 0, ricevuta: first.ricevuta, stato: 'acquisito', motivo: 'stessa_persona' }]
+  })
+  t.equal((await app.sql`select from invii`).length, 1, 'the refused one leaves no trace')
+  t.equal((await app.sql`select from sandbox_schedine`).length, 1)
+})
+
+t.test('a guest that was edited after the Send is the same guest', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  await call('POST', '/api/alloggiati/invio', body())
+  const edits = [
+    { numero_documento: 'CA99999ZZ' },
+    { sesso: 'F' },
+    { cognome: ' provetti ' },
+    { cognome: 'Provettì' },
+    { tipo_documento: 'PASOR' },
+    { cittadinanza: '100000216' }
+  ]
+  for (const edit of edits) {
+    t.equal((await call('POST', '/api/alloggiati/invio', body(edit))).statusCode, 409, JSON.stringify(edit))
   }
-  t.same(await sizes(server), [0, 0, 0, 0, 0])
+  const longer = { ospiti: [single()], prenotazione: { ...soggiorno, numero_notti: 9 } }
+  t.equal((await call('POST', '/api/alloggiati/invio', longer)).statusCode, 409)
+  t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-t.test('the same Idempotency-Key gives the stored answer, without a second call', async (t) => {
+t.test('another guest, and the same one on another arrival, are sent', async (t) => {
+  const { call } = await emptied(sandbox)
+  await call('POST', '/api/alloggiati/invio', body())
+  const others = [
+    { nome: 'MARIO', numero_documento: 'CA00001AA' },
+    { data_nascita: '1980-05-16', numero_documento: 'CA00002AA' }
+  ]
+  for (const other of others) {
+    t.equal((await call('POST', '/api/alloggiati/invio', body(other))).statusCode, 200)
+  }
+  const yesterday = { ospiti: [single()], prenotazione: { ...soggiorno, check_in: '2026-11-20' } }
+  t.equal((await call('POST', '/api/alloggiati/invio', yesterday)).statusCode, 200)
+})
+
+t.test('a list with one guest sent before is refused whole: nothing of it goes out', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(2)], prenotazione: soggiorno })
+  const refused = await call('POST', '/api/alloggiati/invio', {
+    ospiti: [guestNo(1), guestNo(2), guestNo(3)],
+    prenotazione: soggiorno
+  })
+  t.match(refused.json(), { status: 409, ospiti: [1] })
+  t.equal((await app.sql`select from sandbox_schedine`).length, 1)
+})
+
+/** Two spellings of one person; each pair with a document of its own. */
+const SPELLINGS: [Schedina, Schedina][] = [
+  [{ cognome: 'ROSSI', nome: 'NICCOLÒ' }, { cognome: 'ROSSI', nome: "NICCOLO'" }],
+  [{ cognome: "D'ANGELO" }, { cognome: 'D ANGELO' }],
+  [{ cognome: 'DE LUCA', nome: 'ANNA-MARIA' }, { cognome: 'DELUCA', nome: 'ANNAMARIA' }],
+  [{ cognome: 'MÜLLER' }, { cognome: 'MUELLER' }],
+  [{ cognome: 'LI', nome: 'WEI' }, { cognome: 'WEI', nome: 'LI' }]
+]
+
+t.test('the same person under another spelling is refused, with or without a document', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  for (const [n, [one, other]] of SPELLINGS.entries()) {
+    const first = (await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(n, one)], prenotazione: soggiorno }))
+    t.equal(first.statusCode, 200)
+    const again = { ospiti: [guestNo(n + 100, other)], prenotazione: soggiorno }
+    t.match((await call('POST', '/api/alloggiati/invio', again)).json(), {
+      status: 409,
+      codice: 'SCHEDINE_GIA_INVIATE',
+      duplicati: [{ ospite: 0, ricevuta: first.json().ricevuta, motivo: 'stessa_persona' }]
+    }, JSON.stringify(other))
+  }
+  t.equal((await app.sql`select from sandbox_schedine`).length, SPELLINGS.length)
+})
+
+t.test('a document sent before is refused under whatever name, however its number is written', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  const first = (await call('POST', '/api/alloggiati/invio', body({ numero_documento: 'CA-00007.AA' }))).json()
+  const other = body({ cognome: 'CORRETTI', data_nascita: '1981-05-15', numero_documento: 'ca00007aa' })
+  t.match((await call('POST', '/api/alloggiati/invio', other)).json(), {
+    status: 409,
+    codice: 'SCHEDINE_GIA_INVIATE',
+    duplicati: [{ ospite: 0, ricevuta: first.ricevuta, stato: 'acquisito', motivo: 'stesso_documento' }]
+  })
+  t.equal((await app.sql`select from sandbox_schedine`).length, 1)
+})
+
+t.test('two guests of one list with one name in two spellings, or one document, are refused', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  const lists = [
+    [[guestNo(1, { cognome: 'LI', nome: 'WEI' }), guestNo(2, { cognome: 'WEI', nome: 'LI' })], 'stessa_persona'],
+    [[guestNo(1), guestNo(2, { numero_documento: 'CA 10001 AA' })], 'stesso_documento']
+  ] as const
+  for (const [ospiti, motivo] of lists) {
+    const refused = (await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione: soggiorno })).json()
+    const duplicati = [{ ospite: 1, ricevuta: null, stato: null, motivo, altro_ospite: 0 }]
+    t.match(refused, { status: 409, codice: 'SCHEDINE_GIA_INVIATE', ospiti: [1] })
+    t.strictSame(refused.duplicati, duplicati)
+    t.equal(refused.ricevuta, undefined)
+  }
+  t.same(await app.sql`select from invii`, [])
+  const confirmed = { ospiti: lists[0][0], prenotazione: soggiorno, ...WORD }
+  t.equal((await call('POST', '/api/alloggiati/invio', confirmed)).statusCode, 200)
+})
+
+const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
+
+t.test('no word sends one person twice in a list: under another spelling with the same document', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  const word = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
+  const { nome: cognome, cognome: nome } = single()
+  const ospiti = [single(), single({ cognome, nome })]
+  const refused = (await call('POST', '/api/alloggiati/invio', { ...body(), ospiti, ...word })).json()
+  t.match(refused, { status: 409, codice: 'SCHEDINE_GIA_INVIATE', error: /una conferma qui non serve/ })
+  t.equal((await app.sql`select from sandbox_schedine`).length, 0)
+})
+
+t.test('a person who knows better confirms with a reason: it is recorded, audited, and serves once', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  const first = (await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))).json()
+  const other = body({ cognome: 'WEI', nome: 'LI', numero_documento: 'CA00001AA' })
+  t.equal((await call('POST', '/api/alloggiati/invio', other)).statusCode, 409)
+  const sent = (await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json()
+  t.equal(sent.success, true)
+  const precedenti = [first.ricevuta]
+  t.same(await app.sql`select chi, motivo, array_to_json(precedenti) as precedenti from invii_conferme`,
+    [{ chi: 'server', motivo: WORD.motivo, precedenti }])
+  t.same(await app.sql`select confermata from invii_schedine order by invio_id`,
+    [{ confermata: false }, { confermata: true }])
+  const [noted] = await app.sql`select details from audit_log where action = 'invio' order by id desc limit 1`
+  t.match(noted!.details, { confermato: true, precedenti })
+  t.notMatch(JSON.stringify(noted), /passaporti/, 'the reason may name a guest')
+
+  t.match((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json(),
+    { status: 409, ospiti: [0] }, 'a confirmation that is repeated sends nobody twice')
+  t.equal((await app.sql`select from sandbox_schedine`).length, 2)
+})
+
+t.test('a document that another person was sent with does not keep a guest back when a person confirms', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  t.equal((await call('POST', '/api/alloggiati/invio', body())).statusCode, 200)
+  const other = body({ cognome: 'CORRETTI', nome: 'PIA', data_nascita: '1981-05-15' })
+  t.match((await call('POST', '/api/alloggiati/invio', other)).json(), { duplicati: [{ motivo: 'stesso_documento' }] })
+  t.equal((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).statusCode, 200)
+  t.equal((await app.sql`select from sandbox_schedine`).length, 2)
+})
+
+t.test('no word sends the very same person again, given before or after the first Send', async (t) => {
+  const { app, call } = await emptied(sandbox)
+  const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
+  t.equal((await send({})).statusCode, 200, 'nothing stands against it yet')
+  const leader = single({ tipo_alloggiato: '17', nome: 'CAPO', numero_documento: 'CA00007AA' })
+  const without = { tipo_documento: '', numero_documento: '', luogo_rilascio: '' }
+  const family = { ospiti: [leader, single({ tipo_alloggiato: '19', nome: 'UGO', ...without })] }
+  t.equal((await call('POST', '/api/alloggiati/invio', { ...family, prenotazione: soggiorno })).statusCode, 200)
+  const rows = (await app.sql`select from sandbox_schedine`).length
+  for (const outcome of ['acquisita', 'sconosciuta', 'in_corso']) {
+    await app.sql`update invii_schedine set esito = ${outcome}`
+    t.match((await send({})).json(), { status: 409, error: /una conferma qui non serve|in corso/ }, outcome)
+    t.equal((await send({ cognome: single().nome, nome: single().cognome })).statusCode, 409, 'the same document')
+    const again = { ...family, prenotazione: soggiorno, ...WORD }
+    t.match((await call('POST', '/api/alloggiati/invio', again)).json(), { status: 409, ospiti: [0, 1] })
+  }
+  t.equal((await app.sql`select from sandbox_schedine`).length, rows)
+})
+
+t.test('a word without its reason, or a reason without the word, is a 400 that names what is missing', async (t) => {
+  const { call } = await emptied(sandbox)
+  const bad: [object, string][] = [
+    [{ confermo_diverso: true }, 'motivo'],
+    [{ motivo: WORD.motivo }, 'confermo_diverso'],
+    [{ ...WORD, confermo_diverso: false }, 'confermo_diverso'],
+    [{ ...WORD, motivo: 'corto' }, 'motivo']
+  ]
+  for (const [fields, campo] of bad) {
+    const refused = await call('POST', '/api/alloggiati/invio', { ...body(), ...fields })
+    t.match(refused.json(), { status: 400, dettagli: [{ campo }] }, JSON.stringify(fields))
+  }
+})
+
+t.test('a guest that is being sent cannot be sent beside it', async (t) => {
   const { call } = await emptied(real, police)
-  const headers = { 'idempotency-key': 'invio-1' }
-  const first = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), headers)
-  const second = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), headers)
-  t.equal(second.statusCode, 200)
-  t.equal(second.headers['idempotency-replayed'], 'true')
-  t.equal(second.body, first.body)
-  const other = await call('POST', '/api/alloggiati/invio', invio([guestNo(2)]), headers)
-  t.match(other.json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const first = call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  await reply.arrived
+  const beside = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  t.match(beside.json(), {
+    status: 409,
+    codice: 'INVIO_IN_CORSO',
+    stato: 'in_invio',
+    ospiti: [0],
+    duplicati: [{ ospite: 0, stato: 'in_invio', motivo: 'stessa_persona' }]
+  })
+  reply.release(answer(rowsReply('Send', [true])))
+  t.equal((await first).json().ricevuta, beside.json().ricevuta)
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a group of many rows goes out in one call, in order', async (t) => {
-  const { call } = await emptied(real, police)
-  const members = Array.from({ length: 199 }, (_, n) => member('20', 'MEMBRO', { cognome: guestNo(n).cognome }))
-  const sent = await call('POST', '/api/alloggiati/invio', invio([single({ tipo_alloggiato: '18' }), ...members]))
-  t.equal(sent.json().dettagli?.schedine_inviate, 200)
-  const [only] = police.callsOf('Send')
+t.test('what the sandbox took does not keep a guest from the police', async (t) => {
+  const before = await build(t, {
+    ALLOGGIATI_MODE: 'sandbox',
+    ALLOGGIATI_UTENTE: 'RM000001',
+    ALLOGGIATI_PASSWORD: 'parola-di-prova',
+    ALLOGGIATI_WSKEY: 'chiave-di-prova'
+  })
+  t.equal((await before.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  police.forget()
+  const after = await production(t, police, { DATABASE_URL: before.url, DATA_DIR: before.dataDir })
+  t.equal((await after.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
   t.equal(police.callsOf('Send').length, 1)
-  t.same(only!.rows.map((row) => row.slice(0, 2)), ['18', ...members.map(() => '20')])
-  t.match(only!.rows[199], String(members[198]!.cognome))
 })
-
-/** Enters an apartment, number 0, on the sandbox's own account. */
-async function addApartment ({ app, dataDir, url }: TestApp): Promise<void> {
-  const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, TODAY: today })
-  const { service, close } = await policeService({
-    config, keys: createKeys(config.MASTER_KEY), clock: createClock(today), db: app.db, log: app.log
-  })
-  await service!.client.GestioneAppartamenti_AggiungiAppartamento({
-    Utente: service!.utente,
-    token: await service!.token.get(),
-    Descrizione: 'PROVA',
-    ComuneCodice: '412058091',
-    Indirizzo: 'VIA DI PROVA 1',
-    Proprietario: 'PROVA'
-  })
-  await close()
-}

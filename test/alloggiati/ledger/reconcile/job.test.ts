@@ -119,22 +119,6 @@ async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
   })
 }
 
-t.test(
-  'without a receipt unknown submissions are referred to a person at noon, and a later receipt still proves them',
-  async (t) => {
-    const w = await ledgerWithHistory(t, SENT)
-    await w.exclusive()
-    const id = await w.sent({ at: SENT, seen: '?', taken: 0 })
-    await jobAt(w, '06:00', '11:00')
-    t.equal((await w.stands(id)).stato, 'sconosciuto')
-    await jobAt(w, '12:00')
-    t.match(await w.stands(id), { stato: 'da_verificare', nota: /manca/ })
-    await w.acquired(SENT, 2, 3)
-    await jobAt(w, '15:00')
-    t.match(await w.stands(id), { stato: 'ricevuto', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6'] })
-  }
-)
-
 t.test('around midnight only a reply tells on which receipt an attempt counts', async (t) => {
   const late = `${DAY}T22:52:00Z`
   const w = await ledgerWithHistory(t, late)

@@ -1,8 +1,13 @@
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { getDocument } from 'unpdf/pdfjs'
+import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
 import { acquired } from '#src/alloggiati/service/sandbox/store.ts'
+import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { testDatabase } from '#test/database.ts'
-import { ACCOUNT, client, clockAt, every, first, list, login, outcomes, sandbox, session } from './client.ts'
+import {
+  ACCOUNT, client, clockAt, every, first, headersOf, list, login, outcomes, sandbox, session
+} from './client.ts'
 import { ABROAD, guest, member } from './guest.ts'
 
 const NOW = '2026-11-21T09:00:00Z'
@@ -96,18 +101,6 @@ t.test('Test and Send', async (t) => {
       t.equal(status, 200)
       t.match(outcomes(text), [/^false \d+ ERRORE_PARAMETRO_ERRATO Elenco Schedine Vuoto$/])
     }
-  })
-
-  t.test('a thousand rows are taken, one more is not', async (t) => {
-    const rows = Array(1000).fill(guest())
-    const before = (await acquired(db, ACCOUNT.utente)).length
-    const { text } = await call('Send', prefix + list(rows))
-    t.equal(first(text, 'SchedineValide'), '1000')
-    t.equal((await acquired(db, ACCOUNT.utente)).length, before + 1000)
-    t.match(outcomes((await call('Send', prefix + list([...rows, guest()]))).text), [
-      /^false \d+ ERRORE_PARAMETRO_ERRATO ./
-    ])
-    t.equal((await acquired(db, ACCOUNT.utente)).length, before + 1000)
   })
 })
 
@@ -393,3 +386,54 @@ function isMissing (t: Test, xml: string): void {
   t.match(outcomes(xml), [/^false 51 ERRORE_RECUPERO_RICEVUTA ./])
   t.same(every(xml, 'PDF'), [])
 }
+
+t.test('the wire', async (t) => {
+  const { db, close } = await testDatabase(t)
+  const { endpoint, post, call, token: getToken } = await sandbox(t, db, clockAt(NOW))
+  const [prefix, rows] = [session(await getToken()), list([guest()])]
+  const good = `<a:Test>${prefix}${rows}</a:Test>`
+
+  t.test('the WSDL names no address but this one', async (t) => {
+    const text = await (await fetch(`${endpoint}?wsdl`)).text()
+    t.same([...text.matchAll(/location="([^"]*)"/g)].map(([, address]) => address), [endpoint, endpoint])
+    t.notMatch(text, 'poliziadistato')
+  })
+
+  t.test('a request that cannot be read is a fault of the sender', async (t) => {
+    for (const [title, document] of Object.entries({
+      'a DOCTYPE': '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + envelope(good).replace(/^<\?.*?\?>/, ''),
+      'an unknown element': envelope(`<a:Test>${prefix}${rows}<a:Altro/></a:Test>`),
+      'elements out of order': envelope(`<a:Test>${rows}${prefix}</a:Test>`),
+      'an operation without the namespace': envelope(`<Test>${prefix}${rows}</Test>`),
+      'a required element left out': envelope(`<a:Test>${prefix}<a:tipo/></a:Test>`),
+      'two elements in the body': envelope(good + good),
+      'an entity that is not declared': envelope(`<a:Test>&entity;${prefix}</a:Test>`),
+      'another declared encoding': envelope(good).replace('utf-8', 'ISO-8859-1'),
+      'nothing at all': ''
+    })) {
+      const { status, text } = await post(document, headersOf('Test', 1.2))
+      t.equal(status, 500, title)
+      t.match(text, /soap:Sender<.*Server was unable to read request/s, title)
+    }
+  })
+
+  t.test('a media type or charset that is none of SOAP is 415, a body beyond 4 MiB is 413', async (t) => {
+    const body = envelope(good)
+    t.equal((await post(body, { 'content-type': 'application/json' })).status, 415)
+    t.equal((await post(body, { 'content-type': 'text/xml; charset=iso-8859-1' })).status, 415)
+    t.equal((await post(' '.repeat(4 * 1024 * 1024 + 1), headersOf('Test', 1.2))).status, 413)
+  })
+
+  t.test('a failure of the sandbox itself is a fault of the receiver that tells nothing of its inside', async (t) => {
+    await close()
+    const { status, text } = await call('GenerateToken', login())
+    t.equal(status, 500)
+    t.match(text, /soap:Receiver<.*>Server was unable to process request\.</s)
+  })
+})
+
+t.test('it listens on loopback only', async (t) => {
+  const { db } = await testDatabase(t)
+  const options = { db, clock: clockAt(NOW), log: Fastify().log, credentials: ACCOUNT }
+  await t.rejects(startSandbox({ ...options, host: '0.0.0.0' }), /loopback/)
+})

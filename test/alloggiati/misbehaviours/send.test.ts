@@ -1,7 +1,0 @@
-import t from 'tap'
-import { attack } from './attack.ts'
-
-t.test(
-  'with every misbehaviour at a Send the verdict is true, and no guest is acquired twice or forgotten',
-  (t) => attack(t, 'Send')
-)
