@@ -1,14 +1,20 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { RouteOptions } from 'fastify'
+import openapiTypes, { astToString } from 'openapi-typescript'
 import t from 'tap'
-import { isCatalogued } from '#schemas/errors/catalogue.ts'
+import ts from 'typescript'
+import { ERROR_SUBJECTS, isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
 import { isDay } from '#src/lib/time.ts'
 import { buildSerializer, buildValidator, createAjv, sharing } from '#src/http/validation.ts'
 import { withAnswers } from '#test/fuzz/document.ts'
-import { build } from './helper.ts'
+import { API_KEY, build } from './helper.ts'
 import { type OpenApi, OpenApiShape } from './openapi-shape.ts'
 import { openness, type Schema, walk } from './schema-walk.ts'
 
@@ -33,7 +39,6 @@ const OPEN_OBJECTS = new Set([
  */
 const isProviders = (at: string) => / \/(?:auth|storage)\/v1\//.test(at)
 
-const JSON_TYPE = 'application/json'
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
 
 const SECURITY = {
@@ -306,17 +311,6 @@ t.test('every body and every answer, of errors too, has an example, and every ex
   }
 })
 
-t.test('the words that the provider takes in free text are named', async (t) => {
-  for (const [name, parameter, words] of [
-    ['POST /auth/v1/token', 'grant_type', /password.*refresh_token.*pkce.*id_token/],
-    ['POST /auth/v1/logout', 'scope', /global.*local.*others/],
-    ['GET /auth/v1/authorize', 'code_challenge_method', /s256.*plain/]
-  ] as const) {
-    const { parameters = [] } = operations.find((each) => each.name === name)!
-    t.match(parameters.find((each) => each.name === parameter), { description: words }, `${name} ${parameter}`)
-  }
-})
-
 t.test('an operation names the errors of its key and of its ranges', async (t) => {
   for (const { name, config } of named) {
     const { responses, 'x-codici': codes = {} } = operations.find((each) => each.name === described(name))!
@@ -326,18 +320,6 @@ t.test('an operation names the errors of its key and of its ranges', async (t) =
     t.ok('416' in responses, `${name}: a range beyond the end`)
     if (!isProviders(name)) t.ok(codes['416']?.includes('INTERVALLO_NON_VALIDO'), `${name}: its code`)
   }
-})
-
-t.test('an error of a protocol is described by the fields that it has there, and its codes are listed', async (t) => {
-  for (const { name, responses } of operations.filter(({ name }) => isProviders(name))) {
-    if (name.includes('/storage/')) t.notOk('404' in responses, `${name}: a 404 is never sent`)
-    for (const [status, { description }] of Object.entries(responses)) {
-      t.notMatch(description, /`(?:dettagli|codice|requestId)`/, `${name} ${status}`)
-    }
-  }
-  const { ErroreAuth, ErroreStorage } = document.components.schemas as Record<string, Schema>
-  t.ok((ErroreAuth?.properties?.error_code?.enum ?? []).includes('invalid_credentials'))
-  t.ok((ErroreStorage?.properties?.code?.enum ?? []).includes('NoSuchKey'))
 })
 
 t.test('an example of an answer has the status at which it stands, and a code that comes with it', async (t) => {
@@ -354,26 +336,6 @@ t.test('an example of an answer has the status at which it stands, and a code th
     }
   }
   t.ok(seen > 150, String(seen))
-})
-
-t.test('examples show what the operation really answers', async (t) => {
-  const shown = (name: string, status = '200') =>
-    Object.values(examplesOf(operations.find((each) => each.name === name)!.responses[status]?.content?.[JSON_TYPE]))
-  for (const name of ['POST /api/alloggiati/invio', 'POST /api/v1/prenotazioni/{id}/invio']) {
-    t.match(shown(name, '202'), [{ success: false, codice: 'INVIO_IN_CORSO', ricevuta: /^AW-/ }], name)
-  }
-  const [codici] = shown('GET /api/alloggiati/codici') as [Record<string, object[]>]
-  t.equal(new Set(Object.values(codici).map((list) => JSON.stringify(list))).size, 5, 'each list has its own codes')
-  t.match(shown('POST /auth/v1/verify')[0], { access_token: String, user: Object }, 'a session')
-  for (const [name, message] of [
-    ['PUT /storage/v1/bucket/{bucket}', /updated/],
-    ['DELETE /storage/v1/bucket/{bucket}', /deleted/],
-    ['DELETE /storage/v1/object/{bucket}/{filename}', /deleted/],
-    ['POST /storage/v1/bucket/{bucket}/empty', /queued/]
-  ] as const) t.match(shown(name), [{ message }], name)
-  t.match(shown('GET /api/v1/email'), [{ data: [{ stato: 'inviata', prossimo_tentativo: null }] }])
-  const { example } = document.components.headers['X-PDF-Warnings'] as { example: string }
-  t.match(JSON.parse(example), [{ codice: String, messaggio: String }])
 })
 
 t.test('the description is valid OpenAPI 3.1', async (t) => {
@@ -438,3 +400,90 @@ function * nested (value: unknown): Generator<Record<string, unknown>> {
   yield value as Record<string, unknown>
   for (const inner of Object.values(value)) yield * nested(inner)
 }
+
+const sources = globSync('src/**/*.ts').map((file) => readFileSync(file, 'utf8')).join('\n')
+const codes = ERROR_SUBJECTS.flatMap(({ errors }) => Object.keys(errors))
+
+interface Coded { operationId: string, responses: object, 'x-codici'?: Record<string, string[]> }
+
+t.test('every error that the program defines is explained, with its status', async (t) => {
+  const defined = [...sources.matchAll(/createError(?:<[^>]*>)?\(\s*'(\w+)',\s*(['`])[\s\S]*?\2,\s*(\d{3})/g)]
+  t.ok(defined.length > 70, `${defined.length}`)
+  t.same(defined.map(([, codice, , status]) => ({ codice, status: Number(status) }))
+    .filter(({ codice, status }) => !isCatalogued(codice!, status)), [])
+})
+
+t.test('every explained error exists, and once', async (t) => {
+  t.same(codes.filter((codice) => !new RegExp(`\\b${codice}\\b`).test(sources)), [])
+  t.equal(new Set(codes).size, codes.length)
+})
+
+t.test('the page of errors has each code at an anchor of its own, and its links lead to something', async (t) => {
+  const page = await app.inject('/docs/errori')
+  t.equal(page.statusCode, 200)
+  t.match(page.headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': /default-src 'none';style-src 'sha256-[\w+/=]+';/
+  })
+  t.same([...page.body.matchAll(/<h3 id="(\w+)">/g)].map(([, id]) => id), codes)
+  const named = [...page.body.matchAll(/<code>(\/api\/[^<]+)<\/code>/g)].map(([, path]) => path!)
+  const known = Object.keys(app.swagger().paths!)
+  t.same(named.filter((path) => !known.includes(path)), [], 'addresses that a remedy names are described')
+  t.match((await app.inject('/openapi.json')).json().info.description, /\/docs\/errori/)
+})
+
+t.test('every error that is not of all requests is named by an operation, at a status that it declares', async (t) => {
+  const operations = Object.values(app.swagger().paths as Record<string, Record<string, Coded>>)
+    .flatMap((methods) => Object.values(methods))
+  const named = new Set(operations.flatMap((operation) => Object.values(operation['x-codici'] ?? {}).flat()))
+  // Told in the form of the storage protocol alone.
+  for (const code of ['OGGETTO_ESISTENTE', 'BUCKET_NON_TROVATO']) named.add(code)
+  t.same(codes.filter((codice) => !isCommon(codice) && !named.has(codice)), [])
+  for (const { operationId, responses, 'x-codici': own = {} } of operations) {
+    for (const [status, list] of Object.entries(own)) {
+      t.ok(status in responses, `${operationId} ${status}`)
+      t.same(list.filter((codice) => !isCatalogued(codice, Number(status))), [], operationId)
+    }
+  }
+})
+
+const PROJECT = fileURLToPath(new URL('..', import.meta.url))
+const run = promisify(execFile)
+
+t.test('types made from the description are strict enough to write against, and what is written works', async (t) => {
+  // In the project, so that the client is found.
+  const folder = join(PROJECT, `node_modules/.cache/typed-client-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const description = JSON.parse(readFileSync(join(PROJECT, 'fixtures/openapi.json'), 'utf8'))
+  writeFileSync(join(folder, 'schema.ts'), astToString(await openapiTypes(description)))
+  copyFileSync(join(PROJECT, 'fixtures/typed-client/tour.ts'), join(folder, 'tour.ts'))
+  // All that it takes of Node's own types, which are a third of what would be read otherwise.
+  const ofNode = 'declare const process: { argv: string[], stdout: { write (text: string): boolean } }\n'
+  writeFileSync(join(folder, 'node.d.ts'), ofNode)
+
+  const program = ts.createProgram(['tour.ts', 'node.d.ts'].map((name) => join(folder, name)), {
+    target: ts.ScriptTarget.ES2024,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    // Of what is written here, not of the packages' own declarations.
+    skipLibCheck: true,
+    types: []
+  })
+  const faults = ts.getPreEmitDiagnostics(program)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
+  t.same(faults, [])
+
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  // Node strips no types in node_modules.
+  const { outputText } = ts.transpileModule(readFileSync(join(folder, 'tour.ts'), 'utf8'), {
+    compilerOptions: { target: ts.ScriptTarget.ES2024, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
+  })
+  writeFileSync(join(folder, 'tour.mjs'), outputText)
+  const { stdout } = await run(process.execPath, [join(folder, 'tour.mjs'), address, API_KEY])
+  t.match(stdout, /^booking \d+: .+\n$/)
+})

@@ -1,15 +1,24 @@
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { get, request as send, Agent, type IncomingMessage } from 'node:http'
+import {
+  cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import { Agent, get, type IncomingMessage, request as send } from 'node:http'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
-import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { readConfig } from '#src/config/config.ts'
+import { firstAdministrator } from '#src/identity/index.ts'
+import { readJournal } from '#src/database/journal.ts'
+import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import { testDatabase } from './database.ts'
-import { API_KEY, temporaryFolder } from './helper.ts'
+import { API_KEY, build, temporaryFolder } from './helper.ts'
 import { openSocket } from './raw.ts'
 import { ADMIN, MASTER_KEY, serverProcess, started } from './server-process.ts'
 
@@ -218,4 +227,224 @@ t.test('a full disk refuses what is to be written, with a code of its own, and r
   const next = serverProcess(t, { DATA_DIR, API_KEY, ...ADMIN })
   t.equal(await next.exit, 1)
   t.match(next.errors(), /^Locanda non può partire: [^\n]*disco è pieno[^\n]*\n$/)
+})
+
+/* How a start goes, and what ends it. */
+
+t.test('a bad setting ends the start with code 1 and one line that names the variable', async (t) => {
+  const server = serverProcess(t, { PORT: '70000', DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+})
+
+t.test('a database that is not there ends the start with code 1 and one line, without the password', async (t) => {
+  const server = serverProcess(t, { DATABASE_URL: 'postgres://locanda:CANARY-password@127.0.0.1:1/none' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
+  t.notMatch(server.errors() + JSON.stringify(server.logs), 'CANARY')
+})
+
+t.test('a port that is taken ends the start with code 1 and one line, before a first password is made', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { url, sql } = await testDatabase(t)
+  const { port } = taken.address() as AddressInfo
+  const server = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
+})
+
+t.test('a key that is not the database\'s ends the start with one line, and nothing is written', async (t) => {
+  const { app, url } = await build(t)
+  const written = () => app.sql`
+    select (select count(*) from audit_log) as audit, (select count(*) from users) as users,
+      (select count(*) from signing_keys) as keys, (select count(*) from registro_chiave) as records`
+  const before = await written()
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: url, ...ADMIN })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
+  t.same(await written(), before)
+})
+
+t.test('a key that is lost or wrong ends the start with a line that says which one, and none is made', async (t) => {
+  const { app, dataDir, url } = await build(t)
+  // The server's first act: it is on record, under a hash with the key.
+  await firstAdministrator(app, readConfig({ DATA_DIR: dataDir, ...ADMIN }))
+  const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
+    const before = readdirSync(DATA_DIR)
+    const second = serverProcess(t, { DATA_DIR, ...environ })
+    t.equal(await second.exit, 1)
+    t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+    t.match(second.errors(), reason)
+    t.same(readdirSync(DATA_DIR), before)
+  }
+  const other = temporaryFolder(t)
+  const file = join(other, 'master.key')
+  writeFileSync(file, Buffer.alloc(32, 8).toString('base64'), { mode: 0o600 })
+  const key = Buffer.alloc(32, 8).toString('base64')
+  await refused(t, temporaryFolder(t), /\/master\.key manca/, { DATABASE_URL: url })
+  await refused(t, other, /quella del file \S+\/master\.key/, { DATABASE_URL: url })
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  // Without the record the audit log tells the key.
+  await app.sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  const restored = temporaryFolder(t)
+  mkdirSync(join(restored, 'postgres'))
+  writeFileSync(join(restored, 'postgres', 'PG_VERSION'), '18\n')
+  await refused(t, restored, /manca il file \S+\/master\.key/)
+})
+
+t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 4102444800000)`
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: il database è di una versione [^\n]+ recente [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
+})
+
+t.test('one of two servers that start on an older database upgrades it, and logs both migrations', async (t) => {
+  const { url, sql } = await testDatabase(t, true)
+  await sql.begin((tx) => carryOut(tx, knownMigrations().slice(0, 1)))
+  const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
+  const servers = [serverProcess(t, environ), serverProcess(t, environ)]
+  await Promise.all(servers.map(({ ready }) => ready))
+  const said = servers.flatMap(({ logs }) => logs.filter(({ msg }) => msg === 'database upgraded'))
+  t.equal(said.length, 1)
+  t.match(said, [{ from: '0000_init', to: readJournal().at(-1)!.tag, ms: Number }])
+})
+
+t.test('one of two servers with different keys starts on a new database', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
+  const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))
+  t.same(started.toSorted(), [false, true])
+  t.match(servers[started.indexOf(false)]!.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+  t.match(await sql`select count(*)::int as keys from registro_chiave`, [{ keys: 1 }])
+  await t.rejects(sql`delete from registro_chiave`, { code: 'LC003' })
+})
+
+t.test('the first start makes an administrator and says how to sign in, once and not in the log', async (t) => {
+  const { url } = await testDatabase(t)
+  const first = serverProcess(t, { DATABASE_URL: url, MASTER_KEY })
+  const base = await first.ready
+  const [, email = '', password = ''] =
+    /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
+  const answer = await fetch(`${base}/auth/v1/token?grant_type=password`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password })
+  })
+  t.equal(answer.status, 200)
+  const { access_token: token } = await answer.json() as { access_token: string }
+  t.equal((await fetch(`${base}/api/users`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  first.signal('SIGTERM')
+  t.equal(await first.exit, 0)
+  t.equal(email, 'admin@locanda.local')
+  t.ok(password.length > 20)
+  t.notOk(JSON.stringify(first.logs).includes(password))
+  t.equal(first.errors().split(password).length, 2)
+
+  const second = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, ...ADMIN })
+  await second.ready
+  second.signal('SIGTERM')
+  t.equal(await second.exit, 0)
+  t.equal(second.errors(), '')
+})
+
+t.test('what is wrong with the database is said in one line of Italian, without its password', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const nobody = `nessuno_${randomBytes(4).toString('hex')}`
+  await sql.unsafe(`create role ${nobody} login`)
+  const [{ name } = { name: '' }] = await sql<{ name: string }[]>`select current_database() as name`
+  await sql.unsafe('drop schema drizzle cascade')
+  for (const [reason, other] of [
+    [/il database indicato non esiste/, url.replace(name, 'mai_esistito')],
+    [/non può creare tabelle/, url.replace(/\/\/[^@/]+@/, `//${nobody}@`)]
+  ] as const) {
+    const server = serverProcess(t, { DATABASE_URL: other, MASTER_KEY })
+    t.equal(await server.exit, 1)
+    t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
+    t.match(server.errors(), reason)
+  }
+  await sql.unsafe(`drop role ${nobody}`)
+})
+
+t.test('a signal during the start of an embedded database ends it in order: no PostgreSQL stays behind', async (t) => {
+  const DATA_DIR = temporaryFolder(t)
+  const runs = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
+  const isMaking = () => readdirSync(DATA_DIR).some((name) => name.startsWith('postgres.partial-'))
+  for (const [at, reached] of [['made', isMaking], ['first started', runs], ['started', runs]] as const) {
+    const server = serverProcess(t, { DATA_DIR, MASTER_KEY, ...ADMIN })
+    while (!reached()) await sleep(10)
+    server.signal('SIGTERM')
+    await server.exit
+    t.notOk(runs(), `ended while PostgreSQL was ${at}`)
+  }
+  const server = serverProcess(t, { DATA_DIR, MASTER_KEY, ...ADMIN })
+  await server.ready
+  t.ok(runs())
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0)
+})
+
+/* Starts without the right Node, or without packages. */
+
+const PROJECT = fileURLToPath(new URL('..', import.meta.url))
+const { bin, scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
+  bin: { locanda: string }
+  scripts: Record<string, string>
+}
+const TOO_OLD = /^Locanda richiede Node 22\.18 o successivo; questo è Node [\d.]+\. [^\n]+\n$/
+
+/** Runs a shell command whose `node` is the one of this folder, and returns its end. */
+function run (command: string, nodeFolder: string, cwd = PROJECT, env: Record<string, string> = {}) {
+  const PATH = `${nodeFolder}:${process.env.PATH}`
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { cwd, env: { PATH, ...env }, encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+/** A `node` that reads no TypeScript, as all older ones. */
+function oldNode (t: Test): string {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'node'), `#!/bin/sh\nexec "${process.execPath}" --no-strip-types "$@"\n`, { mode: 0o755 })
+  return folder
+}
+
+t.test('a Node that is too old ends with one line of Italian, by every script that starts TypeScript', async (t) => {
+  const node = oldNode(t)
+  const entries = Object.entries(scripts).filter(([, script]) => /\bnode .*(\.ts|start\.cjs)$/.test(script))
+  t.match(entries.map(([name]) => name), ['start', 'keys:rotate', 'locanda', 'tour', 'bench'])
+  for (const [name, script] of entries) {
+    t.match(run(script, node, PROJECT, { DATA_DIR: '/dev/null' }), { status: 1, stdout: '', stderr: TOO_OLD }, name)
+  }
+})
+
+t.test('the linked tool says so too', async (t) => {
+  const node = oldNode(t)
+  symlinkSync(join(PROJECT, bin.locanda), join(node, 'locanda'))
+  t.match(run('locanda --help', node), { status: 1, stdout: '', stderr: TOO_OLD })
+})
+
+t.test('packages that are not installed, optional ones too, end the start with one line', async (t) => {
+  const project = temporaryFolder(t)
+  for (const name of ['package.json', 'src', 'schemas', 'drizzle']) {
+    cpSync(join(PROJECT, name), join(project, name), { recursive: true })
+  }
+  const start = () => run(`"${process.execPath}" src/server.ts`, project, project, { DATA_DIR: join(project, 'data') })
+  const missing = { status: 1, stdout: '', stderr: /^Locanda non può partire: mancano dei pacchetti: [^\n]+\n$/ }
+  t.match(start(), missing, 'none is')
+  t.match(run(`"${process.execPath}" ${bin.locanda} --help`, project, project), {
+    status: 1, stdout: '', stderr: /^Errore: mancano dei pacchetti: [^\n]+\n$/
+  }, 'the tool says so too')
+
+  // As `npm ci --omit=optional` leaves it.
+  const [from, to] = [join(PROJECT, 'node_modules'), join(project, 'node_modules')]
+  cpSync(join(from, '@node-rs', 'argon2'), join(to, '@node-rs', 'argon2'), { recursive: true })
+  for (const name of readdirSync(from)) if (name !== '@node-rs') symlinkSync(join(from, name), join(to, name))
+  t.match(start(), missing, 'the parts in machine language are not')
 })

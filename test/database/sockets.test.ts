@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect as connectSocket, createServer, type AddressInfo, type Socket } from 'node:net'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { connect } from '#src/database/connect.ts'
@@ -8,6 +8,7 @@ import { createSockets } from '#src/database/sockets.ts'
 import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { serverAddress, testDatabase } from '#test/database.ts'
+import { build } from '#test/helper.ts'
 
 const own = selfSigned(t.testdir(), 'DNS:localhost')
 
@@ -110,4 +111,17 @@ t.test('a connection that the system refuses at once fails its query', async (t)
   const { sql, close } = connect(`postgres://nobody@${encodeURIComponent(`/${'x'.repeat(200)}`)},/none`, 1)
   t.teardown(close)
   await t.rejects(sql`select 1`, { code: 'EINVAL' })
+})
+
+t.test('a start at an address where something else than PostgreSQL answers ends, and names the setting', async (t) => {
+  const other = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  }).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  await t.rejects(build(t, { DATABASE_URL: `postgres://locanda@127.0.0.1:${port}/locanda` }), {
+    message: /^DATABASE_URL: /
+  })
 })

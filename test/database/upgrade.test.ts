@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import type postgres from 'postgres'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { sealSettings } from '#src/alloggiati/ledger/seals/key.ts'
 import { readTables } from '#src/backup/tables.ts'
 import { connect } from '#src/database/connect.ts'
 import { readJournal } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { carryOut, knownMigrations, migrate } from '#src/database/migrate.ts'
+import { carryOut, givingWay, knownMigrations, migrate } from '#src/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { SEALING_KEY, SEALING_KEYS, testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
@@ -59,3 +61,86 @@ async function countRows (sql: postgres.Sql): Promise<Record<string, number>> {
   }
   return counts
 }
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The first argument of every call of an advisory lock in the files of a folder. */
+function locksIn (folder: string, ending: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => readFileSync(join(ROOT, folder, name), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/pg_(?:try_)?advisory\w*\(([^,):]+)/g)])
+    .map(([, argument]) => /LOCKS\.\w+/.exec(argument!)?.[0] ?? argument!)
+}
+
+t.test('no two advisory locks have the same number', async (t) => {
+  t.equal(new Set(Object.values(LOCKS)).size, Object.values(LOCKS).length)
+})
+
+/** Functions of the database take these; the code may take them too. */
+const OF_MIGRATIONS = ['ledgerChain', 'eventWake'] as const
+
+t.test('the locks that migrations take have the numbers that the table of locks names', async (t) => {
+  const taken = new Set(locksIn('drizzle/migrations', '.sql').map(Number))
+  t.same([...taken].sort(), OF_MIGRATIONS.map((name) => LOCKS[name]).sort())
+})
+
+t.test('every lock that the code takes is one of the table, and each one of the table is taken', async (t) => {
+  const taken = new Set([...locksIn('src', '.ts'), ...OF_MIGRATIONS.map((name) => `LOCKS.${name}`)])
+  t.same([...taken].sort(), Object.keys(LOCKS).map((name) => `LOCKS.${name}`).sort())
+})
+
+/** A transaction that has written to the bookings, and stays open until `free` is called. */
+async function bookingsInUse (t: Test) {
+  const { url, sql } = await testDatabase(t)
+  const [holder, upgrade] = [connect(url, 1, { idle_in_transaction_session_timeout: '0' }), connect(url, 1)]
+  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holding = holder.sql.begin(async (tx) => {
+    await tx`update prenotazioni set lingua = lingua`
+    held.resolve()
+    await free.promise
+  })
+  t.teardown(async () => {
+    free.resolve()
+    await Promise.all([holder.close(), upgrade.close()])
+  })
+  await held.promise
+  return {
+    url,
+    sql,
+    upgrading: givingWay(upgrade.sql, () => upgrade.sql`alter table prenotazioni add column aggiunta text`),
+    async free () {
+      free.resolve()
+      await holding
+    }
+  }
+}
+
+t.test('an upgrade that waits for a table lets others write to it, and continues when the table is free', async (t) => {
+  const { url, sql, upgrading, free } = await bookingsInUse(t)
+  const other = connect(url, 1, { lock_timeout: '10000' })
+  t.teardown(other.close)
+  await until(async () => (await sql`select from pg_locks where not granted and relation is not null`).length > 0)
+  await other.sql`update prenotazioni set lingua = lingua`
+  t.pass('another connection has written while the first transaction was open and the upgrade was waiting')
+  await free()
+  await upgrading
+  t.same(await sql`select aggiunta from prenotazioni`, [])
+})
+
+t.test('some waits are longer than `deadlock_timeout`, after which an autovacuum is cancelled', async (t) => {
+  const { sql, upgrading, free } = await bookingsInUse(t)
+  await until(async () => (await sql`
+    select from pg_locks where not granted and relation is not null
+      and waitstart < clock_timestamp() - current_setting('deadlock_timeout')::interval`).length > 0)
+  await free()
+  await upgrading
+  t.same(await sql`select aggiunta from prenotazioni`, [])
+})
+
+t.test('an upgrade may take longer than a statement of a request', async (t) => {
+  const { url } = await testDatabase(t, true)
+  const { sql, close } = connect(url, 1, { statement_timeout: '500ms' })
+  t.teardown(close)
+  t.same(await givingWay(sql, () => sql`select 1 as done from pg_sleep(0.6)`), [{ done: 1 }])
+})

@@ -54,15 +54,6 @@ t.test('a trusted proxy may have more connections than one client, also over IPv
   }
 })
 
-t.test('a request with an unknown expectation is answered, counted and logged like any other', async (t) => {
-  const before = logs.length
-  const { status, head, body } = await exchange(port, target('GET', '/api/altro', { expect: 'altro' }))
-  t.equal(status, 404)
-  t.match(head, 'ratelimit-remaining: ')
-  t.match(JSON.parse(body), { status: 404, codice: 'RISORSA_NON_TROVATA' })
-  t.equal(logs.slice(before).filter(({ msg, status }) => msg === 'request' && status === 404).length, 1)
-})
-
 t.test('a client that is gone before its request is read costs no line of the log that is an alarm', async (t) => {
   const before = logs.length
   for (let n = 0; n < 50; n++) {
@@ -190,13 +181,6 @@ t.test('then connections that were kept get one more answer, and no further one 
   t.equal(await Promise.race([drained, 'open']), 'open', 'one that is not used is not closed')
   const [end] = await Promise.all([once(unused, 'end'), drained.then(async () => await app.close())])
   t.same(end, [], 'until the time is over')
-})
-
-t.test('without DRAIN_SECONDS there is nothing to wait for', async (t) => {
-  const { app } = await build(t)
-  await app.drain()
-  t.notOk(app.isDraining())
-  t.equal((await app.inject('/health/ready')).statusCode, 200)
 })
 
 const TEXT = 'x'.repeat(40 * 1024)

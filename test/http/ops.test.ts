@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -237,10 +237,6 @@ t.test('readiness does not wait behind other work, however much waits, nor after
   await Promise.all(waiting)
 })
 
-t.test('health needs no credentials', async (t) => {
-  for (const url of ['/health/live', '/health/ready']) t.same((await app.inject(url)).json(), { stato: 'ok' })
-})
-
 const WARNING = 'a server that the settings name cannot be reached'
 
 function environ (smtp: number, issuer: number): Record<string, string> {
@@ -250,14 +246,6 @@ function environ (smtp: number, issuer: number): Record<string, string> {
     MAIL_FROM: 'Locanda <noreply@example.org>',
     OAUTH_PROVIDERS: JSON.stringify([{ ...provider, issuer: `http://127.0.0.1:${issuer}/CANARY-path` }])
   }
-}
-
-/** A server that says nothing, and its first connection. */
-async function silentServer (t: Test) {
-  const server = createServer()
-  t.teardown(() => server.close())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return { port: (server.address() as AddressInfo).port, connected: once(server, 'connection') }
 }
 
 t.test('a server of the settings that is not reachable is one warning at the start', async (t) => {
@@ -283,13 +271,4 @@ t.test('a server of the settings that is not reachable is one warning at the sta
   ])
   t.equal(warnings().length, 4)
   t.notMatch(JSON.stringify(logs), 'CANARY')
-})
-
-t.test('a server of the settings that is reachable is no warning', async (t) => {
-  const [smtp, issuer] = [await silentServer(t), await silentServer(t)]
-  const { app, logs } = await build(t, environ(smtp.port, issuer.port))
-  await app.listen()
-  await Promise.all([smtp.connected, issuer.connected])
-  await app.close()
-  t.same(logs.filter(({ msg }) => msg === WARNING), [])
 })

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
@@ -6,7 +5,6 @@ import { Type } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
-import { exchange, listen, target } from '#test/raw.ts'
 
 const key = { 'x-api-key': API_KEY }
 
@@ -42,21 +40,14 @@ const { data } = (
 const { etag } = (await app.inject({ url: `/api/v1/prenotazioni/${data.id}`, headers: key })).headers
 
 const long = 'àè'.repeat(10_000)
-let read = 0
-const streams: Readable[] = []
 async function * pieces () {
-  for (let at = 0; at < 1000; at++) {
-    read++
-    yield `"${long.slice(0, 100)}",`
-  }
+  for (let at = 0; at < 1000; at++) yield `"${long.slice(0, 100)}",`
 }
 const { app: sending } = await build(t, SAME, extraRoutes((app) => {
   const schema = { response: { 200: Type.Any() } }
   const config = { access: 'public' as const }
-  app.get('/prova/elenco', { config, schema }, async (_request, reply) => {
-    streams.push(Readable.from(pieces(), { objectMode: false }))
-    return reply.type('text/plain').send(streams.at(-1))
-  })
+  app.get('/prova/elenco', { config, schema }, async (_request, reply) =>
+    reply.type('text/plain').send(Readable.from(pieces(), { objectMode: false })))
   app.get('/prova/rotto', { config, schema }, async (_request, reply) =>
     reply.type('text/plain').send(Readable.from((async function * () { throw new Error('rotto') })())))
   app.get('/prova/lungo', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
@@ -149,7 +140,7 @@ t.test('with CORS_ORIGINS those origins, and no others, may call and read the he
     t.match(answer.headers.vary, 'Origin')
     for (const name of [
       'ETag', 'Link', 'Location', 'Retry-After', 'Idempotency-Replayed', 'RateLimit-Remaining', 'RateLimit-Policy',
-      'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode'
+      'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode', 'X-Supabase-Api-Version'
     ]) {
       t.match(answer.headers['access-control-expose-headers'], name)
     }
@@ -210,17 +201,6 @@ t.test('browsers are told to insist on TLS only where the public address has it'
   }
 })
 
-t.test('a process that stands still for less than the limit refuses no request afterwards', async (t) => {
-  const { app } = await build(t, { ...SAME, OVERLOAD_AFTER_MS: '60000' })
-  const statuses: number[] = []
-  for (let round = 0; round < 4; round++) {
-    standStill(1300)
-    await nextTurn()
-    statuses.push((await app.inject('/health/live')).statusCode)
-  }
-  t.same(statuses, [200, 200, 200, 200])
-})
-
 t.test('a process that is behind for longer than the limit refuses requests with 503 and Retry-After', async (t) => {
   const { app } = await build(t, { ...SAME, OVERLOAD_AFTER_MS: '100' })
   let answer = await app.inject('/health/live')
@@ -254,17 +234,6 @@ t.test('a 401 says how to sign in, and whether it was the token', async (t) => {
 })
 
 const gzip = { ...key, 'accept-encoding': 'br, gzip;q=0.8' }
-
-t.test('a HEAD of a stream reads nothing of it', async (t) => {
-  const answer = await sending.inject({ method: 'HEAD', url: '/prova/elenco' })
-  t.equal(answer.statusCode, 200)
-  const [stream] = streams
-  if (!stream?.closed) await once(stream!, 'close')
-  t.equal(read, 0)
-  for (const url of ['/api/v1/prenotazioni', '/api/alloggiati/verifica-ricevute']) {
-    t.equal((await sending.inject({ method: 'HEAD', url, headers: key })).statusCode, 200, url)
-  }
-})
 
 t.test('large ones are compressed for who takes that, whole or streamed, and are the same', async (t) => {
   for (const url of [
@@ -301,37 +270,10 @@ t.test('a stream that fails before it begins is an error like any other', async 
 
 const SOMEWHERE = '/api/v1/paesi'
 
-/** Headers with which something on the way might change method, address or caller. */
-const HEADERS: Readonly<Record<string, string>> = {
-  'x-http-method-override': 'GET',
-  'x-http-method': 'GET',
-  'x-method-override': 'GET',
-  'x-original-url': '/health/live',
-  'x-rewrite-url': '/health/live',
-  'x-forwarded-for': '127.0.0.1',
-  'x-forwarded-prefix': '/health',
-  'x-forwarded-user': 'server',
-  'x-user': 'admin'
-}
-
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
   (await app.inject({ url, headers })).statusCode
-
-t.test('the server key and a token are let in from every place where they may be sent', async (t) => {
-  t.equal(await status({ 'x-api-key': API_KEY }), 200)
-  t.equal(await status({}, `${SOMEWHERE}?api_key=${API_KEY}`), 200)
-  t.equal(await status(bearer(person)), 200)
-  t.equal(await status({ authorization: `bearer ${person}` }), 200, 'the scheme\'s case does not count')
-  t.equal(await status({ ...bearer(person), 'x-api-key': API_KEY }), 200)
-  t.equal(
-    await status({ ...bearer(person), 'x-api-key': await token({ name: 'altra' }) }),
-    401,
-    'another token as key'
-  )
-  t.equal(await status({ ...bearer(person), 'x-api-key': person }), 200, 'the same token twice')
-})
 
 t.test('a wrong credential is not made good by a right one', async (t) => {
   t.equal(await status({ 'x-api-key': API_KEY, ...bearer('a.b.c') }), 401)
@@ -386,17 +328,4 @@ t.test('without an API_KEY no key is right', async (t) => {
 t.test('a route that does not say who may call it stops the start', async (t) => {
   const start = build(t, {}, extraRoutes((app) => { app.get('/prova', async () => ({})) }))
   await t.rejects(start, { message: 'Route GET /prova does not say who may call it (config.access)' })
-})
-
-t.test('headers that claim another method, address or caller change nothing', async (t) => {
-  const port = await listen(app)
-  for (const [name, value] of Object.entries(HEADERS)) {
-    t.equal((await exchange(port, target('GET', '/api/v1/prenotazioni', { [name]: value }))).status, 401, name)
-    t.equal(
-      (await exchange(port, target('DELETE', '/api/v1/prenotazioni', { [name]: value, 'x-api-key': API_KEY }))).status,
-      405,
-      `${name} with the key`
-    )
-    t.equal((await exchange(port, target('GET', '/nulla', { [name]: value }))).status, 404, `${name} elsewhere`)
-  }
 })

@@ -3,7 +3,7 @@ import { changedStay, newStay } from '#src/bookings/stay.ts'
 import { addDays, ageInYears, dayInRome, daysBetween, instantInRome, isDay } from '#src/lib/time.ts'
 import { arrivalWindowOpen, filingDeadline } from '#src/alloggiati/deadlines.ts'
 
-/* Prints what the house's days come to in the process's time zone; run by `time.test.ts` in zones far apart. */
+/* Prints what the house's days come to in the process's time zone; run by `lib.test.ts` in zones far apart. */
 
 const days = [
   '2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2024-02-28', '2026-12-31', '2011-12-30', '1895-06-15'

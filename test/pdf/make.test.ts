@@ -159,14 +159,6 @@ t.test('a fault of a template arrives with its code and its place', async (t) =>
   t.match(made, { fault: { code: 'ELEMENTO_SCONOSCIUTO', riga: 2, colonna: 1 } })
 })
 
-t.test('a PDF that takes more memory than its thread has ends that thread alone', async (t) => {
-  const small = open(24)
-  const rows = Array.from({ length: 20_000 }, (_, at) => ({ a: `uno ${at}`, b: `due ${at}`, c: `tre ${at}` }))
-  const large = small({ kind: 'template', source: pageWith('<table data="righe"/>'), data: { righe: rows }, date })
-  await t.rejects(large, { code: 'LAVORO_NON_RIUSCITO' })
-  t.match(await textsOf({ kind: 'template', source: pageWith('dopo'), data: {}, date }), ['dopo'])
-})
-
 t.test('a letter is made whatever a house, a booking and a host say', async () => {
   await fc.assert(fc.asyncProperty(letter, async (request) => {
     const job = { kind: 'letter', request, date } as PdfJob

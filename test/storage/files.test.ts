@@ -360,13 +360,3 @@ t.test('a form that is none, or is broken off, is refused as such', async (t) =>
   }
   t.same(test.logs.filter(({ level }) => Number(level) >= 50), [])
 })
-
-t.test('metadata that no database holds are refused before the file is written', async (t) => {
-  const before = filesOnDisk()
-  for (const metadata of ['{"a":"\\u0000"}', '{"a":"\\ud800"}', '{"\\u0000":1}']) {
-    const headers = { ...KEY, 'content-type': 'text/plain', 'x-metadata': Buffer.from(metadata).toString('base64') }
-    const answer = await app.inject({ method: 'POST', url: '/storage/v1/object/public/dati', headers, payload: 'x' })
-    t.match(answer.json(), { statusCode: '400', code: 'InvalidRequest' }, metadata)
-  }
-  t.same(filesOnDisk(), before)
-})

@@ -3,7 +3,7 @@ import t from 'tap'
 import { identities } from '#drizzle/tables/identity.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
-import { compactText, ecdsa, hmac } from '#test/identity/guards/forge.ts'
+import { compactText, ecdsa } from '#test/identity/guards/forge.ts'
 import { bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { unwritable } from '#test/services/audit/samples.ts'
@@ -260,68 +260,6 @@ t.test('answers of other versions of the provider', async (t) => {
       app_metadata: { role: 'operator' },
       user_metadata: { name: 'Piero', surname: 'Neri' }
     })
-  })
-
-  t.test('refusals to unlink or to sign out are passed on with their own errors', async (t) => {
-    const secret = Buffer.from('un-segreto-condiviso-di-almeno-32-byte')
-    const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() }
-    const { app } = await build(t, environ, undefined, PATIENT)
-    const [sub, session_id] = [randomUUID(), randomUUID()]
-    const now = Math.floor(Date.now() / 1000)
-    const claims = {
-      iss: `${fake.url}/auth/v1`,
-      aud: 'authenticated',
-      role: 'authenticated',
-      sub,
-      session_id,
-      app_metadata: { role: 'operator' },
-      iat: now,
-      exp: now + 3600
-    }
-    const headers = bearer(compactText('{"alg":"HS256"}', JSON.stringify(claims), hmac(secret)))
-    const identities = ['google', 'github'].map((provider) => ({
-      identity_id: randomUUID(), user_id: sub, provider, id: 'x'
-    }))
-    const unlink = async () =>
-      (await app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload: { provider: 'google' } })).json()
-    const answering = (status: number, code: string) =>
-      fake.answer((request, response) =>
-        (request.url === '/auth/v1/user'
-          ? json(200, { id: sub, identities })
-          : json(status, { code: status, error_code: code, msg: 'x' }))(request, response)
-      )
-
-    for (const [status, code, expected] of [
-      [422, 'single_identity_not_deletable', { codice: 'UNICA_IDENTITA', status: 409 }],
-      [422, 'identity_not_found', { codice: 'PROVIDER_NON_COLLEGATO', status: 404 }],
-      [422, 'email_conflict_identity_not_deletable', { codice: 'EMAIL_GIA_REGISTRATA', status: 409 }],
-      [404, 'manual_linking_disabled', { codice: 'SCOLLEGAMENTO_NON_AMMESSO', status: 403 }],
-      [403, 'bad_jwt', { codice: 'NON_AUTENTICATO', status: 401 }],
-      [404, 'validation_failed', { codice: 'PROVIDER_NON_RAGGIUNGIBILE', status: 503 }]
-    ] as const) {
-      answering(status, code)
-      t.match(await unlink(), expected, code)
-      t.match(fake.requests.at(-1), {
-        method: 'DELETE',
-        url: `/auth/v1/user/identities/${identities[0]!.identity_id}`,
-        headers: { apikey: 'anonima', ...headers }
-      })
-    }
-    fake.answer(json(200, { id: randomUUID(), identities }))
-    t.match(await unlink(), { status: 401 }, 'somebody else\'s account')
-
-    const revoke = async () => await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers })
-    for (const [status, code, expected] of [
-      [403, 'bad_jwt', 401], [401, 'no_authorization', 401], [404, 'x', 503], [500, 'x', 503]
-    ] as const) {
-      answering(status, code)
-      t.equal((await revoke()).statusCode, expected, code)
-      t.equal((await app.inject({ url: '/api/sessions', headers })).statusCode, 200, 'it goes on')
-    }
-    answering(204, '')
-    t.match((await revoke()).json(), { revoked: 1 })
-    t.match(fake.requests.at(-1),
-      { method: 'POST', url: '/auth/v1/logout?scope=global', headers: { apikey: 'anonima', ...headers } })
   })
 })
 

@@ -67,22 +67,6 @@ t.test('a passkey is made only within a day of a sign-in or a proof, as a new pa
   t.equal(await begin(), 'reauthentication_needed')
 })
 
-t.test('an administrator gives a factor another name, which is not that of another one', async (t) => {
-  const { client, person: { id: userId }, app: phone } = await personWithApp(server)
-  const tablet = await enrolApp(client, 'Tablet')
-  const service = await server.token({ service: true })
-  const rename = async (id: string, friendly_name?: string) => {
-    const answer = await as(app, service, 'PUT', `/auth/v1/admin/users/${userId}/factors/${id}`, { friendly_name })
-    return [answer.statusCode, answer.json<Record<string, string>>()] as const
-  }
-  t.match(await rename(phone.id, ' Telefono '), [200, { id: phone.id, friendly_name: 'Telefono' }])
-  t.match(await rename(phone.id), [200, { friendly_name: 'Telefono' }])
-  t.match(await rename(phone.id, 'Tablet'), [422, { error_code: 'mfa_factor_name_conflict' }])
-  t.match(await rename(userId, 'Altro'), [404, { error_code: 'mfa_factor_not_found' }])
-  t.match((await client.auth.mfa.listFactors()).data?.totp,
-    [{ id: phone.id, friendly_name: 'Telefono' }, { id: tablet.id, friendly_name: 'Tablet' }])
-})
-
 t.test('a guarded request is refused when a second factor is enrolled while it runs', async (t) => {
   const { app, person, signIn, sql, meanwhile } = await held(t, { PUBLIC_URL: 'https://locanda.example' })
   const id = await person('anna@example.org')
@@ -252,34 +236,6 @@ t.test('the same name twice, too many, and kinds that are not offered are refuse
     { code: 'mfa_webauthn_enroll_not_enabled' })
   // @ts-expect-error: no such kind
   t.match((await auth.mfa.enroll({ factorType: 'pigeon' })).error, { code: 'validation_failed' })
-})
-
-t.test('with an app, at aal1, neither a second one is enrolled nor the first removed; at aal2 both are', async (t) => {
-  const { client, person: somebody, app: phone } = await personWithApp(server)
-  const half = await signedIn(somebody)
-  t.match((await half.auth.mfa.enroll({ factorType: 'totp' })).error, { code: 'insufficient_aal', status: 403 })
-  t.match((await half.auth.mfa.unenroll({ factorId: phone.id })).error, { code: 'insufficient_aal', status: 422 })
-
-  const tablet = await enrolApp(client, 'Tablet')
-  t.equal((await client.auth.mfa.unenroll({ factorId: phone.id })).error, null)
-  t.same(await levels(client), ['aal2', 'aal2'], 'the session stands on the tablet')
-  t.equal((await client.auth.mfa.unenroll({ factorId: tablet.id })).error, null)
-  t.equal((await client.auth.refreshSession()).error, null)
-  t.same(await levels(client), ['aal1', 'aal1'])
-  t.same(await methods(client), ['password'])
-  t.equal((await client.auth.updateUser({ data: { name: 'Anna' } })).error, null)
-  t.same((await auditOf(`factor:${phone.id}`)).at(-1), 'fattore_rimosso')
-})
-
-t.test('without the app, password and address of the account stay as they are', async (t) => {
-  const { person: somebody, app: phone } = await personWithApp(server)
-  const half = await signedIn(somebody)
-  for (const change of [{ password: 'un-altra-frase-lunga' }, { email: 'altrove@example.org' }]) {
-    t.match((await half.auth.updateUser(change)).error, { code: 'insufficient_aal', status: 401 })
-  }
-  t.equal((await half.auth.getUser()).error, null)
-  await prove(server, half, phone)
-  t.equal((await half.auth.updateUser({ password: 'un-altra-frase-lunga' })).error, null)
 })
 
 t.test('ten recovery codes stand in for a lost app, each once, in whichever spelling', async (t) => {

@@ -340,18 +340,6 @@ t.test('a client that lost the answer to a further proof loses no session, and i
   t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer is repeated as before')
 })
 
-t.test('a refresh token from before a further proof never gives the tokens of the proven session', async (t) => {
-  const { app } = usual
-  const { phone, holder } = await setting(usual)
-  const before = await refreshed(app, holder.first)
-  await age(app, holder, 4)
-  const token = tokenOf(await proveAnew(app, before.access, phone))
-  await age(app, holder, 4)
-  for (const each of [before.refresh, holder.first]) t.same(await refresh(app, each), VOID, 'before the next refresh')
-  await refreshed(app, token)
-  for (const each of [before.refresh, holder.first]) t.same(await refresh(app, each), VOID, 'and after it')
-})
-
 t.test('a refresh and a further proof at once leave the session to the proof', async (t) => {
   const { app } = usual
   const { phone, holder } = await setting(usual)

@@ -376,11 +376,6 @@ t.test('invitations', async (t) => {
     const own = { email: 'scelta@ospiti.example', password: PASSWORD }
     t.equal((await client().auth.signInWithPassword(own)).error, null, 'the administrator’s password is good')
   })
-
-  t.test('the audit log has every invitation', async (t) => {
-    const rows = [...await app.sql`select count(*)::int as invitations from audit_log where action = 'invito'`]
-    t.same(rows, [{ invitations: 3 }])
-  })
 })
 
 t.test('links that an administrator makes', async (t) => {
@@ -391,26 +386,17 @@ t.test('links that an administrator makes', async (t) => {
   const { auth: { admin } } = await administrator()
 
   t.test('the link, the hash and the code sign the person in', async (t) => {
-    const makers = {
-      signup: () =>
-        admin.generateLink({
-          type: 'signup',
-          email: 'ada@ospiti.example',
-          password: PASSWORD,
-          options: { data: { name: 'Ada' }, redirectTo: `${HOME}/qui` }
-        }),
-      invite: () =>
-        admin.generateLink({ type: 'invite', email: 'bea@ospiti.example', options: { redirectTo: `${HOME}/qui` } }),
-      magiclink: () =>
-        admin.generateLink({
-          type: 'magiclink', email: 'carla@ospiti.example', options: { redirectTo: `${HOME}/qui` }
-        }),
-      recovery: () =>
-        admin.generateLink({ type: 'recovery', email: 'dora@ospiti.example', options: { redirectTo: `${HOME}/qui` } })
-    }
+    const options = { redirectTo: `${HOME}/qui` }
+    const made = [
+      { type: 'signup', email: 'ada@ospiti.example', password: PASSWORD, options },
+      { type: 'invite', email: 'bea@ospiti.example', options },
+      { type: 'magiclink', email: 'carla@ospiti.example', options },
+      { type: 'recovery', email: 'dora@ospiti.example', options }
+    ] as const
     await person('dora@ospiti.example')
-    for (const [type, make] of Object.entries(makers)) {
-      const { data, error } = await make()
+    for (const params of made) {
+      const { type } = params
+      const { data, error } = await admin.generateLink(params)
       t.equal(error, null, type)
       const {
         action_link: link,

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
-import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
+import { flow_states, users } from '#drizzle/tables/identity.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { findUser } from '#src/identity/people/find-users.ts'
 import { createUser } from '#src/identity/people/users.ts'
@@ -64,33 +64,6 @@ t.test('a malformed authorization request is refused at once', async (t) => {
   t.equal(await app.db.$count(flow_states), 2)
 })
 
-t.test('with sign-up off only people with an account sign in', async (t) => {
-  const { app, provider, visit } = closed
-  const done = await anew(closed)
-  provider.person = ANNA
-  const refused = fragment((await visit(WAY)).url)
-  t.strictSame(Object.fromEntries(refused), {
-    error: 'access_denied',
-    error_code: 'signup_disabled',
-    error_description: 'Signups not allowed for this instance',
-    sb: ''
-  })
-  t.equal(await app.db.$count(users), 0)
-  await app.db.transaction(
-    async (tx) => await createUser(tx, { email: ANNA.email, confirmed: true, app_metadata: { role: 'operator' } })
-  )
-  t.ok(fragment((await visit(WAY)).url).get('access_token'))
-  await app.db.update(users).set({ banned_until: new Date(Date.now() + 60_000) })
-  t.match(Object.fromEntries(fragment((await visit(WAY)).url)), { error: 'access_denied', error_code: 'user_banned' })
-  t.strictSame(
-    (await done()).map(({ action, details }) => [action, details]),
-    [
-      ['identita_collegata', { provider: 'google', automatic: true }],
-      ['accesso', { method: 'oauth', provider: 'google' }]
-    ]
-  )
-})
-
 t.test('no claim of a provider gives a right', async (t) => {
   const { app, provider, visit } = open
   await anew(open)
@@ -129,38 +102,6 @@ t.test('the sessions in an unconfirmed account have ended when the owner’s cal
     ['sessioni_revocate', { provider: 'google', reason: 'address_proven' }],
     ['accesso', { method: 'oauth', provider: 'google' }]
   ])
-})
-
-t.test('linking fails after the end of the session that started it, and for another account’s identity', async (t) => {
-  const { app, base, provider, browser } = open
-  await anew(open)
-  const { access_token: token, user } = await signIn(app, 'piero', 'operator')
-  const headers = { authorization: `Bearer ${token}` }
-  const own = browser()
-  const begin = async (flags = 'skip_http_redirect=true') =>
-    await own.ask(
-      `${base}/auth/v1/user/identities/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}&${flags}`,
-      { headers }
-    )
-  const address = async () => (await (await begin()).json() as { url: string }).url
-
-  provider.person = ANNA
-  await browser().go(`${base}${WAY}`)
-  const taken = fragment((await own.go(await address())).url)
-  t.match(Object.fromEntries(taken),
-    { error_code: 'identity_already_exists', error_description: 'Identity is already linked to another user' })
-
-  provider.person = { ...ANNA, sub: 'piero-1', email: 'piero@example.org' }
-  const redirect = await begin('')
-  t.equal(redirect.status, 302)
-  t.ok(redirect.headers.get('location')!.startsWith(`${provider.issuer}/auth?`))
-  const url = await address()
-  await app.db.delete(sessions).where(eq(sessions.user_id, user.id))
-  const ended = fragment((await own.go(url)).url)
-  t.match(Object.fromEntries(ended), { error: 'access_denied', error_code: 'session_not_found' })
-  t.equal(await app.db.$count(sessions, eq(sessions.user_id, user.id)), 0)
-  const { url: landed } = await own.go(redirect.headers.get('location')!)
-  t.notOk(fragment(landed).has('access_token'), 'so does the other way')
 })
 
 t.test('an account takes over no unverified address, and an invitation there lifts no stranger', async (t) => {
@@ -216,20 +157,6 @@ t.test('a stranger who follows the way of a person who links an identity gives n
   const { url: own } = await browser().go(await link())
   t.equal((await supabase.auth.exchangeCodeForSession(own.searchParams.get('code')!)).error, null)
   t.strictSame(await identities(), ['email', 'google'])
-})
-
-t.test('a provider may use form_post, and client_secret_post', async (t) => {
-  const redirect = { name: 'google', response_mode: 'form_post', token_endpoint_auth_method: 'client_secret_post' }
-  const { base, provider, browser } = await setting(t, SIGNUP, {
-    providers: [redirect], openid: { clientDefaults: { token_endpoint_auth_method: 'client_secret_post' } }
-  })
-  provider.person = ANNA
-  const visitor = browser()
-  const { url } = await visitor.go(`${base}${WAY}`)
-  t.ok(fragment(url).get('access_token'))
-  t.equal(new URL(visitor.visited[1]!).searchParams.get('response_mode'), 'form_post')
-  t.equal(visitor.visited.at(-3), `${base}/auth/v1/callback`, 'the form')
-  t.ok(visitor.visited.at(-2)!.startsWith(`${base}/auth/v1/callback?`), 'the same fields, with the cookie')
 })
 
 t.test('the provider’s refresh token is handed on, and no token, code or address is logged', async (t) => {
@@ -433,15 +360,6 @@ t.test('the official client links a provider to an account, lists the identities
   t.strictSame((await supabase.auth.getUserIdentities()).data!.identities.map((each) => each.provider), ['email'])
   t.strictSame((await done()).map(({ action }) => action),
     ['accesso', 'identita_collegata', 'accesso', 'identita_scollegata'])
-})
-
-t.test('linking without a session is refused', async (t) => {
-  const { base, client, token } = closed
-  t.ok((await client().auth.linkIdentity({ provider: 'google', options: { skipBrowserRedirect: true } })).error)
-  t.equal((await fetch(`${base}/auth/v1/user/identities/authorize?provider=google`)).status, 401)
-  const headers = { authorization: `Bearer ${await token({ service: true })}` }
-  const { status } = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google`, { headers })
-  t.equal(status, 403, 'a machine is no account')
 })
 
 const GITHUB_WAY = `/auth/v1/authorize?provider=github&redirect_to=${encodeURIComponent(LANDING)}`

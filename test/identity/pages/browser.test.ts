@@ -424,8 +424,8 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
 
   t.test('no other page has a fault', async (t) => {
     const pages = [
-      '/', '/auth/accedi?esito=uscita', '/auth/nessuna', '/auth/accedi/con/altro', '/auth/accedi/passkey/opzioni',
-      '/auth/accedi?redirect_to=https://evil.example/', `${LINKS}/ritorno`, '/auth/accedi/ritorno?code=x',
+      '/auth/accedi?esito=uscita', '/auth/accedi/con/altro', '/auth/accedi/passkey/opzioni',
+      '/auth/accedi?redirect_to=https://evil.example/', `${LINKS}/ritorno`,
       '/auth/conferma?token=x&type=recovery', '/auth/conferma?token=x&type=email_change', '/auth/account/chiavi/nuova'
     ]
     for (const path of pages) {

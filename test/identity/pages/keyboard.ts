@@ -16,6 +16,18 @@ const VIEWS = [
   { width: 390, height: 844, scheme: 'dark', rules: COLOURS },
   { width: 1280, height: 800, scheme: 'light', rules: [...COLOURS, 'target-size', 'scrollable-region-focusable'] }
 ]
+/**
+ * The kinds of elements of a page, each with its attributes' names and its parent, in their order. What axe finds, and
+ * how wide a page is, hangs on these and on its path.
+ */
+const ELEMENTS = `[...document.querySelectorAll('*')].filter((each) => each.tagName !== 'SCRIPT').map((each) => [
+  each.parentElement?.tagName, each.tagName, each.className, each.role, each.getAttributeNames(),
+  each.textContent.trim() === ''
+].join(' '))`
+
+const judgedPages = new Set<string>()
+const judgedElements = new Set<string>()
+
 /** Between two looks whether a page is there: asked without a pause, the browser is kept from loading it. */
 export const LOOK_MS = 15
 
@@ -30,7 +42,10 @@ export interface Typist extends Tab {
   press (selector: string): Promise<string>
   /** Presses Enter on what matches, which leads nowhere. */
   hit (selector: string): Promise<void>
-  /** The faults that axe finds on the page, or that do not fit: at 390 px light and dark, and at 1280 px. */
+  /**
+   * The faults that axe finds on the page, or that do not fit: at 390 px light and dark, and at 1280 px. A page of
+   * elements that were judged before is not judged again, nor are its colours and places where none of them is new.
+   */
   faults (): Promise<string[]>
 }
 
@@ -94,12 +109,17 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
     },
     async faults () {
       const found: string[] = []
+      const elements = await evaluate<string[]>(ELEMENTS)
+      const page = [await evaluate<string>('location.pathname'), ...elements].join('\n')
+      if (judgedPages.has(page)) return found
+      const views = elements.every((each) => judgedElements.has(each)) ? VIEWS.slice(0, 1) : VIEWS
       if (!await evaluate<boolean>('"axe" in window')) await evaluate(`{ ${AXE} }; 0`)
-      for (const { width, height, scheme, rules } of VIEWS) {
+      for (const { width, height, scheme, rules } of views) {
         await send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
         await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
+        const options = { resultTypes: ['violations'], ...rules && { runOnly: rules } }
         const [path, tooWide, faults] = await evaluate<[string, boolean, string[]]>(`(async () => {
-          const { violations } = await axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})
+          const { violations } = await axe.run(${JSON.stringify(options)})
           return [
             location.pathname,
             document.documentElement.scrollWidth > innerWidth,
@@ -108,6 +128,10 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
         })()`)
         const where = `${path} at ${width} px, ${scheme}: `
         found.push(...faults.map((fault) => where + fault), ...tooWide ? [`${where}wider than the screen`] : [])
+      }
+      if (found.length === 0) {
+        judgedPages.add(page)
+        for (const each of elements) judgedElements.add(each)
       }
       return found
     }

@@ -227,13 +227,6 @@ t.test('the last administrator', async (t) => {
     t.equal((await REMOVALS.demoted!(app, service, id)).statusCode, 200, 'when the ban is over there is another')
     t.same(await admins(app), [banned.id])
   })
-
-  t.test('an operator can be demoted, banned and deleted', async (t) => {
-    for (const [name, remove] of Object.entries(REMOVALS)) {
-      const { user } = await signIn(app, `op-${name.replaceAll(' ', '-')}`, 'operator')
-      t.equal((await remove(app, service, user.id)).statusCode, 200, name)
-    }
-  })
 })
 
 t.test('one of two administrators who are removed at the same moment, on two servers, stays', async (t) => {

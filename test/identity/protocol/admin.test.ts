@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { users } from '#drizzle/tables/identity.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { HOME, site } from '#test/identity/mail/mailbox.ts'
+import { site } from '#test/identity/mail/mailbox.ts'
 import { bearer, isLetIn } from '#test/identity/requests.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
@@ -160,7 +160,7 @@ t.test('signOut ends sessions by the token of one of them', async (t) => {
 t.test('details of Supabase Auth that clients can see', async (t) => {
   const ID = '7c0e1f8a-53a4-4d0c-9c1e-2f6b8a4d9e01'
   const place = await site(t, { REDIRECT_URLS: 'com.example.locanda://auth/*, https://*.anteprime.example/**' })
-  const { app, client, letter, follow, person, administrator } = place
+  const { app, client, letter, person, administrator } = place
   const { auth: { admin } } = await administrator()
   const service = await place.token({ service: true })
 
@@ -244,20 +244,6 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.match(again, { status: 429, code: 'over_email_send_rate_limit', message: /only request this after \d+ seconds/ })
   })
 
-  t.test('the exchange of a code counts as the last sign-in', async (t) => {
-    await person('codice@example.org')
-    const { auth } = client({ flowType: 'pkce' })
-    const first = (await auth.signInWithPassword({ email: 'codice@example.org', password: PASSWORD })).data.user
-    await auth.signInWithOtp({ email: 'codice@example.org' })
-    const { target } = await follow((await letter()).link)
-    const { data, error } = await auth.exchangeCodeForSession(target.searchParams.get('code')!)
-    t.equal(error, null)
-    const [was, is] = [first, data.user].map((user) => Date.parse(user!.last_sign_in_at!))
-    t.ok(is! > was!)
-    t.equal(Date.parse(data.user!.identities![0]!.last_sign_in_at!), is)
-    t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'magiclink' }], 'by the mail that it was')
-  })
-
   t.test('why a password is weak is said in the protocol’s words, with all reasons', async (t) => {
     const weak = async (password: string) => (await post('/admin/users', { email: 'p@example.org', password })).json<{
       msg: string
@@ -301,20 +287,5 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     await person('emittente@example.org')
     await auth.signInWithPassword({ email: 'emittente@example.org', password: PASSWORD })
     t.equal((await auth.getClaims()).data?.claims.iss, issuer)
-  })
-
-  t.test('a link leads to an address of the list, also that of an application', async (t) => {
-    const landing = async (redirectTo: string) => {
-      const link = { type: 'magiclink', email: 'app@example.org', options: { redirectTo } } as const
-      const { data } = await admin.generateLink(link)
-      return (await follow(data.properties!.action_link)).target.href.split('#')[0]
-    }
-    t.equal(await landing('com.example.locanda://auth/arrivo?a=1'), 'com.example.locanda://auth/arrivo?a=1')
-    t.equal(await landing('https://prova-7.anteprime.example/a/b'), 'https://prova-7.anteprime.example/a/b')
-    for (const other of [
-      'com.example.altra://auth/arrivo', 'com.example.locanda://auth/a/b', 'https://anteprime.example/'
-    ]) {
-      t.equal(await landing(other), `${HOME}/`, other)
-    }
   })
 })

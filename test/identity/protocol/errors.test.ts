@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { bearer } from '#test/identity/requests.ts'
-import { exchange, target } from '#test/raw.ts'
 import { PASSWORD, provider, tokensOf } from './client.ts'
 
 const ORIGIN = 'https://app.example'
@@ -164,17 +162,6 @@ t.test('only a version from 2024-01-01 on gets the short form', async (t) => {
   for (const version of ['2023-12-31', '', '1']) t.equal(await form(version), 'code,error_code,msg', version)
 })
 
-t.test('the unsupported grant and the reasons against a password have the names of Supabase Auth', async (t) => {
-  t.match((await ask(grant('?grant_type=x'))).json(), { msg: 'unsupported_grant_type' })
-  const weak = await ask({ method: 'PUT', path: '/user', by: access, body: { password: 'corta' } })
-  t.same(weak.json<object>(), {
-    code: 422,
-    error_code: 'weak_password',
-    msg: weak.json<{ msg: string }>().msg,
-    weak_password: { reasons: ['length'] }
-  })
-})
-
 t.test('no error repeats what was sent', async (t) => {
   for (const [name, asked] of CASES) {
     t.notMatch((await ask(asked)).body, new RegExp(`${anna.email}|${PASSWORD}|${access}`), name)
@@ -304,7 +291,6 @@ t.test('null stands for a field that is not there, in every body; inside of meta
   t.match((await send(['POST /recover', anon, { email: null }])).json(), { code: 400, error_code: 'validation_failed' })
 })
 
-const port = Number(new URL(url).port)
 const JSON_TYPE = { 'content-type': 'application/json;charset=UTF-8' }
 
 async function accessOf (changes?: object): Promise<string> {
@@ -320,39 +306,6 @@ t.test('a user has empty text for missing values, no nulls, and nothing of the p
   t.notMatch(JSON.stringify(user), /null|argon2/)
   t.strictSame(user.identities[0]?.identity_data,
     { sub: user.id, email: user.email, email_verified: true, phone_verified: false })
-})
-
-t.test('a logout works with and without the content type of a body', async (t) => {
-  const logout = await app.inject({
-    method: 'POST',
-    url: '/auth/v1/logout?scope=local',
-    headers: { ...bearer(await accessOf()), ...JSON_TYPE, 'content-length': '0' }
-  })
-  t.match(logout, { statusCode: 204, body: '' })
-  const length = { 'content-length': '0' }
-  for (const headers of [{ ...JSON_TYPE, ...length }, length, JSON_TYPE] satisfies Record<string, string>[]) {
-    const raw = await exchange(
-      port,
-      target('POST', '/auth/v1/logout', { authorization: `Bearer ${await accessOf()}`, ...headers })
-    )
-    t.match(raw, { status: 204, body: '' })
-  }
-  const withBody = await app.inject({
-    method: 'POST', url: '/auth/v1/logout', headers: bearer(await accessOf()), payload: {}
-  })
-  t.equal(withBody.statusCode, 204)
-})
-
-t.test('an identity is unlinked by a request with the content type of a body, without body and length', async (t) => {
-  const access = await accessOf()
-  const { id } = (await app.inject({ url: '/auth/v1/user', headers: bearer(access) })).json<AuthUser>()
-  const google = await addIdentity(app.db, id, { provider: 'google', provider_id: id, identity_data: {} })
-  const raw = await exchange(
-    port,
-    target('DELETE', `/auth/v1/user/identities/${google.id}`, { authorization: `Bearer ${access}`, ...JSON_TYPE })
-  )
-  t.match(raw, { status: 200, body: '{}' })
-  t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(access) })).json<AuthUser>().identities.length, 1)
 })
 
 t.test('the keys that verify tokens are public and cacheable, and have no private member', async (t) => {
@@ -406,35 +359,4 @@ t.test('metadata too large for a token, or not storable, are refused from every 
   t.ok(longest.length > 12_000)
   t.equal((await fetch(`${url}/auth/v1/user`, { headers: bearer(longest) })).status, 200,
     'who has written all that may be written can still come in')
-})
-
-t.test('a front end of another origin may send the client’s headers and read the answer’s', async (t) => {
-  const wanted = 'apikey,authorization,content-type,x-client-info,x-supabase-api-version'
-  const asked = [
-    ['POST', '/token?grant_type=password'], ['GET', '/user'], ['PUT', '/user'], ['DELETE', '/user/identities/x'],
-    ['POST', '/logout?scope=global']
-  ] as const
-  for (const [method, path] of asked) {
-    const preflight = {
-      origin: ORIGIN, 'access-control-request-method': method, 'access-control-request-headers': wanted
-    }
-    const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: `/auth/v1${path}`, headers: preflight })
-    t.equal(statusCode, 204, path)
-    t.match(headers, { 'access-control-allow-origin': ORIGIN, 'access-control-allow-headers': wanted }, path)
-    t.ok(String(headers['access-control-allow-methods']).split(', ').includes(method), path)
-    const foreign = await app.inject({
-      method: 'OPTIONS', url: `/auth/v1${path}`, headers: { ...preflight, origin: 'https://altrove.example' }
-    })
-    t.equal(foreign.headers['access-control-allow-origin'], undefined, path)
-  }
-  const { headers } = await app.inject({
-    url: '/auth/v1/user',
-    headers: { origin: ORIGIN, 'x-supabase-api-version': '2024-01-01' }
-  })
-  t.equal(headers['access-control-allow-origin'], ORIGIN)
-  const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(', ')
-  // Without the version the client does not find the code of an error.
-  for (const name of ['x-supabase-api-version', 'x-total-count', 'link', 'retry-after']) {
-    t.ok(exposed.includes(name), name)
-  }
 })

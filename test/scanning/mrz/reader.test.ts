@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { LAYOUTS } from '#src/scanning/mrz/layouts.ts'
-import { brightest, type Gray, turned } from '#src/scanning/mrz/reader/gray.ts'
+import { brightest, type Gray } from '#src/scanning/mrz/reader/gray.ts'
 import { readNetwork } from '#src/scanning/mrz/reader/network.ts'
 import { readPicture } from '#src/scanning/mrz/reader/read-picture.ts'
 import { writeZone, type ZoneValues } from '#src/scanning/mrz/write.ts'
@@ -105,12 +105,6 @@ for (const [n, { layout, lines }] of zones.entries()) {
     t.equal(found?.valid, true)
   })
 }
-
-t.test('a picture is read whichever way it is held', { skip }, async (t) => {
-  const { lines } = zones[0]!
-  const upright = await decode(await photograph(lines, SMALL))
-  for (const quarters of [1, 2, 3] as const) t.same(reading(turned(upright, quarters))?.lines, lines, String(quarters))
-})
 
 t.test('wrong digits of a document are read as they are printed, and the zone is not valid', { skip }, async (t) => {
   const [first, second, third] = zones[0]!.lines

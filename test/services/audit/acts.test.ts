@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { detail, INVII, sent, unknown } from '#test/alloggiati/ledger/administrator.ts'
+import { detail, INVII, unknown } from '#test/alloggiati/ledger/administrator.ts'
 import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -143,18 +142,6 @@ t.test('bookings that were deleted are written down by their ids; where none was
   ])
 })
 
-t.test('a deletion that fails when it is to be committed is not written down', async (t) => {
-  const { server, sql, written } = await inCommon()
-  const { id } = await create(server.call)
-  t.teardown(() => sql.unsafe('drop function all_ultimo cascade'))
-  await sql.unsafe(`
-    create function all_ultimo () returns trigger language plpgsql as $$ begin raise exception 'all''ultimo'; end $$;
-    create constraint trigger rifiuta after delete on prenotazioni deferrable initially deferred
-      for each row execute function all_ultimo ()`)
-  t.equal((await remove(server, [id])).statusCode, 500)
-  t.same(await written(), [])
-})
-
 t.test(
   'unwritable log: a Send is refused, nothing of it is kept, no byte reaches the police, and it can be made again',
   async (t) => {
@@ -174,47 +161,6 @@ t.test(
     t.equal(police.callsOf('Send').length, 1)
   }
 )
-
-t.test('unwritable log: nothing is decided, nor sent again', async (t) => {
-  const { police, server, sql, decide } = await house(t)
-  const id = await unknown(police, server)
-  const before = await detail(server, id)
-  const writable = await unwritable(sql)
-  for (const body of [
-    { decisione: 'annulla' },
-    { decisione: 'acquisito' },
-    { decisione: 'depositato', protocollo: 'PEC 2026/4711' },
-    { decisione: 'reinvia' }
-  ]) {
-    t.match((await decide(id, body)).json(), UNAVAILABLE, body.decisione)
-  }
-  t.same(await detail(server, id), before)
-  t.equal(police.callsOf('Send').length, 1)
-  await writable()
-  t.equal((await decide(id, { decisione: 'reinvia' })).statusCode, 200)
-  t.equal(police.callsOf('Send').length, 2)
-})
-
-t.test('unwritable log: sending is neither stopped nor resumed', async (t) => {
-  const { server, sql, call } = await house(t)
-  const hold = async () => (await server.call('GET', HOLD)).json()
-  await sent(server)
-  const head = () => readFileSync(`${server.dataDir}/ledger.head`, 'utf8')
-  const before = head()
-  let writable = await unwritable(sql)
-  t.match((await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })).json(), UNAVAILABLE)
-  t.match(await hold(), { sospeso: false })
-  await writable()
-  await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  writable = await unwritable(sql)
-  t.match((await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), UNAVAILABLE)
-  t.match(await hold(), { sospeso: true, motivo: 'Controllo delle credenziali' })
-  t.equal(head(), before, 'nor is the chain taken for the true one')
-  await writable()
-  await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
-  t.match(await hold(), { sospeso: false })
-  t.not(head(), before)
-})
 
 t.test('unwritable log: no booking is deleted, nor its guests', async (t) => {
   const { server, sql } = await inCommon()

@@ -107,10 +107,7 @@ t.test(
     const failed = outcomes.filter(({ status }) => status === 'rejected').length
     t.equal(failed, Array.from({ length: 50 }, (_, n) => n).filter((n) => n % 4 >= 2 && n % 5 === 0).length)
     const ids = (await sql<{ id: number }[]>`select id from audit_log order by id`).map(({ id }) => id)
-    t.same(
-      ids,
-      Array.from({ length: 50 - failed }, (_, n) => n + 1)
-    )
+    t.same(ids, Array.from({ length: 50 - failed }, (_, n) => n + 1))
     t.same(await verifyChain(db, keys, undefined), { integro: true, righe: 50 - failed, prima_riga_errata: null })
     t.equal(
       (await sql<{ n: string }[]>`select distinct details->>'n' as n from audit_log`).length,
@@ -223,13 +220,11 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ],
   [
     'a row put in before the first',
-    'insert into audit_log select 0, at, actor, action, object, ip, details, hash from audit_log where id = 1',
-    0
+    'insert into audit_log select 0, at, actor, action, object, ip, details, hash from audit_log where id = 1', 0
   ],
   [
     'a row put at the end',
-    'insert into audit_log select 9, at, actor, action, object, ip, details, hash from audit_log where id = 8',
-    9
+    'insert into audit_log select 9, at, actor, action, object, ip, details, hash from audit_log where id = 8', 9
   ],
   [
     'a row put far behind the end',
@@ -239,8 +234,7 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['two rows exchanged', swap, 4],
   [
     "two rows' contents exchanged, each under its hash",
-    'update audit_log a set actor = b.actor from audit_log b where (a.id, b.id) in ((4, 5), (5, 4))',
-    4
+    'update audit_log a set actor = b.actor from audit_log b where (a.id, b.id) in ((4, 5), (5, 4))', 4
   ],
   ['the end cut off', 'delete from audit_log where id > 6', 7],
   [
@@ -289,15 +283,6 @@ t.test('a log of eight rows', async (t) => {
       })
     })
   }
-
-  t.test('counts its rows, also the altered ones', async (t) => {
-    const found = await undone(
-      db,
-      "update audit_log set actor = 'altri' where id = 2; delete from audit_log where id = 4",
-      (tx) => verifyChain(tx, keys, end)
-    )
-    t.match(found, { righe: 7, prima_riga_errata: 2 })
-  })
 
   t.test('cannot be extended, nor repaired, without the key', async (t) => {
     const stranger = auditLog(createKeys(randomBytes(32)), log)

@@ -75,13 +75,6 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
     }
   })
 
-  t.test('two databases do not share a bucket', async (t) => {
-    const environ = await server.makeBucket('di-uno')
-    await keep(await build(t, environ), Buffer.from('x'))
-    const other = await build(t, environ)
-    t.equal(await codeOf(keep(other, Buffer.from('y'))), 'ARCHIVIO_NON_DISPONIBILE')
-  })
-
   t.test('a backup has the files of a bucket, and a restore puts them into an empty one', async (t) => {
     const environ = await server.makeBucket('di-prima')
     const before = await build(t, environ)

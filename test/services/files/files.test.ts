@@ -126,18 +126,6 @@ t.test('a file that cannot be removed is tried again later, and the others are r
   t.notOk(filesIn(dataDir).some((name) => name.includes(object.id)))
 })
 
-t.test('a discarded file that cannot be removed keeps no other one', async (t) => {
-  const { app, dataDir } = failing
-  const objects = await keepSix(failing)
-  Object.assign(fault, { act: 'delete', code: 'EACCES', only: objects[0]!.id })
-  await app.db.transaction((tx) => app.storage.discard(tx, objects))
-  app.storage.removeDiscarded()
-  await until(async () => (await app.sql`select from discarded_files where next_attempt_at > now()`).length === 1)
-  await until(() => filesIn(dataDir).filter((name) => objects.some(({ id }) => name.includes(id))).length === 1)
-  t.match([...await app.sql`select id, attempts from discarded_files`], [{ id: objects[0]!.id, attempts: 1 }])
-  fault.code = undefined
-})
-
 t.test('while no file can be removed, few are tried at a time, and the others stay due', async (t) => {
   const { app } = failing
   const objects = await keepSix(failing)

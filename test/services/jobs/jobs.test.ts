@@ -75,13 +75,6 @@ t.test('a missed night is run at the next start, once, of however many processes
   }
 })
 
-t.test('processes that start together on a new database all know the job', async (t) => {
-  const { start, row } = await processes(t)
-  const all = [start(), start(), start()]
-  await Promise.all(all.map((each) => each.catchUp()))
-  t.match(await row(), { cron: '0 3 * * *', started_at: null, outcome: null })
-})
-
 t.test('while a run is under way no other process begins one, and the night is caught up after it', async (t) => {
   const { start, row, miss } = await processes(t)
   const work = heldWork()

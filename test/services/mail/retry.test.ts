@@ -137,25 +137,9 @@ t.test(
     await comeDue(app)
     app.mail.deliver()
     t.match(await over(app, id), { stato: 'inviata', attempts: 2 })
-    t.same(
-      smtp.mails.map(({ headers }) => headers['message-id']),
-      [[messageId], [messageId]]
-    )
+    t.same(smtp.mails.map(({ headers }) => headers['message-id']), [[messageId], [messageId]])
   }
 )
-
-t.test('a server that hangs up at once is called once an attempt', async (t) => {
-  let calls = 0
-  const server = createServer((socket) => {
-    calls++
-    socket.destroy()
-  })
-  const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://127.0.0.1:${await listen(t, server)}` })
-  const { id } = await enqueue()
-  worker.deliver()
-  await postponed({ db }, id)
-  t.equal(calls, 1)
-})
 
 t.test(
   'a mail whose process died is taken over when its claim has run out, and the dead one has no more say',
