@@ -38,7 +38,7 @@ import streams from './http/streams.ts'
 import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
 import { letters } from './letters/index.ts'
-import { createKeys } from './lib/secrets.ts'
+import { createKeys, type Keys } from './lib/secrets.ts'
 import { createClock, type Clock } from './lib/time.ts'
 import { pdf } from './pdf/index.ts'
 import { reports } from './reports/index.ts'
@@ -93,82 +93,13 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, signal, descriptors, processFigures, times = {}, logStream, prepare, wrapBackend } = options
+  const { config, logStream, prepare, clock = createClock(config.TODAY), times = {} } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
-  const keys = createKeys(config.MASTER_KEY)
-  const { clock = createClock(config.TODAY) } = options
+  const facts = { ...options, clock, times, keys: createKeys(config.MASTER_KEY), byClock: options.clock === undefined }
   try {
     await prepare?.(app)
-
-    // Errors: the refusals of every later plugin are rendered in one place.
-    await app.register(errors)
-
-    // Shared schemas, and JSON as the only format of a body: others are a 415.
-    app.addSchema(ErrorBody)
-    await app.register(jsonBodies)
-
-    // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
-    await app.register(connections, { config, descriptors })
-    await app.register(departures)
-    await app.register(closing)
-    await app.register(draining, { config })
-    await app.register(reachability)
-    await app.register(security, { config })
-    await app.register(database, { config, signal, settings: sealSettings(keys) })
-    await app.register(disk, { config })
-    // Before anything is written: the key must be the one of what is there.
-    await app.register(ledgerKey, { config, keys })
-    await app.register(changes, times)
-    await app.register(jobs, { byClock: options.clock === undefined })
-    await app.register(counters, { keys })
-    await app.register(audit, { config, keys })
-    await app.register(identity, { config, keys, timeoutMs: times.idpTimeoutMs })
-    const { authenticator } = app.identity
-    await app.register(auth, { config, authenticator })
-    await app.register(limits, { config, ...times })
-    await app.register(settings)
-    await app.register(guards, { config, authenticator })
-    await app.register(largeBodies)
-    await app.register(closedQueries)
-    await app.register(openapi, { config })
-    await app.register(publicPages)
-    await app.register(idempotency, { keys })
-    await app.register(publicPath, { config })
-    await app.register(faults)
-    await app.register(payloads)
-    await app.register(metrics, { processFigures })
-    await app.register(mail, { config, keys })
-    await app.register(storedFiles, { config, keys, wrapBackend })
-    await app.register(workers)
-    await app.register(images)
-    await app.register(ops)
-    await app.register(streams, times)
-    await app.register(downloads, times)
-    await app.register(openapiPages, times)
-
-    // Areas, each in a scope of its own; hooks of an area come before the areas that use them.
-    await app.register(bookingHooks)
-    await app.register(holdings)
-    await app.register(submissionHooks)
-    await app.register(bookingRemarks)
-    await app.register(guestCodes)
-    await app.register(pdf, { config, patienceMs: times.pdfEngineMs })
-    await app.register(identityRoutes, { config, keys })
-    await app.register(bookings)
-    await app.register(scanning, { config, clock, ...times })
-    await app.register(alloggiati, { config, keys, clock, ...times })
-    await app.register(documents, { config, keys, clock })
-    await app.register(letters, { config, keys, clock })
-    await app.register(reports, { config, clock })
-    await app.register(scans, { config, keys, clock })
-    await app.register(storage, { config, keys })
-    await app.register(settingsRoutes)
-    await app.register(dashboard, { config, keys, clock })
-    await app.register(sqlConsole, { config, keys })
-    await app.register(events, { config, keys, times })
-    await app.register(administration, { config, keys })
-    await app.register(backup, { config, clock })
-
+    await registerInfrastructure(app, facts)
+    await registerAreas(app, facts)
     await app.ready()
     return app
   } catch (err) {
@@ -176,4 +107,86 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.close()
     throw err
   }
+}
+
+interface Facts extends BuildOptions {
+  clock: Clock
+  times: Times
+  keys: Keys
+  /** Whether jobs run at their times. */
+  byClock: boolean
+}
+
+/** A hook runs in the order of these lines: a caller is identified, counted, and only then refused. */
+async function registerInfrastructure (app: FastifyInstance, facts: Facts): Promise<void> {
+  const { config, signal, descriptors, processFigures, times, wrapBackend, keys, byClock } = facts
+  // Errors: the refusals of every later plugin are rendered in one place.
+  await app.register(errors)
+
+  // Shared schemas, and JSON as the only format of a body: others are a 415.
+  app.addSchema(ErrorBody)
+  await app.register(jsonBodies)
+
+  await app.register(connections, { config, descriptors })
+  await app.register(departures)
+  await app.register(closing)
+  await app.register(draining, { config })
+  await app.register(reachability)
+  await app.register(security, { config })
+  await app.register(database, { config, signal, settings: sealSettings(keys) })
+  await app.register(disk, { config })
+  // Before anything is written: the key must be the one of what is there.
+  await app.register(ledgerKey, { config, keys })
+  await app.register(changes, times)
+  await app.register(jobs, { byClock })
+  await app.register(counters, { keys })
+  await app.register(audit, { config, keys })
+  await app.register(identity, { config, keys, timeoutMs: times.idpTimeoutMs })
+  const { authenticator } = app.identity
+  await app.register(auth, { config, authenticator })
+  await app.register(limits, { config, ...times })
+  await app.register(settings)
+  await app.register(guards, { config, authenticator })
+  await app.register(largeBodies)
+  await app.register(closedQueries)
+  await app.register(openapi, { config })
+  await app.register(publicPages)
+  await app.register(idempotency, { keys })
+  await app.register(publicPath, { config })
+  await app.register(faults)
+  await app.register(payloads)
+  await app.register(metrics, { processFigures })
+  await app.register(mail, { config, keys })
+  await app.register(storedFiles, { config, keys, wrapBackend })
+  await app.register(workers)
+  await app.register(images)
+  await app.register(ops)
+  await app.register(streams, times)
+  await app.register(downloads, times)
+  await app.register(openapiPages, times)
+}
+
+/** Each area has a scope of its own. Hooks of an area come before the areas that use them. */
+async function registerAreas (app: FastifyInstance, { config, keys, clock, times }: Facts): Promise<void> {
+  await app.register(bookingHooks)
+  await app.register(holdings)
+  await app.register(submissionHooks)
+  await app.register(bookingRemarks)
+  await app.register(guestCodes)
+  await app.register(pdf, { config, patienceMs: times.pdfEngineMs })
+  await app.register(identityRoutes, { config, keys })
+  await app.register(bookings)
+  await app.register(scanning, { config, clock, ...times })
+  await app.register(alloggiati, { config, keys, clock, ...times })
+  await app.register(documents, { config, keys, clock })
+  await app.register(letters, { config, keys, clock })
+  await app.register(reports, { config, clock })
+  await app.register(scans, { config, keys, clock })
+  await app.register(storage, { config, keys })
+  await app.register(settingsRoutes)
+  await app.register(dashboard, { config, keys, clock })
+  await app.register(sqlConsole, { config, keys })
+  await app.register(events, { config, keys, times })
+  await app.register(administration, { config, keys })
+  await app.register(backup, { config, clock })
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import fp from 'fastify-plugin'
-import { createBag } from '#src/lib/bag.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
@@ -22,13 +21,13 @@ declare module 'fastify' {
  * Node alone would wait for connections on which a client has sent nothing or half a request.
  */
 export default fp(async function closing (app) {
-  const unfinished = createBag<ServerResponse>()
+  const unfinished = new Set<ServerResponse>()
   const end = new AbortController()
   let refusing = false
 
   // One function for all responses: this runs for every request.
   function forget (this: ServerResponse): void {
-    unfinished.remove(this)
+    unfinished.delete(this)
   }
 
   app.decorate('closing', end.signal)
@@ -49,16 +48,16 @@ export default fp(async function closing (app) {
     refusing = true
     end.abort()
     app.server.close()
-    for (const response of unfinished.items) cutWhenStalled(response, CLIENT_WITHIN_MS)
+    for (const response of unfinished) cutWhenStalled(response, CLIENT_WITHIN_MS)
     const deadlines = [
       setTimeout(() => {
-        for (const { req } of [...unfinished.items]) if (!req.complete) req.destroy()
+        for (const { req } of [...unfinished]) if (!req.complete) req.destroy()
       }, CLIENT_WITHIN_MS),
       setTimeout(() => {
-        for (const response of [...unfinished.items]) if (response.headersSent) response.destroy()
+        for (const response of [...unfinished]) if (response.headersSent) response.destroy()
       }, ANSWER_WITHIN_MS)
     ]
-    await Promise.all(unfinished.items.map((response) => once(response, 'close')))
+    await Promise.all([...unfinished].map((response) => once(response, 'close')))
     deadlines.forEach(clearTimeout)
     app.server.closeAllConnections()
   })

@@ -1,13 +1,8 @@
 import { once } from 'node:events'
 import { Server } from 'node:net'
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
-
-/** A turn of the event loop that took less has just taken every connection that was waiting. */
-const QUICK_TURN_MS = 0.3
-/** After so many turns the loop is too busy for a quick one. */
-const TURNS_MAX = 2000
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -48,7 +43,6 @@ export default fp<{ config: Config }>(async function draining (app, { config }) 
     const wait = (ms: number) => sleep(ms, undefined, { signal: hurry.signal }).catch(() => {})
     await wait(config.DRAIN_SECONDS * 1000)
     if (hurry.signal.aborted) return
-    await quickTurn()
     const gone = once(app.server, 'close')
     // Listening alone: the method of HTTP servers would close the connections that are not in use, too.
     Server.prototype.close.call(app.server)
@@ -57,12 +51,3 @@ export default fp<{ config: Config }>(async function draining (app, { config }) 
     hurry.abort()
   })
 }, { name: 'draining', dependencies: ['closing'] })
-
-/** The system drops what waits to be taken when listening ends: as little time as can be lies between the two. */
-async function quickTurn (): Promise<void> {
-  for (let turns = 0; turns < TURNS_MAX; turns++) {
-    const before = performance.now()
-    await turn()
-    if (performance.now() - before < QUICK_TURN_MS) return
-  }
-}

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
@@ -98,29 +98,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
   })
   app.onDeparture((request, reply) => observe(request, reply, DEPARTED))
 
-  app.decorate('addGauge', function addGauge ({ name, help, label, read }) {
-    const labelNames = label === undefined ? [] : [label]
-    /** One that does not end is not begun anew by each who asks. */
-    let underWay: ReturnType<typeof read> | undefined
-    registry.registerMetric(new Gauge({
-      name: PREFIX + name,
-      help,
-      labelNames,
-      registers: [],
-      async collect () {
-        this.reset()
-        try {
-          underWay ??= read().finally(() => { underWay = undefined })
-          const values = await inTime(underWay)
-          if (typeof values === 'number') this.set(values)
-          else for (const [value, count] of Object.entries(values)) this.set({ [labelNames[0]!]: value }, count)
-        } catch (err) {
-          app.log.error({ err, metric: name }, 'metric unreadable')
-          if (label === undefined) this.set(NaN)
-        }
-      }
-    }))
-  })
+  app.decorate('addGauge', (source) => registry.registerMetric(gaugeOf(source, app.log)))
 
   // Read when they are asked for, and not by the library's default collector: its observers of garbage collection and
   // event loop slowed a small GET down by a quarter.
@@ -141,6 +119,48 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
     labelNames: ['version', 'commit'],
     registers: [registry]
   }).set({ version: VERSION, commit: GIT_HEAD ?? '' }, 1)
+  addOwnGauges(app)
+
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    config: { access: 'auth', bearerKey: true },
+    schema: {
+      operationId: 'getMetrics',
+      tags: ['Sistema'],
+      summary: 'Le misure del servizio, nel formato di Prometheus',
+      response: { 200: { description: 'Testo nel formato di Prometheus', content: { 'text/plain': { schema: TEXT } } } }
+    },
+    handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics())
+  })
+}, { name: 'metrics', dependencies: ['departures'] })
+
+/** A gauge of an area. When a reading does not end, the next request waits for the same one. */
+function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogger): Gauge {
+  const labelNames = label === undefined ? [] : [label]
+  let underWay: ReturnType<typeof read> | undefined
+  return new Gauge({
+    name: PREFIX + name,
+    help,
+    labelNames,
+    registers: [],
+    async collect () {
+      this.reset()
+      try {
+        underWay ??= read().finally(() => { underWay = undefined })
+        const values = await inTime(underWay)
+        if (typeof values === 'number') this.set(values)
+        else for (const [value, count] of Object.entries(values)) this.set({ [labelNames[0]!]: value }, count)
+      } catch (err) {
+        log.error({ err, metric: name }, 'metric unreadable')
+        if (label === undefined) this.set(NaN)
+      }
+    }
+  })
+}
+
+/** The gauges of the event loop and of the database. */
+function addOwnGauges (app: FastifyInstance): void {
   if (app.hasDecorator('eventLoopDelay')) {
     app.addGauge({
       name: 'event_loop_delay_seconds',
@@ -161,17 +181,4 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
       }
     })
   }
-
-  app.route({
-    method: 'GET',
-    url: '/metrics',
-    config: { access: 'auth', bearerKey: true },
-    schema: {
-      operationId: 'getMetrics',
-      tags: ['Sistema'],
-      summary: 'Le misure del servizio, nel formato di Prometheus',
-      response: { 200: { description: 'Testo nel formato di Prometheus', content: { 'text/plain': { schema: TEXT } } } }
-    },
-    handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics())
-  })
-}, { name: 'metrics', dependencies: ['departures'] })
+}

@@ -15,7 +15,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { soapClient } from '#src/alloggiati/service/soap/client.ts'
 import { addressMatcher, canonicalAddress, network, safeAddress, UnsafeAddress } from '#src/lib/addresses.ts'
-import { createBag } from '#src/lib/bag.ts'
 import { decodeBase64 } from '#src/lib/base64.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import { delayAfter } from '#src/lib/delay.ts'
@@ -386,26 +385,6 @@ t.test('the time zone of the process makes no difference', async (t) => {
   t.same(utc?.answers.spans[3], { start: '2026-03-29', end: '2027-01-01' })
   t.same(others.map(({ zone }) => zone), ['America/Los_Angeles', 'Pacific/Kiritimati'])
   for (const other of others) t.same(other.answers, utc?.answers)
-})
-
-t.test('a bag holds what was added and not removed, each once, whatever the order', async (t) => {
-  const things = Array.from({ length: 12 }, (_, id) => ({ id }))
-  fc.assert(fc.property(fc.array(fc.tuple(fc.nat(11), fc.boolean()), { maxLength: 100 }), (steps) => {
-    const bag = createBag<{ id: number }>()
-    const expected = new Set<{ id: number }>()
-    for (const [at, isAdded] of steps) {
-      const thing = things[at]!
-      if (!isAdded) {
-        bag.remove(thing)
-        expected.delete(thing)
-      } else if (!expected.has(thing)) {
-        bag.add(thing)
-        expected.add(thing)
-      }
-    }
-    t.strictSame(new Set(bag.items), expected)
-    t.equal(bag.items.length, expected.size)
-  }))
 })
 
 const MEGABYTE = 1024 * 1024

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { and, eq, gte, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, eq, gte, isNull, lt, or, sql, type SQL } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { mayPass } from '#src/database/problems.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import type { FindFaults } from '../faults.ts'
-import { freedLater } from './freed-later.ts'
+import { freedLater, type FreedLater } from './freed-later.ts'
 import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
 
 export const ChiaveRiusata = createError(
@@ -117,6 +117,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   app.decorate('forgetAnswers', forgetAnswers)
 
   const later = freedLater()
+  const context: Context = { db: app.db, secrets, later }
   // After the last request, before the database closes.
   app.addHook('onClose', () => later.stop())
 
@@ -124,8 +125,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (!route.config?.idempotent) return
     const { findFaults } = route.config
     route.config.findFaults = (fields) => [...findFaults?.(fields) ?? [], ...keyFaults(fields)]
-    route.preHandler = [takeKey, ...[route.preHandler ?? []].flat()]
-    route.onSend = [...[route.onSend ?? []].flat(), keepAnswer]
+    const take = (request: FastifyRequest, reply: FastifyReply) => takeKey(context, request, reply)
+    const keep = (request: FastifyRequest, reply: FastifyReply, payload: unknown) =>
+      keepAnswer(context, request, reply, payload)
+    route.preHandler = [take, ...[route.preHandler ?? []].flat()]
+    route.onSend = [...[route.onSend ?? []].flat(), keep]
   })
 
   app.addJob({
@@ -141,96 +145,114 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     cron: '*/5 * * * *',
     run: () => forgetLateAnswers(app.db)
   })
-
-  async function takeKey (request: FastifyRequest, reply: FastifyReply) {
-    const key = headerKey(request.headers['idempotency-key'])
-    if (key === undefined) return
-    const principal = request.principal!.id
-    // Keyed: a bare hash of a guest's data could be guessed.
-    const fingerprint = secrets
-      .fingerprint('idempotency', request.method, request.url, request.bodyText)
-      .toString('hex')
-    const claim = randomUUID()
-    const headers = { claim }
-    const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint, headers }).onConflictDoUpdate({
-      target: [keys.principal, keys.key],
-      set: { fingerprint, status: null, body: null, headers, reference: null, created_at: sql`now()` },
-      setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
-    }).returning({ key: keys.key }).catch((err: unknown) => {
-      // The row may be there all the same: the connection was lost before the answer came.
-      const row = and(eq(keys.principal, principal), eq(keys.key, key), claimedBy(claim))
-      if (mayPass(err)) later.add(() => app.db.delete(keys).where(row))
-      throw err
-    })
-    if (taken) {
-      request.idempotencyKey = key
-      request.idempotencyClaim = claim
-      return
-    }
-    const [stored] = await app.db.select().from(keys).where(and(eq(keys.principal, principal), eq(keys.key, key)))
-    if (stored && stored.fingerprint !== fingerprint) throw new ChiaveRiusata()
-    if (!stored || (stored.status === null && stored.reference === null)) throw new ChiaveInCorso()
-    if (stored.status === null) {
-      request.idempotencyKey = key
-      request.idempotencyClaim = stored.headers!.claim!
-      request.begun = stored.reference!.split(SEPARATOR)
-      return
-    }
-    // Its answer is still on the way, unless it takes longer than any request.
-    if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < WHILE_MS) throw new ChiaveInCorso()
-    // Lost, too large, or about something that is gone.
-    if (stored.body === null) throw new ChiaveEseguita()
-    reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
-    return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
-  }
-
-  async function keepAnswer (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    if (request.idempotencyKey === null) return payload
-    const under = ofKey(request)
-    const mine = and(under, or(isNull(keys.status), eq(keys.status, DONE)))
-    // Once only: should this hook throw, Fastify calls it again for the answer of the error.
-    request.idempotencyKey = null
-    const { statusCode: status } = reply
-    const body = String(payload)
-    const isRefusal = status >= 400
-    const isLarge = body.length > (isRefusal ? REFUSAL_MAX : ANSWER_MAX)
-    // A failure that left nothing behind: the caller may try again with the same key. What was begun, and is not said
-    // to have ended, is told of by its reference.
-    if (request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)) {
-      const isOver = request.failedTransiently && request.hasEnded
-      const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
-      // It may have been set free although the answer was lost, and another request may have taken the key since.
-      const ownRow = claimedBy(request.idempotencyClaim)
-      const setFree = async () => {
-        await app.db.delete(keys).where(and(ownRow, isOver ? mine : nothingDone))
-        // What was done has lost its answer.
-        await app.db.update(keys).set({ status }).where(and(ownRow, under, eq(keys.status, DONE)))
-      }
-      await setFree().catch((err: unknown) => {
-        request.log.error({ err }, 'an Idempotency-Key could not be set free')
-        if (mayPass(err)) later.add(setFree)
-      })
-    } else {
-      const headers = Object.fromEntries(
-        KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
-      )
-      // What was begun answers a repeated request better than a word that it was done.
-      const where = isLarge ? and(mine, isNull(keys.reference)) : mine
-      const keep = (which = where) =>
-        app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(which)
-      // Should it fail, the answer is given all the same, and the key stays taken: after a 503 the client would have
-      // the work done again. Where the database was away it is kept later, within the time in which the
-      // job `late-answers` still forgets answers about what was deleted meanwhile (`forgotten-answers.ts`).
-      const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
-      const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
-      await keep().catch((err: unknown) => {
-        request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept')
-        if (mayPass(err)) later.add(() => keep(soon))
-      })
-    }
-    return payload
-  }
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
+
+interface Context { db: Database, secrets: Keys, later: FreedLater }
+
+/** Takes the key for a request, or answers from an earlier one. */
+async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest, reply: FastifyReply) {
+  const key = headerKey(request.headers['idempotency-key'])
+  if (key === undefined) return
+  const principal = request.principal!.id
+  // Keyed: a bare hash of a guest's data could be guessed.
+  const fingerprint = secrets
+    .fingerprint('idempotency', request.method, request.url, request.bodyText)
+    .toString('hex')
+  const claim = randomUUID()
+  const headers = { claim }
+  const [taken] = await db.insert(keys).values({ principal, key, fingerprint, headers }).onConflictDoUpdate({
+    target: [keys.principal, keys.key],
+    set: { fingerprint, status: null, body: null, headers, reference: null, created_at: sql`now()` },
+    setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
+  }).returning({ key: keys.key }).catch((err: unknown) => {
+    // The row may be there all the same: the connection was lost before the answer came.
+    const row = and(eq(keys.principal, principal), eq(keys.key, key), claimedBy(claim))
+    if (mayPass(err)) later.add(() => db.delete(keys).where(row))
+    throw err
+  })
+  if (taken) {
+    request.idempotencyKey = key
+    request.idempotencyClaim = claim
+    return
+  }
+  const [stored] = await db.select().from(keys).where(and(eq(keys.principal, principal), eq(keys.key, key)))
+  if (stored && stored.fingerprint !== fingerprint) throw new ChiaveRiusata()
+  if (!stored || (stored.status === null && stored.reference === null)) throw new ChiaveInCorso()
+  if (stored.status === null) {
+    request.idempotencyKey = key
+    request.idempotencyClaim = stored.headers!.claim!
+    request.begun = stored.reference!.split(SEPARATOR)
+    return
+  }
+  // Its answer is still on the way, unless it takes longer than any request.
+  if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < WHILE_MS) throw new ChiaveInCorso()
+  // Lost, too large, or about something that is gone.
+  if (stored.body === null) throw new ChiaveEseguita()
+  reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
+  return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
+}
+
+async function keepAnswer (context: Context, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+  if (request.idempotencyKey === null) return payload
+  const under = ofKey(request)!
+  // Once only: should this hook throw, Fastify calls it again for the answer of the error.
+  request.idempotencyKey = null
+  const { statusCode: status } = reply
+  const body = String(payload)
+  const isRefusal = status >= 400
+  const isLarge = body.length > (isRefusal ? REFUSAL_MAX : ANSWER_MAX)
+  // The caller may try again with the same key after a failure that left nothing behind. A repeated request is answered
+  // from the reference of what was begun and has not ended.
+  const isFree = request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)
+  if (isFree) await setFree(context, request, under, status)
+  else await store(context, request, reply, under, isLarge ? null : body)
+  return payload
+}
+
+/** Sets the key free unless the work was begun or done; of done work the key loses the answer alone. */
+async function setFree ({ db, later }: Context, request: FastifyRequest, under: SQL, status: number): Promise<void> {
+  const isOver = request.failedTransiently && request.hasEnded
+  const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
+  // It may have been set free although the answer was lost, and another request may have taken the key since.
+  const ownRow = claimedBy(request.idempotencyClaim)
+  const work = async () => {
+    await db.delete(keys).where(and(ownRow, isOver ? unkept(under) : nothingDone))
+    await db.update(keys).set({ status }).where(and(ownRow, under, eq(keys.status, DONE)))
+  }
+  await work().catch((err: unknown) => {
+    request.log.error({ err }, 'an Idempotency-Key could not be set free')
+    if (mayPass(err)) later.add(work)
+  })
+}
+
+/**
+ * Keeps the answer beside the key. When that fails, the answer is given all the same, and the key stays taken: after a
+ * 503 the client would have the work done again. Where the database was away, the answer is kept later, within the time
+ * in which the job `late-answers` still forgets answers about deleted things (`forgotten-answers.ts`).
+ * @param body null: it is too large
+ */
+async function store (
+  { db, later }: Context, request: FastifyRequest, reply: FastifyReply, under: SQL, body: string | null
+): Promise<void> {
+  const { statusCode: status } = reply
+  const headers = Object.fromEntries(
+    KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
+  )
+  // The reference of what was begun answers a repeated request better than a note that it was done.
+  const where = body === null ? and(unkept(under), isNull(keys.reference)) : unkept(under)
+  const keep = (which = where) => db.update(keys).set({ status, body, headers }).where(which)
+  const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
+  const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
+  await keep().catch((err: unknown) => {
+    request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept')
+    if (mayPass(err)) later.add(() => keep(soon))
+  })
+}
+
+/** The rows of a key without an answer. */
+function unkept (under: SQL) {
+  return and(under, or(isNull(keys.status), eq(keys.status, DONE)))
+}
 
 /** The header's value; quoted (a structured-field string, as the draft wants) or bare. */
 function headerKey (raw: unknown): string | undefined {
