@@ -19,14 +19,17 @@ export type SessionSettings = Readonly<Record<string, string>>
 /**
  * Opens a pool of at most `max` connections; nothing is sent before the first query.
  * @param sockets with those of other pools, so that they can be cut together
+ * @param login in place of the user of the URL
  */
 export function openClient (
   url: string,
   max: number,
   settings: SessionSettings = {},
-  sockets: Sockets = createSockets()
+  sockets: Sockets = createSockets(),
+  login: { user?: string, pass?: string } = {}
 ): postgres.Sql {
   return postgres(url, {
+    ...login,
     max,
     // Each new connection would ask for all types of arrays. Without them a parameter is no array, `'{1,2}'::int[]` is,
     // and `sql.reserve()` may wait without end (porsager/postgres#751).

@@ -7,6 +7,8 @@ interface Place { host: readonly string[], port: readonly number[], path?: strin
 export interface Sockets {
   /** Whether they are cut, and new ones fail at once. */
   readonly areCut: boolean
+  /** Bytes that have come in over the open ones. */
+  received (): number
   /** For the driver, which writes before the connection stands. */
   open (place: Place): Socket
   /**
@@ -26,6 +28,7 @@ export function createSockets (): Sockets {
 
   return {
     get areCut () { return areCut },
+    received: () => [...open].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     open ({ host, port, path }) {
       // The driver takes its listeners, and ours, off a socket that gets TLS.
       for (const socket of open) if (socket.destroyed) open.delete(socket)

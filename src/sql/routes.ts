@@ -6,43 +6,17 @@ import { SqlAnswer, SqlFailure, SqlQuery } from '#schemas/sql.ts'
 import type { Config } from '#src/config/config.ts'
 import { connectionCode, postgresError } from '#src/database/problems.ts'
 import { network } from '#src/lib/addresses.ts'
-import { ServizioOccupato, TroppeRichieste } from '#src/lib/errors.ts'
+import { TroppeRichieste } from '#src/lib/errors.ts'
+import { maskConstants } from '#src/lib/mask-sql.ts'
 import { type Keys, secretComparer } from '#src/lib/secrets.ts'
+import { limitTurns } from '#src/lib/turns.ts'
 import { type Author, authorOf } from '#src/services/audit/log.ts'
 import { SqlPasswordErrata, SqlSpento } from './errors.ts'
 import { closeRole, prepareRole, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 
-/** Characters of a statement that the audit log keeps. */
-const KEPT = 500
-
-/**
- * The tokens of a statement that hold data of people (PostgreSQL manual, 4.1): comments, strings and numbers. A token
- * without an end reaches to the end of the statement; a block comment, which can hold others, to the end of the last
- * one. Names are tokens, so that their digits stay, and so are quoted names that look like plain ones.
- */
-const TOKENS = new RegExp([
-  '(?<comment>--[^\\r\\n]*|/\\*(?:[^]*\\*/|[^]*))',
-  // Escapes go on in a string on the next line.
-  "[eE]'(?:[^'\\\\]|\\\\[^]|''|'\\s*[\\r\\n]\\s*')*(?:'|\\\\?$)",
-  "(?:[bBxXnN]|[uU]&)?'(?:[^']|'')*(?:'|$)",
-  '(?<tag>\\$(?:[A-Za-z_\\u0080-\\u{10ffff}][\\w\\u0080-\\u{10ffff}]*)?\\$)(?:[^]*?\\k<tag>|[^]*)',
-  '(?<name>"[a-z_][a-z0-9_]{0,62}"(?!")|[A-Za-z_\\u0080-\\u{10ffff}][\\w$\\u0080-\\u{10ffff}]*|\\$\\d+)',
-  '(?:[uU]&)?"(?:[^"]|"")*(?:"|$)',
-  '(?:\\d|\\.\\d)[\\w.]*(?:(?<=[eE])[+-]\\d+)?'
-].join('|'), 'gu')
-
-/** A statement with `?` for its constants and without its comments, for the audit log, which holds no personal data. */
-export function maskConstants (statement: string): string {
-  const masked = statement
-    .replace(TOKENS, (_token, comment?: string, _tag?: string, name?: string) =>
-      name ?? (comment === undefined ? '?' : ' '))
-    .replace(/\s+/g, ' ').trim()
-  return masked.length > KEPT ? `${masked.slice(0, KEPT)}…` : masked
-}
-
-/** Statements at once in this process. */
-const AT_ONCE = 2
+/** Statements at a time in this process. */
+const TURNS = { total: 2, perCaller: 2 }
 const MINUTE_MS = 60_000
 const OWN = { max: 5, windowMs: 15 * MINUTE_MS }
 /** Wrong passwords: of one caller, of one address, and of all. */
@@ -55,9 +29,9 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   const { db, audit } = app
   const isOn = config.QUERY_PASSWORD !== undefined
   const isPassword = secretComparer(config.QUERY_PASSWORD)
-  let running = 0
+  const takeTurn = limitTurns(TURNS)
   let login: SqlLogin | undefined
-  await (isOn ? open() : close())
+  if (!isOn) await close()
   app.addSchema(SqlFailure)
 
   app.route({
@@ -86,8 +60,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
       }
       if (!isRight) throw new SqlPasswordErrata()
 
-      if (running >= AT_ONCE) throw new ServizioOccupato()
-      running++
+      const giveBack = takeTurn(author.actor)
       try {
         login ??= await prepare()
         await audit.append(db, { ...author, action: 'sql', details: described(sql) })
@@ -95,18 +68,10 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
         // JSON text: its numbers need not be doubles, as those of the serializer.
         return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
       } finally {
-        running--
+        giveBack()
       }
     }
   })
-
-  async function open (): Promise<void> {
-    try {
-      await run('select 1')
-    } catch (err) {
-      app.log.warn({ reason: err instanceof SqlSpento ? err.message : codeOf(err) }, 'the SQL console stays off')
-    }
-  }
 
   async function close (): Promise<void> {
     await closeRole(app.sql).catch((err: unknown) =>

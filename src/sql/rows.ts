@@ -5,11 +5,9 @@ export interface Column { name: string, type: number }
 
 /* Object ids of types, which never change (`pg_type.dat` of PostgreSQL). */
 const BOOL = 16
-const INTEGERS = new Set([21, 23])
-const FLOATS = new Set([700, 701])
+/** Of two or four bytes, and of floating point: JSON has them as numbers, but for NaN and the infinite ones. */
+const NUMBERS = new Set([21, 23, 700, 701])
 const JSONS = new Set([114, 3802])
-
-const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /**
  * A value as JSON, from the text in which PostgreSQL writes it. Nothing is lost: a number of JSON is one that a double
@@ -17,23 +15,18 @@ const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
  */
 export function toJson (type: number, text: string): string {
   if (type === BOOL) return text === 't' ? 'true' : 'false'
-  if (INTEGERS.has(type) || JSONS.has(type)) return text
-  if (FLOATS.has(type) && !NOT_FINITE.has(text)) return text
-  return JSON.stringify(text)
+  return JSONS.has(type) || (NUMBERS.has(type) && /^-?\d/.test(text)) ? text : JSON.stringify(text)
 }
 
 /** The names of the columns, each once: a later column of the same name becomes `name_2`, `name_3` … */
 export function distinctNames (names: readonly string[]): string[] {
-  const taken = new Set(names)
-  const seen = new Set<string>()
+  const given = new Set<string>()
   return names.map((name) => {
     let distinct = name
-    for (let n = 2; seen.has(distinct); n++) {
-      const next = `${name}_${n}`
-      if (!taken.has(next)) distinct = next
+    for (let n = 2; given.has(distinct) || (distinct !== name && names.includes(distinct)); n++) {
+      distinct = `${name}_${n}`
     }
-    seen.add(distinct)
-    taken.add(distinct)
+    given.add(distinct)
     return distinct
   })
 }

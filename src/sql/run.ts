@@ -1,5 +1,6 @@
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import type { SqlField } from '#schemas/sql.ts'
+import { openClient } from '#src/database/client.ts'
 import { createSockets } from '#src/database/sockets.ts'
 import { postgresError } from '#src/database/problems.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
@@ -10,8 +11,7 @@ import { distinctNames, RowWriter, type Column } from './rows.ts'
 const TIMEOUT_MS = 10_000
 /** A statement can catch its own cancellation. Then its connection is ended. */
 const DEADLINE_MS = TIMEOUT_MS + 1000
-/** Seconds for the connection to stand. */
-const CONNECT_S = 5
+const SESSION = { application_name: 'locanda-sql', statement_timeout: String(TIMEOUT_MS) }
 const MAX_ROWS = 10_000
 /** Bytes of the answer's rows, and of everything that comes from the database: one value can have a gigabyte. */
 const MAX_BYTES = 10 * 1024 * 1024
@@ -44,17 +44,20 @@ export async function runStatement (
   login: SqlLogin,
   statement: string
 ): Promise<string> {
-  const { sql, cut, received } = await openSession(pool, url, login)
+  const [schema] = await pool<{ name: string }[]>`select quote_ident(current_schema()) as name`
+  const settings = { ...SESSION, search_path: schema!.name }
+  const sockets = createSockets()
+  const sql = openClient(url, 1, settings, sockets, login)
   let pid: number | undefined
   let stopped: Stop | undefined
   let ending: Promise<unknown> | undefined
   const stop = (why: Stop) => {
     stopped ??= why
-    cut()
+    sockets.cut()
     ending ??= pid === undefined ? undefined : endBackend(pool, pid, login.user)
   }
   const deadline = setTimeout(() => stop('time'), DEADLINE_MS)
-  const counting = setInterval(() => { if (received() > MAX_BYTES) stop('size') }, COUNT_BYTES_EVERY_MS)
+  const counting = setInterval(() => { if (sockets.received() > MAX_BYTES) stop('size') }, COUNT_BYTES_EVERY_MS)
   try {
     pid = await begin(sql)
     const writer = new RowWriter()
@@ -78,33 +81,6 @@ const STOPPED: Readonly<Record<Stop, () => Error>> = {
   time: () => refusal('57014', 'canceling statement due to statement timeout'),
   size: () => new SqlRispostaTroppoGrande(),
   copy: () => refusal('0A000', 'COPY from or to the client is not supported')
-}
-
-/** Opens a connection to the server's database as another user. */
-async function openSession (pool: postgres.Sql, url: string, login: SqlLogin) {
-  const [schema] = await pool<{ name: string }[]>`select quote_ident(current_schema()) as name`
-  const sockets = createSockets()
-  let received = () => 0
-  const options = {
-    ...login,
-    max: 1,
-    prepare: false,
-    fetch_types: false,
-    connect_timeout: CONNECT_S,
-    onnotice: () => {},
-    connection: {
-      application_name: 'locanda-sql',
-      statement_timeout: TIMEOUT_MS,
-      search_path: schema!.name,
-      TimeZone: 'UTC'
-    },
-    socket (place: Parameters<typeof sockets.open>[0]) {
-      const socket = sockets.open(place)
-      received = () => socket.bytesRead
-      return socket
-    }
-  }
-  return { sql: postgres(url, options), cut: sockets.cut, received: () => received() }
 }
 
 async function begin (sql: postgres.Sql): Promise<number> {
