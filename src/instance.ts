@@ -25,11 +25,11 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     connectionTimeout: 120_000,
     keepAliveTimeout: 10_000,
     // What says nothing holds a descriptor no longer than these together. A request without a host is refused by
-    // `plugins/security.ts`: Node's own answer has no body.
+    // `http/security.ts`: Node's own answer has no body.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 300 },
     schemaController,
-    // `plugins/closing.ts` refuses in the words of this API.
+    // `http/closing.ts` refuses in the words of this API.
     return503OnClosing: false,
     // The clients of the identity provider and of the storage read errors in their own form.
     frameworkErrors: (err, request, reply) => {

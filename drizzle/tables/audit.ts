@@ -11,7 +11,7 @@ export const audit_log = pgTable('audit_log', {
   at: instantDate().notNull(),
   /** The principal's id, `anonimo` or `sistema`. */
   actor: text().notNull(),
-  /** See `src/plugins/audit/actions.ts`. */
+  /** A key of `AUDIT_ACTIONS` (`schemas/audit.ts`). */
   action: text().notNull(),
   /** What it was done to, e.g. `user:<id>`. */
   object: text(),

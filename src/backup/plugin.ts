@@ -55,7 +55,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
 }
 export default backup
 
-/** The disk of the data is another one, and must not be taken for full (`plugins/disk.ts`). */
+/** The disk of the data is another one, and must not be taken for full (`database/disk.ts`). */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
 }

@@ -4,7 +4,7 @@ import { isDay } from './time.ts'
 
 /**
  * The catalogue: every error that the API answers on purpose, with its stable machine code, its Italian text and its
- * status. Handlers throw; `plugins/errors.ts` renders.
+ * status. Handlers throw; `http/errors.ts` renders.
  */
 export const RichiestaNonValida = createError('RICHIESTA_NON_VALIDA', 'Richiesta non valida: %s', 400)
 export const NonAutenticato = createError('NON_AUTENTICATO', 'Autenticazione mancante o non valida', 401)

