@@ -38,7 +38,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
   const worker = removalWorker({ db, backend, store, log })
 
   app.decorate('storage', objectStorage({
-    db, log, backend, store, generations: generations(keys), discardHooks, removeDiscarded: worker.remove
+    db, log, backend, store, generations: generations(keys), discardHooks, removeDiscarded: worker.wake
   }))
   app.decorate('addDiscardHook', (bucket, hook) => {
     discardHooks.set(bucket, [...discardHooks.get(bucket) ?? [], hook])
@@ -62,7 +62,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
     // It wakes the worker of this process.
     everyProcess: true,
     atStart: true,
-    run: async () => worker.remove()
+    run: async () => worker.wake()
   })
   app.addJob({
     name: 'stored-files',

@@ -1,68 +1,28 @@
 import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { discarded_files } from '#drizzle/tables/storage.ts'
-import { delayAfter } from '#src/lib/delay.ts'
-import { within } from '#src/lib/within.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
+import { LEASE, nextAttempt, queueWorker, type QueueWorker } from '../queue/worker.ts'
 import type { Backend } from './backends/backend.ts'
 import type { Store } from './store.ts'
 
 const BATCH = 50
 /** After so many failures the work ends until the next time: the place of the files may be away. */
 const FAULTS_MAX = 3
-/** Longer than a batch takes: what is still claimed after it belonged to a process that died. */
-const LEASE = sql`now() + interval '5 minutes'`
-/** Seconds between attempts. */
-const DELAYS = { first: 60, longest: 3600 }
-const CLOSE_WITHIN_MS = 10_000
 
-export interface Worker {
-  /** Removes what is due, soon. */
-  remove (): void
-  /** Begins no further batch, and waits for the one under way. */
-  stop (): Promise<void>
-}
+interface WorkerOptions { db: Database, backend: Backend, store: Store, log: FastifyBaseLogger }
 
 /**
- * Removes the files that no row names any more; any number of processes may share the work. A file is forgotten when it
- * is gone: to remove it twice is no error.
+ * Removes the files that no row names any more, in batches. A file is forgotten when it is gone: to remove it twice is
+ * no error.
  */
-export function removalWorker (
-  { db, backend, store, log }: { db: Database, backend: Backend, store: Store, log: FastifyBaseLogger }
-): Worker {
-  let underWay: Promise<void> | undefined
-  let wanted = false
-  const end = new AbortController()
-
-  async function work (): Promise<void> {
-    try {
-      while (wanted && !end.signal.aborted) {
-        wanted = false
-        await round()
-      }
-    } catch (err) {
-      log.error({ err }, 'discarded files could not be removed')
-    } finally {
-      underWay = undefined
-    }
-  }
-
-  async function round (): Promise<void> {
-    while (!end.signal.aborted && await batch());
-  }
-
-  /** False: nothing more is due, or nothing more can be removed now. */
-  async function batch (): Promise<boolean> {
-    if (!await isAnyDue(db)) return false
-    // Before anything is claimed: another process may have the files that this one has not.
-    await store.require()
-    const claimed = await claim(db)
-    if (claimed.length === 0) return false
+export function removalWorker ({ db, backend, store, log }: WorkerOptions): QueueWorker {
+  async function remove (batch: readonly Claimed[]): Promise<boolean> {
     const gone: string[] = []
     const failed: Claimed[] = []
     const untried: Claimed[] = []
-    for (const each of claimed) {
+    for (const each of batch) {
       if (failed.length === FAULTS_MAX) {
         untried.push(each)
         continue
@@ -82,17 +42,17 @@ export function removalWorker (
     return failed.length < FAULTS_MAX
   }
 
-  return {
-    remove () {
-      if (end.signal.aborted) return
-      wanted = true
-      underWay ??= work()
+  return queueWorker<Claimed[]>({
+    async claim () {
+      if (!await isAnyDue(db)) return undefined
+      // Before anything is claimed: another process may have the files that this one has not.
+      await store.require()
+      const batch = await claim(db)
+      return batch.length > 0 ? batch : undefined
     },
-    async stop () {
-      end.abort()
-      await within(CLOSE_WITHIN_MS, underWay)
-    }
-  }
+    carryOut: remove,
+    onError: (err) => log.error({ err }, 'discarded files could not be removed')
+  })
 }
 
 interface Claimed { id: string, attempts: number }
@@ -138,9 +98,6 @@ async function giveBack (db: Database, claimed: Claimed[]): Promise<void> {
 
 async function postpone (db: Database, claimed: Claimed[]): Promise<void> {
   for (const { id, attempts } of claimed) {
-    const seconds = delayAfter(attempts, DELAYS)
-    await db.update(discarded_files)
-      .set({ next_attempt_at: sql`now() + make_interval(secs => ${seconds})` })
-      .where(eq(discarded_files.id, id))
+    await db.update(discarded_files).set({ next_attempt_at: nextAttempt(attempts) }).where(eq(discarded_files.id, id))
   }
 }

@@ -7,7 +7,7 @@ import { mailbox, type Mailbox } from './address.ts'
 import { awaitOutcomes, readOutcomes, type Outcome } from './outcomes.ts'
 import { countByState, deleteOld, enqueue, type Mail } from './queue.ts'
 import { smtpTransport } from './transport.ts'
-import { mailWorker } from './worker.ts'
+import { mailWorker } from './mail-worker.ts'
 
 export interface Mailer {
   /** There is a server to send mail through. */
@@ -69,7 +69,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   const domain = from.address.slice(from.address.indexOf('@') + 1)
   const transport = smtpTransport(config.SMTP_URL, from)
   app.expectReachable({ setting: 'SMTP_URL', ...transport.server })
-  const { deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isTold: app.isToldOfDisk })
+  const { wake: deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isTold: app.isToldOfDisk })
 
   app.decorate('mail', {
     ...reading,

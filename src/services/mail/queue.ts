@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { and, asc, count, eq, lt, lte, sql } from 'drizzle-orm'
 import { mails } from '#drizzle/tables/mail.ts'
 import type { MailState } from '#schemas/mail.ts'
-import { delayAfter } from '#src/lib/delay.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
+import { LEASE, nextAttempt } from '../queue/worker.ts'
 import { isOneLine, plainAddress } from './address.ts'
 import { REFUSED_LOGIN, type Failure } from './failure.ts'
 
@@ -23,10 +23,6 @@ export const NO_SUBJECT = `deve essere una riga, da 1 a ${SUBJECT_MAX} caratteri
 
 /** Cut off, not rounded up as the columns would: due at once. */
 const NOW = sql`date_trunc('milliseconds', now())`
-/** Longer than the longest attempt: what is still claimed after it belonged to a process that died. */
-const LEASE = sql`now() + interval '5 minutes'`
-/** Seconds between attempts. */
-const DELAYS = { first: 60, longest: 3600 }
 
 /**
  * Puts a mail into the queue, in the caller's transaction; its content is sealed.
@@ -98,7 +94,7 @@ export async function failed (
     .set({
       stato: sql`case when ${over} then 'fallita' else 'in_coda' end`,
       content: sql`case when ${over} then null else ${mails.content} end`,
-      next_attempt_at: sql`now() + make_interval(secs => ${delayAfter(mail.attempts, DELAYS)})`,
+      next_attempt_at: nextAttempt(mail.attempts),
       last_error: code,
       reply
     })

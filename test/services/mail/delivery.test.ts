@@ -216,13 +216,13 @@ for (const [name, options] of Object.entries(SERVERS)) {
       const smtp = await startSmtp(t, options)
       const { db, worker, enqueue } = await bareWorker(t, smtp)
       const { id } = await enqueue()
-      worker.deliver()
+      worker.wake()
       t.match(await postponed({ db }, id), { last_error: 'DEPTH_ZERO_SELF_SIGNED_CERT', attempts: 1 })
       t.equal(smtp.mails.length, 0)
 
       trust(t, certificate!.cert)
       await comeDue({ db })
-      worker.deliver()
+      worker.wake()
       t.match(await over({ db }, id), { stato: 'inviata' })
       t.match((await smtp.next()).secure, true)
     }
@@ -237,7 +237,7 @@ t.test('verification cannot be turned off from outside', { skip }, async (t) => 
     const smtp = await startSmtp(t, options)
     const { db, worker, enqueue } = await bareWorker(t, smtp)
     const { id } = await enqueue()
-    worker.deliver()
+    worker.wake()
     t.match(await postponed({ db }, id), { last_error: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
     t.equal(smtp.mails.length, 0)
   }
@@ -248,7 +248,7 @@ t.test('a server that is not on loopback gets nothing in clear, whatever it offe
   const smtp = await startSmtp(t)
   const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://[::ffff:127.0.0.1]:${smtp.port}` })
   const { id } = await enqueue()
-  worker.deliver()
+  worker.wake()
   t.match(await postponed({ db }, id), { last_error: 'ETLS' })
   t.equal(smtp.mails.length, 0)
 })

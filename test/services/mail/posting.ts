@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { createKeys } from '#src/lib/secrets.ts'
 import { enqueue, type Mail } from '#src/services/mail/queue.ts'
 import { smtpTransport } from '#src/services/mail/transport.ts'
-import { mailWorker } from '#src/services/mail/worker.ts'
+import { mailWorker } from '#src/services/mail/mail-worker.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 

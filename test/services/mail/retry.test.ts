@@ -53,7 +53,7 @@ t.test('an outage is found out by one mail, not by every one', async (t) => {
   await down.close()
   const { db, worker, enqueue } = await bareWorker(t, down)
   const [first, second] = [await enqueue(), await enqueue()]
-  worker.deliver()
+  worker.wake()
   await postponed({ db }, first.id)
   await worker.stop()
   t.match(await row({ db }, second.id), { attempts: 0 })
@@ -157,7 +157,7 @@ t.test(
     t.match(await row({ db }, id), { stato: 'in_coda', attempts: 2, last_error: null, reply: null, content: Buffer })
     t.equal(await failed(db, heir!, { code: '451', permanent: false, ofThisMail: true }, '451'), 'in_coda')
     await comeDue({ db })
-    worker.deliver()
+    worker.wake()
     await smtp.next()
     t.match(await over({ db }, id), { stato: 'inviata', attempts: 3 })
   }
@@ -213,7 +213,7 @@ t.test('a server that never answers does not hold up the end: the mail is sent a
   })
   const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 1000 })
   const { id } = await enqueue()
-  worker.deliver()
+  worker.wake()
   await begun.promise
   await worker.stop()
   t.match(await row({ db }, id), { stato: 'in_coda', last_error: 'EABORT', content: Buffer })
@@ -227,7 +227,7 @@ t.test(
     const { id } = await enqueue()
     await db.transaction(async (tx) => {
       await tx.execute('lock table mails in access exclusive mode')
-      worker.deliver()
+      worker.wake()
       await worker.stop()
     })
     await worker.stop()

@@ -1,0 +1,78 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { limitedSignal } from '#src/lib/limited-signal.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Database } from '#src/database/connect.ts'
+import { queueWorker, type QueueWorker } from '../queue/worker.ts'
+import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
+import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
+import type { Transport } from './transport.ts'
+
+/** One attempt, all of it: shorter than a claim. */
+const ATTEMPT_MS = 4 * 60_000
+
+interface WorkerOptions {
+  db: Database
+  keys: Keys
+  transport: Transport
+  log: FastifyBaseLogger
+  /** Whether an error comes of a full disk: then the log says so already. */
+  isTold?: (err: unknown) => boolean
+  closeWithinMs?: number
+}
+
+/**
+ * Delivers the queue of mails. A mail is delivered at least once: when a process or its connection dies between the
+ * server's taking it and the note of it, it goes out again, with the same Message-ID.
+ */
+export function mailWorker ({ db, keys, transport, log, isTold, closeWithinMs }: WorkerOptions): QueueWorker {
+  let started = false
+  const worker = queueWorker<Claimed>({
+    async claim () {
+      if (!started) await forgetRefusedLogin(db)
+      started = true
+      return await claim(db)
+    },
+    async carryOut (mail, signal) {
+      const { reply, failure } = await attempt(mail, signal)
+      if (!failure) {
+        await delivered(db, mail, reply)
+        return true
+      }
+      const stato = await failed(db, mail, failure, reply)
+      log[stato === 'fallita' ? 'error' : 'warn'](
+        { mail: mail.id, stato, codice: failure.code, attempts: mail.attempts },
+        'mail not delivered'
+      )
+      return failure.ofThisMail
+    },
+    onError (err) {
+      if (!isTold?.(err)) log.error({ err }, 'the mail queue could not be worked on')
+    },
+    closeWithinMs
+  })
+
+  async function attempt (mail: Claimed, signal: AbortSignal): Promise<{ reply: string | null, failure?: Failure }> {
+    let content: Mail
+    try {
+      content = unsealMail(keys, mail)
+    } catch {
+      return { reply: null, failure: { code: UNREADABLE, permanent: true, ofThisMail: true } }
+    }
+    const limit = limitedSignal([signal], ATTEMPT_MS)
+    try {
+      return { reply: await transport.send(content, mail.message_id, limit.signal) }
+    } catch (err) {
+      return { reply: replyOf(err), failure: failureOf(err) }
+    } finally {
+      limit.end()
+    }
+  }
+
+  return {
+    wake: worker.wake,
+    async stop () {
+      await worker.stop()
+      await transport.close()
+    }
+  }
+}
