@@ -54,7 +54,6 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const look = async () => {
     // So that the log says it, and says when there is room again, also while nobody asks.
     await app.isDiskFull(sql)
-    await runner.putTimesRight()
     await runner.catchUp()
   }
   startByClock(tickTask(EVERY_MINUTE, log, look))

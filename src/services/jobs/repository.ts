@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import { jobs as table } from '#drizzle/tables/jobs.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 
@@ -111,27 +111,6 @@ export async function markLost (db: Database, names: readonly string[]): Promise
     .where(and(inArray(table.name, [...names]), IS_LOST))
     .returning({ name: table.name })
   return lost.map(({ name }) => name)
-}
-
-/** The next times of jobs, and the time by the clock of the database. */
-export async function findNext (db: Database): Promise<{ name: string, next: Date, now: Date }[]> {
-  return db
-    .select({
-      name: table.name,
-      next: table.next_run_at,
-      now: sql`date_trunc('milliseconds', now())`.mapWith(table.next_run_at).as('now')
-    })
-    .from(table)
-}
-
-/** Takes the next time of a job back to an earlier one. @returns false when it is no later by now */
-export async function bringForward (db: Database, name: string, next: Date): Promise<boolean> {
-  const changed = await db
-    .update(table)
-    .set({ next_run_at: next })
-    .where(and(eq(table.name, name), gt(table.next_run_at, next)))
-    .returning({ name: table.name })
-  return changed.length > 0
 }
 
 /** Those of these jobs whose time has come and that no process runs. */

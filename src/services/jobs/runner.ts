@@ -5,8 +5,7 @@ import type { Database, Transaction } from '#src/database/connect.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { ScheduledJob } from './job.ts'
 import {
-  bringForward, type End, findDue, findJobs, findNext, type JobRow, markLost, recordEnd, recordRun, registerJobs,
-  renewLease, takeNow, takeSlot
+  type End, findDue, findJobs, type JobRow, markLost, recordEnd, recordRun, registerJobs, renewLease, takeNow, takeSlot
 } from './repository.ts'
 
 /**
@@ -62,9 +61,6 @@ function isPlain (code: unknown): code is string {
 export interface Run { ended: Promise<void> }
 
 export type JobRunner = ReturnType<typeof jobRunner>
-
-/** Clocks may differ by so much: a process that is ahead by less has rightly taken the time that comes next. */
-const CLOCKS_MS = 10 * 60_000
 
 export interface RunnerOptions {
   db: Database
@@ -129,27 +125,6 @@ export function jobRunner (
     for (const job of await markLost(db, names)) log.warn({ job }, 'the process of a job has died: it is run again')
     const due = await findDue(db, names, now)
     await Promise.all(due.map((name) => tick(name, now)))
-  }
-
-  /**
-   * Puts right the next times that lie further ahead than they can by the clock of the database: a process whose clock
-   * was ahead has set them, and until then no process would run the job.
-   */
-  async function putTimesRight (): Promise<void> {
-    if (isEnding()) return
-    await track(bringTimesForward().catch((err: unknown) => tell(err, 'the times of jobs could not be seen')))
-  }
-
-  async function bringTimesForward (): Promise<void> {
-    await register()
-    for (const { name, next, now } of await findNext(db)) {
-      const job = jobs.get(name)
-      if (job === undefined || job.everyProcess || next <= job.nextAfter(new Date(now.getTime() + CLOCKS_MS))) continue
-      const to = job.nextAfter(now)
-      if (await bringForward(db, name, to)) {
-        log.warn({ job: name, from: next, to }, 'the next time of a job was set by a clock that is ahead: put right')
-      }
-    }
   }
 
   /**
@@ -261,5 +236,5 @@ export function jobRunner (
     if (!isTold(err)) log.error({ err, job }, message)
   }
 
-  return { add, tick, catchUp, putTimesRight, start, list, stop }
+  return { add, tick, catchUp, start, list, stop }
 }

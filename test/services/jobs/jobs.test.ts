@@ -44,22 +44,6 @@ t.test('a process whose clock is ahead or behind neither takes a night twice nor
   }
 })
 
-t.test('a next time that a clock far ahead has set is put right, and the night is run', async (t) => {
-  const { start, row } = await processes(t)
-  const one = start()
-  await one.catchUp()
-  const { next_run_at: slot } = await row()
-  await start().tick('night', new Date(slot.getTime() + 365 * DAY))
-  t.ok((await row()).next_run_at.getTime() > slot.getTime() + 364 * DAY)
-  const other = start()
-  await Promise.all([one.putTimesRight(), other.putTimesRight()])
-  t.same((await row()).next_run_at, slot)
-  t.match([...one.logs, ...other.logs], [{ job: 'night', level: 40, to: slot.toISOString() }], 'it is told once')
-  await one.putTimesRight()
-  await one.tick('night', slot)
-  t.equal(one.runs(), 1)
-})
-
 t.test('a missed night is run at the next start, once, of however many processes start together', async (t) => {
   const { start, row, miss } = await processes(t)
   await start().catchUp()
