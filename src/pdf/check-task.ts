@@ -1,8 +1,8 @@
 import { cleanText } from './data.ts'
 import { TemplateError, type Problem } from './errors.ts'
-import type { PdfFault } from './jobs.ts'
+import type { PdfFault } from './pdf-jobs.ts'
 import { variablesOf } from './language/liquid.ts'
-import type { Warning } from './layout/context.ts'
+import type { Warning } from './layout/build.ts'
 import { renderPdf } from './render.ts'
 
 /** A template, and data on which it is tried out. */

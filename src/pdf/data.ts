@@ -1,5 +1,5 @@
 import { TemplateError } from './errors.ts'
-import { checkLimit } from './limits.ts'
+import { checkLimit } from './pdf-limits.ts'
 
 /** What a template may read: JSON, and nothing that runs. */
 export type Value = null | boolean | number | string | Value[] | { [name: string]: Value }

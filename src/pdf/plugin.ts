@@ -1,15 +1,34 @@
+import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { RunOptions } from '#src/services/workers/pool.ts'
-import type { CheckJob, CheckResult } from './check-task.ts'
-import { externalEngine } from './engines/engine.ts'
-import type { PdfJob } from './jobs.ts'
-import { checkTemplate, makeElsewhere, makePdf, type Pdf } from './make.ts'
+import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
+import { apitemplate } from './engines/apitemplate.ts'
+import { gotenberg } from './engines/gotenberg.ts'
+import type { Engine } from './engines/printed-page.ts'
+import type { PdfJob } from './pdf-jobs.ts'
 import {
   countPdfs, findPdf, pdfPage, recordPdf, removePdfs, type GeneratedPdf, type NewPdf, type PdfFilters, type PdfPage
 } from './records.ts'
+import { refusalOf } from './refusal.ts'
+import type { default as pdfTask, makeHtml } from './task.ts'
+
+/* The tasks of threads: the server starts and idles without the engine, which is loaded there alone. */
+const TASK = new URL('task.ts', import.meta.url)
+const HTML_TASK = new URL('html-task.ts', import.meta.url)
+const CHECK_TASK = new URL('check-task.ts', import.meta.url)
+/** With the time that the work waits for others. */
+const DEADLINE_MS = 60_000
+
+type WorkOptions = Pick<RunOptions, 'caller' | 'signal'>
+
+export interface Pdf {
+  bytes: Buffer
+  /** What its author should know: variables that the data lack, characters that no font has. */
+  warnings: { codice: string, messaggio: string }[]
+}
 
 /** PDFs: how they are made, and which of them are kept. */
 export interface Pdfs {
@@ -19,9 +38,9 @@ export interface Pdfs {
    * @throws ServizioOccupato when too much work waits already
    * @throws LavoroTroppoLungo or LavoroNonRiuscito past its time or memory; of an engine elsewhere, `engines/errors.ts`
    */
-  make (job: PdfJob, options: Pick<RunOptions, 'caller' | 'signal'>): Promise<Pdf>
+  make (job: PdfJob, options: WorkOptions): Promise<Pdf>
   /** Tries a template out: which variables it wants, and what is wrong with it. */
-  check (job: CheckJob, options: Pick<RunOptions, 'caller' | 'signal'>): Promise<CheckResult>
+  check (job: CheckJob, options: WorkOptions): Promise<CheckResult>
   /**
    * Puts a PDF on record, in the transaction that keeps its file (`storage.keep`). The record goes with the file: where
    * that is discarded or replaced, there is nothing to do.
@@ -51,9 +70,25 @@ interface PdfOptions {
 export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   const engine = externalEngine(config, app.log, patienceMs)
   if (engine) app.expectReachable({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
+
+  async function makeHere (job: PdfJob, options: WorkOptions): Promise<Pdf> {
+    const made = await app.workers.run<typeof pdfTask>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
+    if (made.fault !== null) throw refusalOf(job, made.fault)
+    const { buffer, byteOffset, byteLength } = made.bytes
+    return { bytes: Buffer.from(buffer, byteOffset, byteLength), warnings: made.warnings }
+  }
+
+  /** The page is made here, in a thread, and printed elsewhere. */
+  async function makeElsewhere (engine: Engine, job: PdfJob, options: WorkOptions): Promise<Pdf> {
+    const made = await app.workers.run<typeof makeHtml>(HTML_TASK, job, { ...options, deadlineMs: DEADLINE_MS })
+    if (made.fault !== null) throw refusalOf(job, made.fault)
+    return { bytes: await engine(made, options.signal), warnings: made.warnings }
+  }
+
   app.decorate('pdf', {
-    make: (job, options) => engine ? makeElsewhere(app, engine, job, options) : makePdf(app, job, options),
-    check: (job, options) => checkTemplate(app, job, options),
+    make: (job, options) => engine ? makeElsewhere(engine, job, options) : makeHere(job, options),
+    check: (job, options) =>
+      app.workers.run<typeof checkTask>(CHECK_TASK, job, { ...options, deadlineMs: DEADLINE_MS }),
     record: recordPdf,
     remove: (tx, ids) => removePdfs(app.storage, tx, ids),
     find: findPdf,
@@ -61,3 +96,13 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
     count: countPdfs
   })
 }, { name: 'pdf', dependencies: ['workers', 'storage', 'reachability'] })
+
+/** The engine elsewhere that is configured; undefined: PDFs are drawn here. */
+function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {
+  const { PDF_ENGINE: name, PDF_ENGINE_URL: address, PDF_ENGINE_KEY: key } = config
+  if (name === undefined || address === undefined) return undefined
+  const url = new URL(address)
+  return name === 'gotenberg'
+    ? gotenberg({ url, key, patienceMs })
+    : apitemplate({ url, key: key!, log, patienceMs })
+}

@@ -1,6 +1,6 @@
 import { ShapedError } from '#src/lib/errors.ts'
 import type { Problem } from './errors.ts'
-import { isOfProduct, type PdfFault, type PdfJob } from './jobs.ts'
+import { isOfProduct, type PdfFault, type PdfJob } from './pdf-jobs.ts'
 
 /** What the data alone may be at fault for, whoever wrote the template. */
 const OF_DATA: ReadonlySet<Problem> = new Set<Problem>(['DATI_NON_VALIDI', 'CSV_NON_VALIDO', 'LIMITE_SUPERATO'])

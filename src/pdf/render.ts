@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DocumentProps, renderToBuffer } from '@react-pdf/renderer'
 import type { ReactElement } from 'react'
-import { cleanText, type Data, plainData } from './data.ts'
+import { cleanText, plainData } from './data.ts'
 import { TemplateError } from './errors.ts'
-import { type HtmlDocument, toHtml } from './html/document.ts'
-import { type Language, languageOf } from './language/formats.ts'
+import { type HtmlDocument, toHtml } from './html/to-html.ts'
+import { languageOf } from './language/formats.ts'
 import { expand } from './language/liquid.ts'
-import type { Asset, Build, Warning, WarningCode } from './layout/context.ts'
-import { buildDocument } from './layout/document.ts'
+import type { Asset, Build, Warning, WarningCode } from './layout/build.ts'
+import { buildDocument } from './layout/build-document.ts'
 import { type Sheet, sheetOf } from './layout/sheet.ts'
-import { checkLimit } from './limits.ts'
-import { type Checked, checkMarkup } from './markup/check.ts'
+import { checkLimit } from './pdf-limits.ts'
+import { type Checked, checkMarkup } from './markup/check-markup.ts'
 import { parseMarkup } from './markup/parser.ts'
-import { checkPicture } from './pictures.ts'
+import { checkPicture } from './picture-check.ts'
 import { fontUse } from './text/fonts.ts'
 import { wordBreaker } from './text/words.ts'
 
@@ -92,6 +92,7 @@ export function renderHtml (source: string, data: unknown, options: RenderOption
   return { html: toHtml(element), sheet: sheetOf(page, document.values), warnings: warnings() }
 }
 
+/** @param flows another engine lays the pages out */
 function prepare (source: string, data: unknown, options: RenderOptions, flows: boolean) {
   if (typeof source !== 'string') throw new TemplateError('DATI_NON_VALIDI', 'il modello deve essere un testo')
   const template = cleanText(source)
@@ -102,31 +103,14 @@ function prepare (source: string, data: unknown, options: RenderOptions, flows: 
   const warnings: Warning[] = expanded.missing.map((path) => ({
     codice: 'VARIABILE_MANCANTE', messaggio: `i dati non hanno «${path}»`
   }))
-  const build = newBuild({ values, language, accent, fontSize, options, warnings, flows })
-  build.headingFace = document.values['heading-font'] ?? document.values.font ?? 'sans'
-  const element = buildDocument(document, build, options.date)
-  return { element, document, warn: build.warn, warnings: () => [...warnings, ...replacements(build)] }
-}
-
-interface Parts {
-  values: Data
-  language: Language
-  accent: string
-  fontSize: number
-  options: RenderOptions
-  warnings: Warning[]
-  flows: boolean
-}
-
-function newBuild ({ values, language, accent, fontSize, options, warnings, flows }: Parts): Build {
   const assets = new Map(Object.entries(options.assets ?? {}))
   for (const [name, asset] of assets) checkPicture(name, asset)
   const counts = { charts: 0, codes: 0, images: 0 }
-  return {
+  const build: Build = {
     data: values,
     language,
     accent,
-    headingFace: 'sans',
+    headingFace: document.values['heading-font'] ?? document.values.font ?? 'sans',
     fontSize,
     bodyWidth: 0,
     flows,
@@ -138,6 +122,8 @@ function newBuild ({ values, language, accent, fontSize, options, warnings, flow
     },
     count: (what) => checkLimit(what, ++counts[what])
   }
+  const element = buildDocument(document, build, options.date)
+  return { element, document, warn: build.warn, warnings: () => [...warnings, ...replacements(build)] }
 }
 
 function replacements ({ fonts: { replaced } }: Build): Warning[] {

@@ -1,12 +1,11 @@
 import { TemplateError } from './errors.ts'
-import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './jobs.ts'
-import type { Warning } from './layout/context.ts'
+import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './pdf-jobs.ts'
+import type { Warning } from './layout/build.ts'
 import { renderHtml, renderPdf, type RenderedHtml } from './render.ts'
-import { readCsv } from './tables/csv.ts'
-import { readBuiltIn } from './templates/built-in.ts'
-import { letterData } from './templates/letter.ts'
-import { LETTER_TEMPLATE, REPORT_TEMPLATE } from './templates/names.ts'
-import { reportData, type ReportRequest } from './templates/report.ts'
+import { readCsv } from './tables/csv-file.ts'
+import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built-in.ts'
+import { letterData } from './templates/letter-data.ts'
+import { reportData, type ReportRequest } from './templates/report-data.ts'
 
 export type PdfResult =
   | { fault: PdfFault }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
-import type { PdfJob } from '#src/pdf/jobs.ts'
+import type { PdfJob } from '#src/pdf/pdf-jobs.ts'
 import { make, samples } from './pictures.ts'
 
 /*

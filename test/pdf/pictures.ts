@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { PdfJob } from '#src/pdf/jobs.ts'
+import type { PdfJob } from '#src/pdf/pdf-jobs.ts'
 import makePdf from '#src/pdf/task.ts'
 
 /** An invented house. */

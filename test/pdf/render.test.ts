@@ -4,7 +4,7 @@ import { addDecimals, readDecimal, writeDecimal, ZERO } from '#src/pdf/decimal.t
 import { type Problem, PROBLEMS } from '#src/pdf/errors.ts'
 import { ticks } from '#src/pdf/layout/charts.ts'
 import { renderPdf } from '#src/pdf/render.ts'
-import { type CsvFile, readCsv } from '#src/pdf/tables/csv.ts'
+import { type CsvFile, readCsv } from '#src/pdf/tables/csv-file.ts'
 import { wordBreaker } from '#src/pdf/text/words.ts'
 import { wifiText } from '#src/pdf/layout/qr.ts'
 import { DATA, REFUSED } from './hostile-templates.ts'

@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
+import { jsonOf } from '#src/services/http-exchange.ts'
+import { asPdf, ask, askToMake } from './ask-engine.ts'
 import { MotorePdfIncomprensibile, MotorePdfRifiuta } from './errors.ts'
-import { asPdf, exchange, type Answer } from './exchange.ts'
-import { marginsOf, millimetres, STYLES, type Engine } from './page.ts'
+import { marginsOf, millimetres, STYLES, type Engine, type Printed } from './printed-page.ts'
 
 interface Settings {
   url: URL
@@ -21,25 +22,43 @@ const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
  * at once, and deleted there.
  */
 export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
-  const address = (path: string) => new URL(`${url.pathname.replace(/\/+$/, '')}${path}`, url)
   const headers = { 'x-api-key': key, accept: 'application/json' }
+  const address = (path: string, query: Record<string, string>) =>
+    new URL(`${url.pathname.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`, url)
 
   async function remove (reference: string): Promise<void> {
-    const target = address('/v2/delete-object')
-    target.searchParams.set('transaction_ref', reference)
-    await exchange(target, { headers, patienceMs }).catch((err: unknown) => {
+    const target = address('/v2/delete-object', { transaction_ref: reference })
+    await ask(target, { headers, patienceMs }).catch((err: unknown) => {
       log.warn({ err }, 'a PDF could not be deleted at the external engine: it expires there by itself')
     })
   }
 
-  return async ({ html, sheet }, { signal }) => {
-    const target = address('/v2/create-pdf-from-html')
-    target.searchParams.set('export_type', 'json')
-    target.searchParams.set('expiration', EXPIRATION)
-    const [width, height] = sheet.size.map(millimetres)
-    const margins = Object.entries(marginsOf(sheet)).map(([side, points]) =>
-      [`margin_${side}`, String(millimetres(points))])
-    const settings = {
+  return async (printed, signal) => {
+    const target = address('/v2/create-pdf-from-html', { export_type: 'json', expiration: EXPIRATION })
+    const made = readMade(await askToMake(target, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(bodyOf(printed)),
+      patienceMs,
+      signal
+    }))
+    try {
+      return asPdf(await ask(downloadFrom(url, made.download), { patienceMs, signal }))
+    } finally {
+      await remove(made.reference)
+    }
+  }
+}
+
+function bodyOf ({ html, sheet }: Printed): object {
+  const [width, height] = sheet.size.map(millimetres)
+  const margins = Object.entries(marginsOf(sheet)).map(([side, points]) =>
+    [`margin_${side}`, String(millimetres(points))])
+  return {
+    body: html.body,
+    css: `<style>${STYLES}</style>`,
+    data: {},
+    settings: {
       paper_size: 'custom',
       custom_width: `${width}mm`,
       custom_height: `${height}mm`,
@@ -49,37 +68,18 @@ export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
       custom_header: html.header,
       custom_footer: html.footer
     }
-    const body = JSON.stringify({ body: html.body, css: `<style>${STYLES}</style>`, data: {}, settings })
-    const made = readMade(await exchange(target, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body,
-      signal: signal ?? null,
-      makes: true,
-      patienceMs
-    }))
-    try {
-      return asPdf(await exchange(downloadFrom(url, made.download_url), { signal: signal ?? null, patienceMs }))
-    } finally {
-      await remove(made.transaction_ref)
-    }
   }
 }
 
 /** A failure may come with the status 200. */
-function readMade ({ bytes }: Answer): { download_url: string, transaction_ref: string } {
-  let answer: Record<string, unknown>
-  try {
-    answer = Object(JSON.parse(bytes.toString('utf8'))) as Record<string, unknown>
-  } catch {
-    throw new MotorePdfIncomprensibile()
-  }
-  const { status, download_url: download, transaction_ref: reference } = answer
+function readMade (bytes: Buffer): { download: string, reference: string } {
+  const { status, download_url: download, transaction_ref: reference } = Object(jsonOf(bytes)) as
+    Record<string, unknown>
   if (status === 'error') throw new MotorePdfRifiuta('status error')
   if (status !== 'success' || typeof download !== 'string' || typeof reference !== 'string') {
     throw new MotorePdfIncomprensibile()
   }
-  return { download_url: download, transaction_ref: reference }
+  return { download, reference }
 }
 
 /**
@@ -94,7 +94,7 @@ export function downloadFrom (engine: URL, text: string): URL {
   const isOfTheService = url.protocol === 'https:' && url.port === '' &&
     OF_THE_SERVICE.test(url.hostname) && OF_THE_SERVICE.test(engine.hostname)
   const hasNoUser = url.username === '' && url.password === ''
-  if (!hasNoUser || !(isSame || isOfTheService)) throw new MotorePdfIncomprensibile()
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) throw new MotorePdfIncomprensibile()
+  const isOpen = url.protocol === 'http:' && !isLoopbackHost(url.hostname)
+  if (!hasNoUser || isOpen || !(isSame || isOfTheService)) throw new MotorePdfIncomprensibile()
   return url
 }

@@ -1,13 +1,12 @@
-import { wholeForm } from '#src/lib/whole-form.ts'
-import { asPdf, exchange } from './exchange.ts'
-import { inches, marginsOf, wholePage, type Engine } from './page.ts'
+import { asPdf, askToMake } from './ask-engine.ts'
+import { inches, marginsOf, wholePage, type Engine } from './printed-page.ts'
 
 interface Settings { url: URL, key: string | undefined, patienceMs?: number | undefined }
 
 /** Gotenberg 8 and later: a form with the page and what stands in its margins; the answer is the PDF. */
 export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
   const address = new URL(`${url.pathname.replace(/\/+$/, '')}/forms/chromium/convert/html`, url)
-  return async ({ html, sheet }, { signal }) => {
+  return async ({ html, sheet }, signal) => {
     const form = new FormData()
     form.append('files', new Blob([wholePage(html)], { type: 'text/html' }), 'index.html')
     for (const name of ['header', 'footer'] as const) {
@@ -22,10 +21,7 @@ export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
     }
     for (const [name, points] of Object.entries(sizes)) form.append(name, inches(points))
     form.append('printBackground', 'true')
-    const { body, headers: type } = await wholeForm(form)
-    const headers = { ...type, ...key === undefined ? {} : { authorization: `Bearer ${key}` } }
-    return asPdf(await exchange(address, {
-      method: 'POST', headers, body, signal: signal ?? null, makes: true, patienceMs
-    }))
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    return asPdf(await askToMake(address, { method: 'POST', headers, body: form, patienceMs, signal }))
   }
 }

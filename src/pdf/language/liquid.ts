@@ -1,7 +1,7 @@
 import { type Context, type Emitter, Liquid, type Template } from 'liquidjs'
 import { type Data, valueAt } from '../data.ts'
 import { type Place, type Problem, TemplateError } from '../errors.ts'
-import { checkLimit, LIMITS } from '../limits.ts'
+import { checkLimit, SOURCE_MAX } from '../pdf-limits.ts'
 import { restrict } from './filters.ts'
 import type { Language } from './formats.ts'
 
@@ -96,7 +96,7 @@ function engine (source: string, language: Language): Liquid {
     ownPropertyOnly: true,
     strictFilters: true,
     outputEscape: 'escape',
-    parseLimit: LIMITS.source,
+    parseLimit: SOURCE_MAX,
     renderLimit: RENDER_LIMIT_MS,
     memoryLimit: MEMORY_LIMIT,
     cache: false

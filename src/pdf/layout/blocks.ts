@@ -1,13 +1,13 @@
 import { Image, Text, View } from '@react-pdf/renderer'
 import { createElement, type ReactNode } from 'react'
-import { type Checked, type CheckedNode, isText } from '../markup/check.ts'
+import { type Checked, type CheckedNode, isText } from '../markup/check-markup.ts'
 import type { ElementName } from '../markup/elements.ts'
-import type { Style } from '../markup/style.ts'
+import type { Style } from '../markup/style-attribute.ts'
 import { chart } from './charts.ts'
-import type { Build } from './context.ts'
+import type { Build } from './build.ts'
 import { isInline, paragraph } from './inline.ts'
 import { qr } from './qr.ts'
-import { table } from './table.ts'
+import { table } from './flowing-table.ts'
 
 /** A picture of those handed over with the data; a missing one leaves its place empty, with a warning. */
 function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {

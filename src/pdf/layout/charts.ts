@@ -4,9 +4,9 @@ import { type Value, valueAt } from '../data.ts'
 import { approximate, readDecimal, ZERO } from '../decimal.ts'
 import { TemplateError } from '../errors.ts'
 import { formatValue } from '../language/formats.ts'
-import { checkLimit } from '../limits.ts'
-import type { Checked } from '../markup/check.ts'
-import type { Build } from './context.ts'
+import { checkLimit } from '../pdf-limits.ts'
+import type { Checked } from '../markup/check-markup.ts'
+import type { Build } from './build.ts'
 import { fitted } from './inline.ts'
 
 /**

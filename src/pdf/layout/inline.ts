@@ -1,11 +1,11 @@
 import { createElement, type ReactNode } from 'react'
 import { Link, Text } from '@react-pdf/renderer'
 import { cleanText } from '../data.ts'
-import { checkLimit } from '../limits.ts'
-import { isText, type Checked, type CheckedNode } from '../markup/check.ts'
-import type { Style } from '../markup/style.ts'
+import { checkLimit } from '../pdf-limits.ts'
+import { isText, type Checked, type CheckedNode } from '../markup/check-markup.ts'
+import type { Style } from '../markup/style-attribute.ts'
 import { withoutIdleHyphens } from '../text/words.ts'
-import type { Build } from './context.ts'
+import type { Build } from './build.ts'
 
 const LOOKS: Record<string, Style> = { b: { fontWeight: 700 }, i: { fontStyle: 'italic' } }
 /** A short text of which nothing is to be cleaned, and that every font has. */

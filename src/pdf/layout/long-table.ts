@@ -1,9 +1,9 @@
 import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
-import type { Checked } from '../markup/check.ts'
+import type { Checked } from '../markup/check-markup.ts'
 import { prepareTable, type PreparedTable, type TableLine } from '../tables/prepare.ts'
 import { runsOf, shorten, widthOf, type Run } from '../text/measure.ts'
-import type { Build } from './context.ts'
+import type { Build } from './build.ts'
 import type { Sheet } from './sheet.ts'
 
 type Painter = Parameters<CanvasProps['paint']>[0]

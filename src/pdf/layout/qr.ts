@@ -2,10 +2,10 @@ import { Path, Rect, Svg, View } from '@react-pdf/renderer'
 import { type BitMatrix, create } from 'qrcode'
 import { createElement, type ReactNode } from 'react'
 import { TemplateError } from '../errors.ts'
-import { checkLimit } from '../limits.ts'
-import type { Checked } from '../markup/check.ts'
+import { checkLimit } from '../pdf-limits.ts'
+import type { Checked } from '../markup/check-markup.ts'
 import type { Values } from '../markup/elements.ts'
-import type { Build } from './context.ts'
+import type { Build } from './build.ts'
 
 /** A network that guests may join. */
 interface WifiNetwork { name: string, password: string, security: 'WPA' | 'WEP' | 'nopass' }

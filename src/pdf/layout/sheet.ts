@@ -1,4 +1,4 @@
-import type { Checked } from '../markup/check.ts'
+import type { Checked } from '../markup/check-markup.ts'
 import type { Values } from '../markup/elements.ts'
 
 /** Points, upright. */

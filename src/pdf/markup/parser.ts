@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes'
 import { TemplateError, type Place } from '../errors.ts'
-import { checkLimit } from '../limits.ts'
+import { checkLimit } from '../pdf-limits.ts'
 
 export interface TextNode { name: '#text', text: string, place: Place }
 export interface ElementNode {

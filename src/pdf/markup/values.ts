@@ -1,10 +1,10 @@
-import { LIMITS } from '../limits.ts'
-
 /** Reads the text of an attribute or of a style; undefined when it is not such a value. */
 export type Reader<T> = (text: string) => T | undefined
 
 /** Points in one of each unit. A CSS pixel is 1/96 of an inch. */
 const POINTS = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 72 / 2.54, in: 72 }
+/** Points: nothing is longer than a large sheet. */
+const LENGTH_MAX = 2_000
 const LENGTH = /^(\d{1,5}(?:\.\d{1,4})?)(pt|px|mm|cm|in)?$/
 const PERCENT = /^(\d{1,3}(?:\.\d{1,4})?)%$/
 const HEX = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i
@@ -26,7 +26,7 @@ export const length: Reader<number> = (text) => {
   const match = LENGTH.exec(text)
   if (!match) return undefined
   const points = Number(match[1]) * POINTS[(match[2] ?? 'pt') as keyof typeof POINTS]
-  return points <= LIMITS.length ? points : undefined
+  return points <= LENGTH_MAX ? points : undefined
 }
 
 /** Points, or a share of what holds the element. */

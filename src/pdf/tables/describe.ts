@@ -2,7 +2,7 @@ import { isDay } from '#src/lib/time.ts'
 import type { Value } from '../data.ts'
 import { readDecimal } from '../decimal.ts'
 import type { Format } from '../language/formats.ts'
-import { checkLimit } from '../limits.ts'
+import { checkLimit } from '../pdf-limits.ts'
 
 /** A column as a template, or the data, describe it. */
 export interface ColumnDescription {

@@ -2,13 +2,13 @@ import { valueAt, type Value } from '../data.ts'
 import { addDecimals, readDecimal, writeDecimal, ZERO } from '../decimal.ts'
 import { TemplateError } from '../errors.ts'
 import { FORMATS, formatValue, isCurrency, type Format, type Language } from '../language/formats.ts'
-import { checkLimit } from '../limits.ts'
-import { isText, type Checked } from '../markup/check.ts'
-import type { Build } from '../layout/context.ts'
+import { checkLimit } from '../pdf-limits.ts'
+import { isText, type Checked } from '../markup/check-markup.ts'
+import type { Build } from '../layout/build.ts'
 import { fitted } from '../layout/inline.ts'
 import { widthOf } from '../text/measure.ts'
 import { describeColumns, isRow, titleOf, type ColumnDescription } from './describe.ts'
-import { groupBy } from './groups.ts'
+import { groupBy } from './row-groups.ts'
 
 export interface Column extends ColumnDescription {
   /** Of the table's width; all together are 1. */

@@ -1,5 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { LETTER_TEMPLATE, REPORT_TEMPLATE } from './names.ts'
+
+/** The built-in template of the financial report, as the contract names it. */
+export const REPORT_TEMPLATE = 'd2577b23c4d40496'
+
+/** The built-in template of the welcome letter. */
+export const LETTER_TEMPLATE = 'b7c41f0a92d85e36'
 
 /** A template of the product. */
 export interface BuiltIn { id: string, nome: string, template: string }

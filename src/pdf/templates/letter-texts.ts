@@ -1,29 +1,10 @@
 import type { Language } from '../language/formats.ts'
 
-/** The texts of a welcome letter where the host gives none; `{…}` is filled in. */
-export interface LetterTexts {
-  titolo: string
-  greeting: string
-  text1: string
-  text2: string
-  text3: string
-  enjoy_text: string
-  arrivo: string
-  partenza: string
-  codice: string
-  wifi: string
-  password: string
-  /** From which hour the guest may come, and by which they leave; `{ora}` is filled in. */
-  dalle: string
-  entro: string
-  colazione: string
-  telefono: string
-  regole: string
-  inquadra: string
-  congedo: string
-}
-
-export const LETTER_TEXTS: Record<Language, LetterTexts> = {
+/**
+ * The texts of a welcome letter where the host gives none; `{…}` is filled in. `dalle` and `entro` say from which hour the
+ * guest may come, and by which they leave.
+ */
+export const LETTER_TEXTS = {
   it: {
     titolo: 'Lettera di benvenuto',
     greeting: 'Benvenuti, {nome}!',
@@ -119,4 +100,4 @@ export const LETTER_TEXTS: Record<Language, LetterTexts> = {
     inquadra: 'Scannez-moi',
     congedo: 'Bien cordialement,'
   }
-}
+} satisfies Record<Language, Record<string, string>>

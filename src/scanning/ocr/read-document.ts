@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
+import type { OcrAnswer, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { limitTurns } from '#src/lib/turns.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
-import type { TextSource } from '../text/source.ts'
 import type findZone from './find-zone.ts'
-import type { Scene, ScenePayload } from './scene.ts'
+import type { Scene, ScenePayload, TextReaderKind } from './scene.ts'
 
 const SCENE = new URL('scene.ts', import.meta.url)
 const FIND_ZONE = new URL('find-zone.ts', import.meta.url)
@@ -14,7 +13,24 @@ const ZONE_DEADLINE_MS = 20_000
 /** Pictures whose text is read or waits for it, of all callers and of one. */
 const TURNS = { total: 24, perCaller: 12 }
 
-export interface Reading { caller: string, signal: AbortSignal }
+export interface TextOptions {
+  languages: readonly OcrLanguage[]
+  /** Quarters of a turn, clockwise, that set the picture upright. */
+  quarters: 0 | 1 | 2 | 3
+  /** Aborted when nobody waits for the text any more. */
+  signal: AbortSignal
+}
+
+/** What reads the text of pictures. */
+export interface TextSource {
+  kind: TextReaderKind
+  /** Whether it finds out by itself how a picture is held. */
+  turnsByItself: boolean
+  /** @throws an error of the catalogue: 502 or 503 */
+  read (scene: Scene, options: TextOptions): Promise<string>
+}
+
+interface Reading { caller: string, signal: AbortSignal }
 
 /**
  * Reads pictures of documents: the zone with our own reader, and at the same time the text.

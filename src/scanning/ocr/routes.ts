@@ -3,8 +3,7 @@ import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { departureOf } from '#src/http/departures.ts'
-import type { TextSource } from '../text/source.ts'
-import { documentReader } from './read-document.ts'
+import { documentReader, type TextSource } from './read-document.ts'
 
 interface OcrOptions { clock: Clock, texts: TextSource }
 

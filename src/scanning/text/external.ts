@@ -1,14 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { OcrProviderName } from '#schemas/config.ts'
-import { limitedSignal } from '#src/lib/limited-signal.ts'
-import { wholeForm } from '#src/lib/whole-form.ts'
+import { exchange, ExchangeError, jsonOf } from '#src/services/http-exchange.ts'
+import type { TextSource } from '../ocr/read-document.ts'
 import {
   OcrCredenzialiRifiutate, OcrImmagineTroppoGrande, OcrNonDisponibile, OcrQuotaEsaurita, OcrRispostaNonValida
 } from './errors.ts'
 import { googleVision } from './providers/google-vision.ts'
+import type { OcrProvider, ProviderFault, ProviderReading, ProviderRequest } from './providers/ocr-provider.ts'
 import { ocrSpace } from './providers/ocr-space.ts'
-import type { Provider, ProviderFault, ProviderReading } from './providers/provider.ts'
-import type { TextSource } from './source.ts'
 
 export interface ExternalSettings {
   name: OcrProviderName
@@ -19,7 +18,9 @@ export interface ExternalSettings {
   timeoutMs?: number | undefined
 }
 
-const PROVIDERS: Readonly<Record<OcrProviderName, Provider>> = { 'google-vision': googleVision, 'ocr-space': ocrSpace }
+const PROVIDERS: Readonly<Record<OcrProviderName, OcrProvider>> = {
+  'google-vision': googleVision, 'ocr-space': ocrSpace
+}
 const TIMEOUT_MS = 20_000
 /** A page of text, with the place of each word. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024
@@ -39,24 +40,16 @@ const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
 export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS }: ExternalSettings): TextSource {
   const provider = PROVIDERS[name]
 
-  async function ask (request: ReturnType<Provider['request']>, signal: AbortSignal): Promise<ProviderReading> {
-    const limit = limitedSignal([signal], timeoutMs)
+  async function ask (request: ProviderRequest, signal: AbortSignal): Promise<ProviderReading> {
     try {
-      const { headers, body } = request
-      const whole = body instanceof FormData ? await wholeForm(body) : { body, headers: {} }
-      const response = await fetch(url, {
-        method: 'POST',
-        body: whole.body,
-        headers: { ...headers, ...whole.headers },
-        // A redirect would send the picture and the key to another server.
-        redirect: 'error',
-        signal: limit.signal
+      const { status, bytes } = await exchange(url, {
+        method: 'POST', ...request, patienceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX, signal
       })
-      return provider.read(response.status, parsed(await bodyOf(response)))
-    } catch {
-      return { fault: 'unavailable' }
-    } finally {
-      limit.end()
+      // Some refusals are plain text.
+      return provider.read(status, jsonOf(bytes) ?? bytes.toString())
+    } catch (err) {
+      if (err instanceof ExchangeError) return { fault: 'unavailable' }
+      throw err
     }
   }
 
@@ -69,27 +62,5 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
       log.warn({ provider: name, motivo: reading.fault }, 'the OCR provider gave no text')
       throw new ERRORS[reading.fault]()
     }
-  }
-}
-
-/** @throws RangeError when it is too large */
-async function bodyOf (response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    // Leaving the loop closes the connection.
-    if (length > ANSWER_BYTES_MAX) throw new RangeError('The answer is too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-/** JSON, or the text itself: some refusals are plain. */
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { OcrAnswer } from '#schemas/ocr.ts'
-import { textEngine, type TextEngineOptions } from '#src/scanning/text/engine.ts'
+import { textEngine, type TextEngineOptions } from '#src/scanning/text/text-engine.ts'
 import { build } from '#test/helper.ts'
 import { withPlace } from '#test/services/images/pictures.ts'
 import { CLEAN, photograph, skip } from '../mrz/reader/render.ts'
@@ -225,6 +225,6 @@ t.test('only the provider that is named gets a picture', async (t) => {
 t.test('a server that nobody gives a picture loads no reader, no weights and no decoder', async (t) => {
   const loaded = [...loadedBy('src/app.ts')]
   t.ok(loaded.some((name) => name.endsWith('/src/scanning/ocr/read-document.ts')), 'the walk gets there')
-  const heavy = /^(sharp|tesseract\.js|piscina)$|\/reader\/network\.ts$|\/text\/thread\.ts$/
+  const heavy = /^(sharp|tesseract\.js|piscina)$|\/reader\/network\.ts$|\/text\/text-thread\.ts$/
   t.same(loaded.filter((name) => heavy.test(name)), [])
 })

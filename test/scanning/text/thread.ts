@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import type { TextRequest } from '#src/scanning/text/thread.ts'
+import type { TextRequest } from '#src/scanning/text/text-thread.ts'
 
 /* In place of the thread that reads texts: what it does depends on the width of the page. */
 

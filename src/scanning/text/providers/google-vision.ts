@@ -1,4 +1,4 @@
-import { field, statusFault, type Provider, type ProviderFault } from './provider.ts'
+import { field, statusFault, type OcrProvider, type ProviderFault } from './ocr-provider.ts'
 
 /** Codes of google.rpc.Code, which an answer of status 200 may hold for its picture. */
 const FAULTS: Readonly<Record<number, ProviderFault>> = {
@@ -11,7 +11,7 @@ const BAD_KEY = 'API_KEY_INVALID'
  * Google Cloud Vision: `POST /v1/images:annotate` with `TEXT_DETECTION`.
  * https://cloud.google.com/vision/docs/reference/rest/v1/images/annotate
  */
-export const googleVision: Provider = {
+export const googleVision: OcrProvider = {
   request: (jpeg, languages, key) => ({
     headers: { 'content-type': 'application/json', 'x-goog-api-key': key },
     body: JSON.stringify({

@@ -1,5 +1,5 @@
 import type { OcrLanguage } from '#schemas/ocr.ts'
-import { field, statusFault, type Provider } from './provider.ts'
+import { field, statusFault, type OcrProvider } from './ocr-provider.ts'
 
 const LANGUAGES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng', DE: 'ger', FR: 'fre' }
 /** `OCRExitCode`: read wholly or in part. */
@@ -10,7 +10,7 @@ const TOO_LARGE = /\bsize\b.*(limit|exceed)|too (large|big)|exceeds.*\bsize\b/i
 const TIMED_OUT = /timed? ?out/i
 
 /** OCR.space: `POST /parse/image`; it takes one language. https://ocr.space/OCRAPI */
-export const ocrSpace: Provider = {
+export const ocrSpace: OcrProvider = {
   request (jpeg, [language], key) {
     const body = new FormData()
     body.set('file', new Blob([jpeg], { type: 'image/jpeg' }), 'documento.jpg')

@@ -1,8 +1,8 @@
 import type { Problem } from './errors.ts'
-import type { Asset } from './layout/context.ts'
-import type { CsvFile } from './tables/csv.ts'
-import type { LetterRequest } from './templates/letter.ts'
-import type { ReportRequest } from './templates/report.ts'
+import type { Asset } from './layout/build.ts'
+import type { CsvFile } from './tables/csv-file.ts'
+import type { LetterRequest } from './templates/letter-data.ts'
+import type { ReportRequest } from './templates/report-data.ts'
 
 /**
  * The data of a template: as they are, or as the field `data` of a body in JSON, which only the thread reads. A long

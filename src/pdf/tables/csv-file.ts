@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { Value } from '../data.ts'
 import { TemplateError } from '../errors.ts'
-import { checkLimit, LIMITS } from '../limits.ts'
+import { checkLimit, ROWS_MAX } from '../pdf-limits.ts'
 
 /** How a file writes its numbers: `1234.50`, as the contract does, or `1.234,50`. */
 export const DECIMALS = ['punto', 'virgola'] as const
@@ -73,7 +73,7 @@ function parseRecords (text: string): Read[] {
       skip_empty_lines: true,
       max_record_size: RECORD_MAX,
       // The names, and one more row than there may be: what comes after is not read.
-      to: LIMITS.rows + 2
+      to: ROWS_MAX + 2
     }) as unknown as Read[]
   } catch (err) {
     if (!(err instanceof CsvError)) throw err

@@ -11,9 +11,9 @@ export type ProviderReading = { text: string } | { fault: ProviderFault }
 export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'too-large' | 'invalid'
 
 /** How one provider is spoken to. */
-export interface Provider {
+export interface OcrProvider {
   request (jpeg: Uint8Array<ArrayBuffer>, languages: readonly OcrLanguage[], key: string): ProviderRequest
-  /** @param body parsed JSON; undefined where it was none */
+  /** @param body parsed JSON, or the text where it was none */
   read (status: number, body: unknown): ProviderReading
 }
 
@@ -22,7 +22,7 @@ export function statusFault (status: number): ProviderFault | undefined {
   if (status === 401 || status === 403) return 'key'
   if (status === 413) return 'too-large'
   if (status === 429) return 'quota'
-  if (status >= 500) return 'unavailable'
+  if (status >= 500 || (status >= 300 && status < 400)) return 'unavailable'
   return status === 200 ? undefined : 'invalid'
 }
 

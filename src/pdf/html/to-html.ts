@@ -1,5 +1,9 @@
 import { isValidElement, type ReactElement, type ReactNode } from 'react'
-import { escape } from './escape.ts'
+
+/** Texts and attributes: nothing in them is markup, here or for a template engine. */
+export function escape (text: string): string {
+  return text.replace(/[&<>"'{}]/g, (each) => `&#${each.charCodeAt(0)};`)
+}
 
 /** Numbers of these are no lengths. */
 const BARE = new Set(['fontWeight', 'lineHeight', 'flexGrow', 'opacity', 'aspectRatio'])

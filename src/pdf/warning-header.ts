@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { Pdf } from './make.ts'
+import type { Pdf } from './plugin.ts'
 
 /** Characters of the header with the warnings: many proxies have room for 4 KiB of head, which holds others, too. */
 const WARNINGS_MAX = 2000

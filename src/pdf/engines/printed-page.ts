@@ -1,12 +1,11 @@
-import type { HtmlDocument } from '../html/document.ts'
-import { escape } from '../html/escape.ts'
+import { escape, type HtmlDocument } from '../html/to-html.ts'
 import type { Sheet } from '../layout/sheet.ts'
 
 /** What an engine elsewhere is to print. */
 export interface Printed { html: HtmlDocument, sheet: Sheet }
 
 /** @returns the PDF */
-export type Engine = (printed: Printed, options: { signal?: AbortSignal | undefined }) => Promise<Buffer>
+export type Engine = (printed: Printed, signal?: AbortSignal) => Promise<Buffer>
 
 const POINTS_PER_INCH = 72
 const MM_PER_POINT = 25.4 / POINTS_PER_INCH

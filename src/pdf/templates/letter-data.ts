@@ -1,38 +1,14 @@
+import type { Static } from '@sinclair/typebox'
+import type { establishmentFields } from '#schemas/establishment.ts'
+import type { LetterWishes } from '#schemas/letter.ts'
 import type { Day } from '#src/lib/time.ts'
 import { languageOf, type Language } from '../language/formats.ts'
 import { LETTER_TEXTS } from './letter-texts.ts'
 
-/** Who writes the letter. What is missing is left out of it. */
-export interface Establishment {
-  nome?: string | null | undefined
-  motto?: string | null | undefined
-  indirizzo?: string | null | undefined
-  luogo?: string | null | undefined
-  telefono?: string | null | undefined
-  email?: string | null | undefined
-  /** Codice Identificativo Nazionale: the law wants it wherever the establishment presents itself. */
-  cin?: string | null | undefined
-  firma?: string | null | undefined
-  colore?: string | null | undefined
-  wifi_rete?: string | null | undefined
-  wifi_password?: string | null | undefined
-  /** `HH:MM`: from when on guests come, and by when they leave. */
-  ora_check_in?: string | null | undefined
-  ora_check_out?: string | null | undefined
-  colazione?: string | null | undefined
-  regole?: string | null | undefined
-}
+type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 
-/** What a host may say otherwise than we would; the contract's `template_data`. */
-export interface LetterWishes {
-  nome_ospite?: string | undefined
-  greeting?: string | undefined
-  text1?: string | undefined
-  text2?: string | undefined
-  text3?: string | undefined
-  enjoy_text?: string | undefined
-  codice?: number | string | undefined
-}
+/** Who writes the letter. What is missing is left out of it. */
+type Establishment = Optional<Record<keyof typeof establishmentFields, string | null>>
 
 export interface LetterRequest {
   nome_ospite: string
@@ -42,7 +18,8 @@ export interface LetterRequest {
   data: Day
   soggiorno?: { check_in: Day, check_out: Day } | undefined
   codice?: string | null | undefined
-  template_data?: LetterWishes | undefined
+  /** What a host says otherwise than we would. */
+  template_data?: Optional<Static<typeof LetterWishes>> | undefined
   hasLogo?: boolean | undefined
 }
 

@@ -1,9 +1,21 @@
 import { TemplateError, type Place } from '../errors.ts'
-import { ACCENT, FONT_SIZE, HEADINGS, LINE_HEIGHT } from './defaults.ts'
 import { ELEMENTS, type ElementName, type Rule, type Values } from './elements.ts'
 import type { ElementNode, MarkupNode, TextNode } from './parser.ts'
-import { readStyle, type Style } from './style.ts'
+import { readStyle, type Style } from './style-attribute.ts'
 import { color } from './values.ts'
+
+/** Points, where a document says nothing else. */
+const FONT_SIZE = 10.5
+/** Lines are so many times as high as their letters. */
+export const LINE_HEIGHT = 1.4
+/** A quiet dark green, where a document names no colour. */
+const ACCENT = '#1f4e46'
+/** Headings: their letters by the document's, and their lines. */
+const HEADINGS: Record<string, { scale: number, lineHeight: number }> = {
+  h1: { scale: 2, lineHeight: 1.2 },
+  h2: { scale: 1.4, lineHeight: 1.25 },
+  h3: { scale: 1.15, lineHeight: 1.3 }
+}
 
 /** An element whose attributes are read and whose place is right. */
 export interface CheckedElement<N extends ElementName> {

@@ -1,7 +1,7 @@
 import { valueAt, type Value } from '../data.ts'
 import { addDecimals, approximate, readDecimal, writeDecimal, ZERO, type Decimal } from '../decimal.ts'
 import { describeColumns, quartersOf, titleOf, type ColumnDescription } from '../tables/describe.ts'
-import { groupBy, groupFieldOf, type Group } from '../tables/groups.ts'
+import { groupBy, groupFieldOf, type Group } from '../tables/row-groups.ts'
 
 export interface ReportRequest {
   rows: readonly Value[]

@@ -1,6 +1,6 @@
 import { TemplateError } from './errors.ts'
-import type { Asset } from './layout/context.ts'
-import { checkLimit } from './limits.ts'
+import type { Asset } from './layout/build.ts'
+import { checkLimit } from './pdf-limits.ts'
 
 const PNG = Buffer.from([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
 /** Starts of frames that say how large a JPEG is: all of C0 to CF but the tables among them. */

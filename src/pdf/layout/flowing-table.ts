@@ -1,10 +1,10 @@
 import { createElement, type ReactNode } from 'react'
 import { View } from '@react-pdf/renderer'
 import { TemplateError } from '../errors.ts'
-import type { Checked } from '../markup/check.ts'
-import type { Style } from '../markup/style.ts'
+import type { Checked } from '../markup/check-markup.ts'
+import type { Style } from '../markup/style-attribute.ts'
 import { prepareTable, type Column, type PreparedTable } from '../tables/prepare.ts'
-import type { Build } from './context.ts'
+import type { Build } from './build.ts'
 import { words } from './inline.ts'
 
 /** More rows are drawn by hand on pages of their own: laid out as elements they would take minutes. */

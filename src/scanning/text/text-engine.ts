@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { slots } from '#src/services/workers/slots.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/services/workers/errors.ts'
-import type { TextReply, TextRequest } from './thread.ts'
+import type { TextReply, TextRequest } from './text-thread.ts'
 
 export interface TextEngineOptions {
   /** Milliseconds from the call until the text must be there, the wait for others included. */
@@ -28,7 +28,7 @@ export interface TextEngine {
   close (): Promise<void>
 }
 
-const SCRIPT = new URL('thread.ts', import.meta.url)
+const SCRIPT = new URL('text-thread.ts', import.meta.url)
 const MEMORY_MB = 256
 
 /** Tesseract in a thread of its own, which is kept: one picture at a time, first come first served. */
@@ -37,9 +37,44 @@ export function textEngine (
 ): TextEngine {
   const line = slots(1)
   const closing = new AbortController()
+  const thread = readingThread(script, readingsMax)
+  let idle: NodeJS.Timeout | undefined
+
+  async function takePlace (stops: readonly AbortSignal[]): Promise<() => void> {
+    const waiting = limitedSignal(stops)
+    return await line.take(waiting.signal).finally(waiting.end)
+  }
+
+  return {
+    async read (request, unwanted = closing.signal) {
+      const stop = limitedSignal([closing.signal], deadlineMs)
+      const leave = await takePlace([stop.signal, unwanted]).catch(() => {
+        stop.end()
+        throw new LavoroNonIniziato()
+      })
+      clearTimeout(idle)
+      try {
+        return await thread.read(request, stop.signal)
+      } finally {
+        stop.end()
+        leave()
+        const isIdle = line.count().taken === 0 && !closing.signal.aborted
+        if (isIdle) idle = setTimeout(() => { void thread.end() }, idleMs).unref()
+      }
+    },
+    threads: () => thread.isRunning() ? 1 : 0,
+    async close () {
+      closing.abort()
+      clearTimeout(idle)
+      await thread.end()
+    }
+  }
+}
+
+/** One thread, which begins with the first reading and is replaced after so many. */
+function readingThread (script: URL, readingsMax: number) {
   let thread: Worker | undefined
   let readings = 0
-  let idle: NodeJS.Timeout | undefined
 
   function start (): Worker {
     readings = 0
@@ -61,7 +96,7 @@ export function textEngine (
     await ending?.terminate()
   }
 
-  async function readNow (request: TextRequest, stop: AbortSignal): Promise<string> {
+  async function read (request: TextRequest, stop: AbortSignal): Promise<string> {
     const running = thread ??= start()
     const waiting = limitedSignal([stop])
     const { signal } = waiting
@@ -75,41 +110,14 @@ export function textEngine (
       if ('fault' in told) throw new LavoroNonRiuscito()
       if (++readings >= readingsMax) await end()
       return told.text
-    } catch (err) {
+    } catch {
       // Whatever it is at, nobody waits for it any more.
       await end()
-      throw stop.aborted ? new LavoroTroppoLungo() : err instanceof LavoroNonRiuscito ? err : new LavoroNonRiuscito()
+      throw stop.aborted ? new LavoroTroppoLungo() : new LavoroNonRiuscito()
     } finally {
       waiting.abort()
     }
   }
 
-  async function takePlace (stops: readonly AbortSignal[]): Promise<() => void> {
-    const waiting = limitedSignal(stops)
-    return await line.take(waiting.signal).finally(waiting.end)
-  }
-
-  return {
-    async read (request, unwanted = closing.signal) {
-      const stop = limitedSignal([closing.signal], deadlineMs)
-      const leave = await takePlace([stop.signal, unwanted]).catch(() => {
-        stop.end()
-        throw new LavoroNonIniziato()
-      })
-      clearTimeout(idle)
-      try {
-        return await readNow(request, stop.signal)
-      } finally {
-        stop.end()
-        leave()
-        if (line.count().taken === 0 && !closing.signal.aborted) idle = setTimeout(() => { void end() }, idleMs).unref()
-      }
-    },
-    threads: () => thread === undefined ? 0 : 1,
-    async close () {
-      closing.abort()
-      clearTimeout(idle)
-      await end()
-    }
-  }
+  return { read, end, isRunning: () => thread !== undefined }
 }

@@ -1,0 +1,38 @@
+import { TemplateError, type Place } from './errors.ts'
+
+/**
+ * What one PDF may take, and how people call it, so that a small template cannot ask for a large amount of work. The
+ * thread has its own limits of time and memory besides.
+ */
+const LIMITS = {
+  source: [64_000, 'caratteri del modello'],
+  /** Rows of tables are not among them. */
+  expanded: [400_000, 'caratteri del modello con i suoi valori'],
+  dataCharacters: [8_000_000, 'caratteri dei dati'],
+  dataDepth: [12, 'livelli dei dati'],
+  dataValues: [400_000, 'valori nei dati'],
+  elements: [6_000, 'elementi'],
+  depth: [30, 'livelli di elementi'],
+  pages: [500, 'pagine'],
+  word: [1_000, 'caratteri di una parola'],
+  text: [50_000, 'caratteri di un testo'],
+  rows: [20_000, 'righe di una tabella'],
+  columns: [40, 'colonne di una tabella'],
+  chartPoints: [200, 'valori di un grafico'],
+  charts: [20, 'grafici'],
+  codes: [50, 'codici QR'],
+  codeBytes: [1_000, 'byte di un codice QR'],
+  images: [50, 'immagini'],
+  /** A small file can hold a picture that takes all memory. */
+  pixels: [4_000_000, 'pixel di un’immagine'],
+  bytes: [32 * 1024 * 1024, 'byte del PDF']
+} as const satisfies Record<string, [most: number, words: string]>
+
+export const [SOURCE_MAX] = LIMITS.source
+export const [ROWS_MAX] = LIMITS.rows
+
+/** @throws TemplateError when `count` is more than the limit of that name */
+export function checkLimit (limit: keyof typeof LIMITS, count: number, place?: Place): void {
+  const [most, words] = LIMITS[limit]
+  if (count > most) throw new TemplateError('LIMITE_SUPERATO', `troppo grande: al massimo ${most} ${words}`, place)
+}

@@ -1,0 +1,87 @@
+import { limitedSignal } from '#src/lib/limited-signal.ts'
+
+/** A request to a service elsewhere. `FormData` as a body is sent with its own content type. */
+export interface ExchangeRequest {
+  method?: 'GET' | 'POST'
+  headers?: Readonly<Record<string, string>>
+  body?: string | FormData
+  /** Milliseconds for the whole answer. */
+  patienceMs: number
+  /** Bytes of the answer. */
+  bytesMax: number
+  /** Aborted when nobody waits for the answer any more. */
+  signal?: AbortSignal | undefined
+}
+
+/** An answer of any status, redirections included: they are not followed, since they would take data elsewhere. */
+export interface Exchanged { status: number, headers: Headers, bytes: Buffer }
+
+/** Why there is no whole answer. After `refused` nothing was done; otherwise nobody knows. */
+export type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
+
+export class ExchangeError extends Error {
+  readonly fault: ExchangeFault
+  constructor (fault: ExchangeFault) {
+    super(`no whole answer: ${fault}`)
+    this.fault = fault
+  }
+}
+
+/**
+ * One request and its whole answer.
+ * @throws ExchangeError
+ */
+export async function exchange (
+  url: URL | string, { method = 'GET', headers = {}, body, patienceMs, bytesMax, signal }: ExchangeRequest
+): Promise<Exchanged> {
+  const limit = limitedSignal(signal ? [signal] : [], patienceMs)
+  try {
+    const whole = body instanceof FormData ? await wholeForm(body) : { body: body ?? null, headers: {} }
+    const response = await fetch(url, {
+      method, headers: { ...headers, ...whole.headers }, body: whole.body, redirect: 'manual', signal: limit.signal
+    })
+    return { status: response.status, headers: response.headers, bytes: await bytesOf(response, bytesMax) }
+  } catch (err) {
+    if (err instanceof ExchangeError) throw err
+    throw new ExchangeError(limit.signal.aborted ? 'too-late' : isRefused(err) ? 'refused' : 'unreachable')
+  } finally {
+    limit.end()
+  }
+}
+
+/** The JSON of an answer; undefined for anything else. */
+export function jsonOf (bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A form as the bytes that are sent. `fetch` alone makes a stream of a form: where the connection is refused while that
+ * is read, the stream fails with nobody to hear of it, which ends the process (undici, `ReadableStream is already
+ * closed`).
+ */
+async function wholeForm (form: FormData): Promise<{ body: Uint8Array<ArrayBuffer>, headers: Record<string, string> }> {
+  const whole = new Response(form)
+  const body = new Uint8Array(await whole.arrayBuffer())
+  return { body, headers: { 'content-type': whole.headers.get('content-type')! } }
+}
+
+/** Leaving the loop closes the connection. */
+async function bytesOf (response: Response, bytesMax: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of response.body ?? []) {
+    length += piece.length
+    if (length > bytesMax) throw new ExchangeError('too-large')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+function isRefused (err: unknown): boolean {
+  const cause = err instanceof Error ? err.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+}
