@@ -1,5 +1,5 @@
 /* What other areas and the app may use of scanning. */
-export { default as guestCodes, type GuestCodes } from './guest/codes.ts'
+export { default as guestCodes, type GuestCodes } from './guest/codes-in-force.ts'
 export type { DocumentKind } from './guest/document-kind.ts'
 export { guestOf } from './guest/guest.ts'
 export { expired, minor } from './guest/holder-notices.ts'

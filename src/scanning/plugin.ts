@@ -4,9 +4,9 @@ import { serverOf } from '#src/lib/addresses.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { mrzRoutes } from './mrz/routes.ts'
 import { ocrRoutes } from './ocr/routes.ts'
-import { textEngine, type TextEngine } from './text/engine.ts'
+import { textEngine, type TextEngine } from './text/text-engine.ts'
 import { externalProvider } from './text/external.ts'
-import type { TextSource } from './text/source.ts'
+import type { TextSource } from './ocr/read-document.ts'
 
 /** Texts are read on this machine: pictures go nowhere. */
 function ownEngine (engine: Pick<TextEngine, 'read'>): TextSource {

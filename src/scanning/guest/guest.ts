@@ -1,7 +1,7 @@
 import {
   BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
 } from '#schemas/scanning.ts'
-import type { BirthPlace, GuestCodes } from './codes.ts'
+import type { BirthPlace, GuestCodes } from './codes-in-force.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 
 /** Why the fields of the document stay empty. */

@@ -2,7 +2,7 @@
 export const FILLER = '<'
 const FILLER_CODE = FILLER.charCodeAt(0)
 /** The code of the digit 0: those of the others follow. */
-export const ZERO_CODE = '0'.charCodeAt(0)
+const ZERO_CODE = '0'.charCodeAt(0)
 
 const WEIGHTS = [7, 3, 1] as const
 

@@ -3,7 +3,7 @@ import type { Day } from '#src/lib/time.ts'
 import { birthDate, expiryDate, type ZoneDate } from './dates.ts'
 import { checkDigit, digitHolds, endOf, FILLER, isDigitOf, isFiller, weightedSum, withoutFillers } from './digits.ts'
 import type { CheckedField, Composite, Fields, Layout, Place } from './layouts.ts'
-import { type Names, plainName, splitNames } from './names.ts'
+import { type Names, plainName, splitNames } from './zone-names.ts'
 
 interface DocumentNumber {
   number: string

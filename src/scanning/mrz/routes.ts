@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ParsedMrz, ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
-import type { BirthPlace, GuestCodes } from '../guest/codes.ts'
+import type { BirthPlace, GuestCodes } from '../guest/codes-in-force.ts'
 import { documentKind } from '../guest/document-kind.ts'
 import { guestOf } from '../guest/guest.ts'
 import { checkLines } from './lines.ts'
-import { zoneNotices } from './notices.ts'
+import { zoneNotices } from './zone-notices.ts'
 import { parseZone, type Zone } from './parse.ts'
 
 /** A zone as the API shows it. */

@@ -45,8 +45,3 @@ export function plainName (line: string, from: number, to: number): string {
   }
   return name
 }
-
-/** The field that holds both names; what does not fit in is cut off. */
-export function joinNames (surname: string, given: string, length: number): string {
-  return `${surname}${given === '' ? '' : `<<${given}`}`.replaceAll(' ', FILLER).slice(0, length)
-}

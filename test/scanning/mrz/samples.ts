@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { LAYOUTS, type Layout, type Place } from '#src/scanning/mrz/layouts.ts'
-import type { ZoneValues } from '#src/scanning/mrz/write.ts'
+import type { ZoneValues } from './write-zone.ts'
 import { addDays } from '#src/lib/time.ts'
 
 /* Invented holders and documents, of every layout. */

@@ -1,8 +1,7 @@
 import type { Day } from '#src/lib/time.ts'
-import { checkDigit, FILLER } from './digits.ts'
-import { digitPlace, type FieldName, type Layout, type Place } from './layouts.ts'
-import { joinNames } from './names.ts'
-import type { Zone } from './parse.ts'
+import { checkDigit, FILLER } from '#src/scanning/mrz/digits.ts'
+import { digitPlace, type FieldName, type Layout, type Place } from '#src/scanning/mrz/layouts.ts'
+import type { Zone } from '#src/scanning/mrz/parse.ts'
 
 /** What is to be written: `birth` and `expiry` are '' when they are not known. */
 export interface ZoneValues extends Pick<
@@ -57,6 +56,11 @@ function textsOf ({ fields }: Layout, { surname, given, birth, expiry, ...rest }
 function splitNumber ({ number, optional }: ZoneValues) {
   const rest = number.slice(9) + checkDigit(number)
   return { number: number.slice(0, 9), optional: optional === '' ? rest : rest + FILLER + optional }
+}
+
+/** The field that holds both names; what does not fit in is cut off. */
+function joinNames (surname: string, given: string, length: number): string {
+  return `${surname}${given === '' ? '' : `<<${given}`}`.replaceAll(' ', FILLER).slice(0, length)
 }
 
 function sixDigits (day: Day | ''): string {

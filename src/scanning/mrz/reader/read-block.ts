@@ -7,7 +7,7 @@ import { findCells, type Cell } from './cells.ts'
 import type { Gray } from './gray.ts'
 import type { Block } from './locate.ts'
 import { look, type Network } from './network.ts'
-import { READABLE, type Readable } from './places.ts'
+import { READABLE, type Readable } from './spots.ts'
 import { solve } from './solve.ts'
 import { measure, stripOf, type Measured } from './strip.ts'
 

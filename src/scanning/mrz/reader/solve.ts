@@ -3,7 +3,7 @@ import { valueOf } from '../digits.ts'
 import { ISSUERS } from '../issuers.ts'
 import type { Cell } from './cells.ts'
 import { ALPHABET } from './network.ts'
-import type { Readable, Spot, Step } from './places.ts'
+import type { Readable, Spot, Step } from './spots.ts'
 
 /** Lines that a picture may show, with the logarithm of how likely the network finds them. */
 export interface Reading { lines: string[], likelihood: number }

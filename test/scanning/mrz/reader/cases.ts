@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { LAYOUTS, type Layout } from '#src/scanning/mrz/layouts.ts'
-import { writeZone } from '#src/scanning/mrz/write.ts'
+import { writeZone } from '../write-zone.ts'
 import { addDays } from '#src/lib/time.ts'
 import { CLEAN, generator, photograph, type Shot } from './render.ts'
 
