@@ -4,11 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { html } from '#src/lib/html.ts'
 import { htmlPage, pagePolicy } from '#src/lib/page.ts'
-import { expectBody } from './answers.ts'
-import type { Context } from './context.ts'
+import type { Context } from './command-context.ts'
 import { CliError, EXIT } from './errors.ts'
-import { refused } from './provider-refusal.ts'
-import type { SignIn } from './second-factor.ts'
+import { askProvider, signedIn, type Provider, type SignIn } from './provider-session.ts'
 
 /** By this name the server's own pages are asked for. */
 const OWN_PAGES = 'custom:locanda'
@@ -21,7 +19,7 @@ const WITHIN_MS = 5 * 60_000
  * sees neither password nor code of the person.
  * @throws CliError
  */
-export async function signInByBrowser (context: Context, provider: string, apikey: string): Promise<SignIn> {
+export async function signInByBrowser (context: Context, provider: Provider): Promise<SignIn> {
   const verifier = randomBytes(32).toString('base64url')
   // Known to this sign-in alone: another page of the browser cannot disturb it.
   const path = `/${randomBytes(16).toString('hex')}`
@@ -38,15 +36,8 @@ export async function signInByBrowser (context: Context, provider: string, apike
     // As questions are: also where results are JSON.
     context.terminal.stderr.write(`Aprire nel browser di questo computer, e accedere:\n${page}\n`)
     const auth_code = await codeAt(server, path, context.terminal.timeoutMs ?? WITHIN_MS)
-    const answer = await context.send(provider, '/auth/v1/token', {
-      method: 'POST',
-      query: { grant_type: 'pkce' },
-      headers: { apikey },
-      body: { auth_code, code_verifier: verifier }
-    })
-    if (answer.status >= 400 && answer.status < 500) throw refused(answer)
-    const { access_token, user } = expectBody<{ access_token: string, user?: unknown }>(answer, 'access_token')
-    return { provider, apikey, bearer: String(access_token), user }
+    const request = { query: { grant_type: 'pkce' }, body: { auth_code, code_verifier: verifier } }
+    return signedIn(provider, await askProvider(context, provider, 'token', request))
   } finally {
     server.close()
     server.closeAllConnections()
@@ -54,8 +45,8 @@ export async function signInByBrowser (context: Context, provider: string, apike
 }
 
 /** The page of the server on which the person signs in. */
-async function pageFor (context: Context, provider: string, query: Record<string, string>): Promise<string> {
-  const answer = await context.send(provider, '/auth/v1/authorize', { query })
+async function pageFor (context: Context, { url }: Provider, query: Record<string, string>): Promise<string> {
+  const answer = await context.send(url, '/auth/v1/authorize', { query })
   const page = answer.headers.get('location')
   if (answer.status === 302 && page !== null && URL.canParse(page)) {
     const { pathname, searchParams } = new URL(page)
@@ -70,6 +61,10 @@ async function pageFor (context: Context, provider: string, query: Record<string
 
 const STYLE = `:root { color-scheme: light dark; } body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto;
   max-width: 40rem; padding: 1rem; } h1 { font-size: 1.6rem; line-height: 1.2; }`
+
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8', 'content-security-policy': pagePolicy(STYLE), connection: 'close'
+}
 
 /** What the browser shows in the end. */
 const RECEIVED = htmlPage({
@@ -92,7 +87,8 @@ async function codeAt (server: Server, path: string, withinMs: number): Promise<
       // Of this path alone: what others ask for need not even be an address.
       const { url = '' } = request
       const code = url.startsWith(`${path}?`) ? new URLSearchParams(url.slice(path.length)).get('code') : null
-      await tell(response, code !== null)
+      response.writeHead(code === null ? 404 : 200, HEADERS).end(code === null ? '' : RECEIVED)
+      await once(response, 'close')
       if (code !== null) return code
     }
     throw new Error('the server does not end by itself')
@@ -100,12 +96,4 @@ async function codeAt (server: Server, path: string, withinMs: number): Promise<
     if (!signal.aborted) throw err
     throw new CliError(EXIT.credentials, 'NON_AUTENTICATO', 'Nel browser nessuno ha completato l’accesso in tempo')
   }
-}
-
-async function tell (response: ServerResponse, done: boolean): Promise<void> {
-  response.writeHead(done ? 200 : 404, {
-    'content-type': 'text/html; charset=utf-8', 'content-security-policy': pagePolicy(STYLE), connection: 'close'
-  })
-  response.end(done ? RECEIVED : '')
-  await once(response, 'close')
 }

@@ -1,10 +1,10 @@
-import { baseUrl, DEFAULT_URL, isPrivate } from './address.ts'
-import { refusal } from './answers.ts'
 import { notSignedIn, usageError } from './errors.ts'
-import { exchange, type Answer, type Request } from './exchange.ts'
 import { createOutput, type Output } from './output.ts'
+import { exchange, refusal, type Answer, type Request } from './server-call.ts'
 import { readKey, type StoredKey } from './stored-key.ts'
 import type { Terminal } from './terminal.ts'
+
+export const DEFAULT_URL = 'http://127.0.0.1:3000'
 
 /** What a command works with. */
 export interface Context {
@@ -22,10 +22,13 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
   const { timeoutMs, env } = terminal
   let known: Promise<StoredKey | undefined> | undefined
 
-  const stored = () => {
-    known ??= load()
-    return known
+  async function load (): Promise<StoredKey | undefined> {
+    const found = await readKey(terminal)
+    if (found?.exposed) out.warn('il file con la chiave è leggibile da altri utenti: chmod 600')
+    return found && { ...found.stored, url: baseUrl(found.stored.url, 'L\'indirizzo salvato') }
   }
+
+  const stored = () => (known ??= load())
 
   return {
     terminal,
@@ -47,12 +50,30 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       return exchange(base, path, { timeoutMs, ...request })
     }
   }
+}
 
-  async function load (): Promise<StoredKey | undefined> {
-    const found = await readKey(terminal)
-    if (found?.exposed) out.warn('il file con la chiave è leggibile da altri utenti: chmod 600')
-    return found && { ...found.stored, url: baseUrl(found.stored.url, 'L\'indirizzo salvato') }
+/**
+ * A server's base URL in one spelling, without a slash at its end.
+ * @param source what gave it, for the error
+ * @throws CliError when it is not http or https, or holds more than an address
+ */
+export function baseUrl (text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw usageError(`${source}: deve essere un indirizzo http o https`)
   }
+  // Not repeated: it may hold a password.
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw usageError(`${source}: l'indirizzo non deve contenere credenziali, né parti dopo «?» o «#»`)
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '')
+}
+
+/** False where what is sent can be read on the way: http to another machine. */
+export function isPrivate (base: string): boolean {
+  const { protocol, hostname } = new URL(base)
+  // `URL` has already brought every spelling of an IPv4 address to four decimal numbers.
+  return protocol === 'https:' || /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
 }
 
 /**

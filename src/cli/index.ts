@@ -23,7 +23,7 @@ const terminal = { env, stdin, stdout, stderr, home: homedir(), hostname: hostna
 // Some commands load as much as the server does.
 speedUpLoading()
 // Not `process.exit`: what is still on its way to a pipe would be lost.
-process.exitCode = await import('./run.ts').then(
+process.exitCode = await import('./run-command.ts').then(
   ({ run }) => run(process.argv.slice(2), terminal),
   (err: unknown) => {
     const reason = loadingError(err)

@@ -26,10 +26,9 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean): Outp
       stderr.write(`${json ? JSON.stringify({ warning: { messaggio: text } }) : `Attenzione: ${line(text)}`}\n`)
     },
     fail ({ exit, codice, message, risposta }) {
-      const error = { codice, messaggio: message, uscita: exit, ...(risposta ? { risposta } : {}) }
-      stderr.write(
-        `${json ? JSON.stringify({ error }) : `${exit === EXIT.interrupted ? '' : 'Errore: '}${line(message)}`}\n`
-      )
+      const error = { codice, messaggio: message, uscita: exit, risposta }
+      const text = exit === EXIT.interrupted ? line(message) : `Errore: ${line(message)}`
+      stderr.write(`${json ? JSON.stringify({ error }) : text}\n`)
     }
   }
 }

@@ -1,9 +1,43 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Environment } from '#schemas/config.ts'
 import type { Config } from '#src/config/config.ts'
-import { refusal } from './answers.ts'
-import type { Context } from './context.ts'
+import type { Context } from './command-context.ts'
 import { CliError, EXIT } from './errors.ts'
-import type { Answer, Request } from './exchange.ts'
-import { serverEnvironment } from './server-environment.ts'
+import { refusal, type Answer, type Request } from './server-call.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The server whose environment this is. */
+export interface ServerEnvironment {
+  config: Config
+  /** The key with all rights that the server makes itself; with an external provider it is not the one that counts. */
+  ownServiceKey: string
+  /** The same for a minute: what a call to the server is made with. */
+  momentaryKey: string
+}
+
+/** @throws CliError where no server has been, or where it would not start */
+export async function serverEnvironment (env: Terminal['env']): Promise<ServerEnvironment> {
+  const dataDir = env.DATA_DIR || Environment.properties.DATA_DIR.default
+  // Reading the configuration would make a key of its own for a server that does not exist.
+  if (!env.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
+    throw new CliError(
+      EXIT.failed,
+      'SERVER_NON_TROVATO',
+      `Nessun server ha i suoi dati in ${dataDir}: servono l'ambiente e la cartella del server (DATA_DIR, MASTER_KEY)`
+    )
+  }
+  const [{ ConfigError, readConfig }, { createKeys }, { momentaryServiceKey, serviceKey }] = await Promise.all([
+    import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/index.ts')
+  ])
+  try {
+    const config = readConfig(env)
+    const keys = createKeys(config.MASTER_KEY)
+    return { config, ownServiceKey: serviceKey(config, keys), momentaryKey: momentaryServiceKey(config, keys) }
+  } catch (err) {
+    throw err instanceof ConfigError ? new CliError(EXIT.failed, 'CONFIGURAZIONE', err.message) : err
+  }
+}
 
 /**
  * Asks the server whose environment this is, at the address on which it listens, with a key of its own
@@ -11,16 +45,23 @@ import { serverEnvironment } from './server-environment.ts'
  * @returns any answer but those of a server that does not know the key
  * @throws CliError without such a server
  */
-export async function callOwnServer (context: Context, path: string, request: Request): Promise<Answer> {
+export async function callOwnServer (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { config, momentaryKey } = await serverEnvironment(context.terminal.env)
   const key = config.IDP_URL === undefined ? momentaryKey : config.IDP_SERVICE_KEY
   if (key === undefined) {
     throw new CliError(EXIT.failed, 'CONFIGURAZIONE', 'IDP_SERVICE_KEY: con un provider esterno è necessaria')
   }
   const base = listeningAddress(config)
-  const answer = await context
-    .send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
-    .catch((err: unknown) => { throw err instanceof CliError ? notRunning(err, base) : err })
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await context.send(base, path, { ...request, headers }).catch((err: unknown) => {
+    if (!(err instanceof CliError) || err.exit !== EXIT.unreachable) throw err
+    throw new CliError(
+      err.exit,
+      err.codice,
+      `Nessun server risponde a ${base}, l'indirizzo dell'ambiente (HOST, PORT): se il server ne ha un altro, ` +
+        "ripetere il comando con l'ambiente del server; se è fermo, avviarlo: una manutenzione non lo impedisce"
+    )
+  })
   // A server of another environment does not know the key. During a maintenance it then answers 503 MANUTENZIONE.
   if ([401, 403].includes(answer.status) || refusal(answer).codice === 'MANUTENZIONE') {
     throw new CliError(
@@ -32,17 +73,6 @@ export async function callOwnServer (context: Context, path: string, request: Re
     )
   }
   return answer
-}
-
-function notRunning ({ exit, codice, message }: CliError, base: string): CliError {
-  return exit === EXIT.unreachable
-    ? new CliError(
-      exit,
-      codice,
-      `Nessun server risponde a ${base}, l'indirizzo dell'ambiente (HOST, PORT): se il server ne ha un altro, ` +
-        "ripetere il comando con l'ambiente del server; se è fermo, avviarlo: una manutenzione non lo impedisce"
-    )
-    : new CliError(exit, codice, message)
 }
 
 /** A server that listens on every address of the machine listens on loopback, too. */

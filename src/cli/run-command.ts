@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander'
 import { runningVersion, VERSION } from '#src/lib/version.ts'
 import { CliError, EXIT, usageError, type Exit } from './errors.ts'
-import { usageProblem } from './italian.ts'
 import { createOutput } from './output.ts'
 import { createProgram } from './program.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,7 +13,9 @@ import type { Terminal } from './terminal.ts'
 export async function run (args: readonly string[], terminal: Terminal): Promise<Exit> {
   let exit: Exit = EXIT.ok
   // Git is asked only where somebody wants to know.
-  const version = args.includes('--version') ? await versionHere() : VERSION
+  const version = args.includes('--version')
+    ? await runningVersion().then((running) => running.version, () => VERSION)
+    : VERSION
   const program = createProgram(terminal, version, (code) => { exit = code })
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -30,18 +31,30 @@ export async function run (args: readonly string[], terminal: Terminal): Promise
   }
 }
 
-function versionHere (): Promise<string> {
-  return runningVersion().then(({ version }) => version, () => VERSION)
-}
-
 function problemOf (err: unknown): CliError {
   if (err instanceof CliError) return err
-  if (err instanceof CommanderError) {
-    return err.code === 'commander.help' ? usageError('Manca il comando') : usageProblem(err)
-  }
-  return new CliError(
-    EXIT.failed,
-    'ERRORE_IMPREVISTO',
-    `Errore imprevisto: ${err instanceof Error ? err.message : String(err)}`
-  )
+  if (err instanceof CommanderError) return usageProblem(err)
+  const message = err instanceof Error ? err.message : String(err)
+  return new CliError(EXIT.failed, 'ERRORE_IMPREVISTO', `Errore imprevisto: ${message}`)
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  'commander.help': 'Manca il comando',
+  'commander.excessArguments': 'Troppi argomenti',
+  'commander.unknownOption': 'Opzione sconosciuta',
+  'commander.unknownCommand': 'Comando sconosciuto',
+  'commander.missingMandatoryOptionValue': 'Manca l\'opzione',
+  'commander.missingArgument': 'Manca l\'argomento',
+  'commander.optionMissingArgument': 'Manca il valore dell\'opzione'
+}
+
+/**
+ * A wrong use, told in one line. The library's messages hold what is at fault in quotes, and what may have been meant
+ * in a second line.
+ */
+function usageProblem ({ code, message }: CommanderError): CliError {
+  const quoted = /'(.*)'/.exec(message)?.[1]
+  const meant = /\(Did you mean (?:one of )?(.*)\?\)/.exec(message)?.[1]
+  const atFault = quoted === undefined || code === 'commander.excessArguments' ? '' : ` «${quoted}»`
+  return usageError(`${PROBLEMS[code] ?? 'Uso non valido'}${atFault}${meant === undefined ? '' : `: forse ${meant}?`}`)
 }

@@ -39,33 +39,27 @@ const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
  * @param base a base URL as `baseUrl` gives it
  * @throws CliError when there is no answer, or not in time
  */
-export async function exchange (base: string, path: string, request: Request = {}): Promise<Answer> {
+export async function exchange (base: string, path: string, request: Request): Promise<Answer> {
   const { method = 'GET', query = {}, headers = {}, body, timeoutMs = TIMEOUT_MS } = request
   const url = new URL(base + path)
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
   try {
     const response = await fetch(url, {
       method,
-      headers: {
-        accept: 'application/json',
-        ...headers,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' })
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { accept: 'application/json', ...headers, ...body && { 'content-type': 'application/json' } },
+      body: body ? JSON.stringify(body) : null,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs)
     })
-    return { status: response.status, headers: response.headers, body: parsed(await response.text()) }
+    return { status: response.status, headers: response.headers, body: parsedJson(await response.text()) }
   } catch (err) {
-    throw new CliError(
-      EXIT.unreachable,
-      'SERVER_NON_RAGGIUNGIBILE',
-      `Server non raggiungibile: ${base} (${reason(err)})`
-    )
+    const reason = reasonOf(err as Error)
+    throw new CliError(EXIT.unreachable, 'SERVER_NON_RAGGIUNGIBILE', `Server non raggiungibile: ${base} (${reason})`)
   }
 }
 
-function parsed (text: string): unknown {
+/** Undefined for what is no JSON. */
+export function parsedJson (text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -73,13 +67,52 @@ function parsed (text: string): unknown {
   }
 }
 
-function reason (err: unknown): string {
-  if (!(err instanceof Error)) return 'errore di rete'
-  if (err.name === 'TimeoutError') return REASONS.ETIMEDOUT!
-  const cause = err.cause
-  // Ports of other protocols, which the Fetch standard closes.
-  if (cause instanceof Error && cause.message === 'bad port') return 'porta non ammessa da fetch'
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  if (CERTIFICATE.test(code)) return `certificato non valido: ${code}`
-  return REASONS[code] ?? (code === '' ? 'errore di rete' : code)
+function reasonOf ({ name, cause }: Error): string {
+  if (name === 'TimeoutError') return REASONS.ETIMEDOUT!
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'errore di rete'
+  return CERTIFICATE.test(code) ? `certificato non valido: ${code}` : REASONS[code] ?? code
+}
+
+/**
+ * The body of a good answer, which has at least these fields.
+ * @throws CliError for a refusal, and for what is no answer of this service
+ */
+export function expectBody<T extends object> (answer: Answer, ...fields: (keyof T & string)[]): T {
+  if (answer.status < 200 || answer.status > 299) throw refusal(answer)
+  const body = fieldsOf(answer.body)
+  if (body === undefined || !fields.every((name) => name in body)) {
+    throw new CliError(
+      EXIT.failed,
+      'RISPOSTA_NON_VALIDA',
+      "La risposta non è quella di un server Locanda: controllare l'indirizzo"
+    )
+  }
+  return body as T
+}
+
+/** What a server meant by an answer that is no success. */
+export function refusal ({ status, headers, body }: Answer): CliError {
+  if (status >= 300 && status < 400) {
+    const target = headers.get('location') ?? ''
+    const where = URL.canParse(target) ? ` a ${new URL(target).origin}` : ''
+    return new CliError(
+      EXIT.failed,
+      'REINDIRIZZAMENTO',
+      `Il server rimanda${where}: i reindirizzamenti non vengono seguiti, indicare l'indirizzo definitivo con --url`
+    )
+  }
+  const told = fieldsOf(body)
+  return new CliError(
+    status === 401 ? EXIT.credentials : EXIT.failed,
+    typeof told?.codice === 'string' ? told.codice : `STATO_${status}`,
+    typeof told?.error === 'string' ? told.error : `Il server ha risposto con lo stato ${status}, senza spiegazioni`,
+    told
+  )
+}
+
+/** The fields of a value that may be anything; undefined where it is no object. */
+export function fieldsOf (value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? value as Record<string, unknown>
+    : undefined
 }

@@ -1,18 +1,15 @@
 import type { Static } from '@sinclair/typebox'
 import { MintQuery, type MintedKey } from '#schemas/api-key.ts'
 import type { ClientConfig } from '#schemas/operator.ts'
-import { baseUrl, isPrivate } from './address.ts'
-import { expectBody } from './answers.ts'
-import { signInByBrowser } from './browser.ts'
-import type { Context } from './context.ts'
+import { signInByBrowser } from './browser-sign-in.ts'
+import { baseUrl, isPrivate, type Context } from './command-context.ts'
 import { CliError, EXIT, usageError } from './errors.ts'
-import { refused } from './provider-refusal.ts'
-import { proveSecondFactor, type SignIn } from './second-factor.ts'
-import { ask, firstLine } from './terminal.ts'
+import { askProvider, signedIn, type Provider, type SignIn } from './provider-session.ts'
+import { proveSecondFactor } from './second-factor.ts'
+import { expectBody } from './server-call.ts'
+import { ask, isInteractive, secretOf } from './terminal.ts'
 
-export interface KeyWishes { days?: number, scopes?: readonly string[] }
-
-/** Who signs in, and how. */
+/** The person who signs in, and how. */
 export interface SignInOptions {
   /** Asked for at the terminal when it is missing. */
   email?: string
@@ -28,90 +25,49 @@ export async function mintKey (
   context: Context,
   base: string,
   { email, browser = false }: SignInOptions,
-  { days, scopes }: KeyWishes = {}
+  { days, scopes }: { days?: number, scopes?: readonly string[] } = {}
 ): Promise<MintedKey> {
   requirePrivate(base)
   if (browser && email !== undefined) throw usageError('Con --browser chi accede si indica nel browser: senza --email')
-  if (!browser && email === undefined && !isInteractive(context)) {
+  if (!browser && email === undefined && !isInteractive(context.terminal)) {
     throw usageError("Senza un terminale l'indirizzo va indicato con --email")
   }
-  const settings = expectBody<Static<typeof ClientConfig>>(
-    await context.send(base, '/api/config'),
-    'backendUrl',
-    'backendKey'
-  )
-  const provider = providerAddress(settings.backendUrl)
-  const apikey = String(settings.backendKey)
-
-  const signedIn = browser
-    ? await signInByBrowser(context, provider, apikey)
-    : await signIn(context, provider, apikey, await credentials(context, email))
-  let authorization = `Bearer ${signedIn.bearer}`
+  const provider = await providerOf(context, base)
+  let person = browser ? await signInByBrowser(context, provider) : await signInHere(context, provider, email)
   try {
-    if (!browser) authorization = `Bearer ${await proveSecondFactor(context, signedIn)}`
-    const query = {
-      name: context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength),
-      days,
-      scopes: scopes?.join(',')
-    }
-    return expectBody<MintedKey>(
-      await context.send(base, '/api/cli/auth/key', { query, headers: { authorization } }),
-      'apiKey',
-      'id',
-      'expires_at'
-    )
+    if (!browser) person = await proveSecondFactor(context, person)
+    const name = context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength)
+    const answer = await context.send(base, '/api/cli/auth/key', {
+      query: { name, days, scopes: scopes?.join(',') },
+      headers: { authorization: `Bearer ${person.bearer}` }
+    })
+    return expectBody<MintedKey>(answer, 'apiKey', 'id', 'expires_at')
   } finally {
-    const ended = await context
-      .send(provider, '/auth/v1/logout', {
-        method: 'POST',
-        query: { scope: 'local' },
-        headers: { apikey, authorization }
-      })
-      .catch(() => undefined)
+    const ended = await askProvider(context, person, 'logout', { query: { scope: 'local' } }).catch(() => undefined)
     if (ended === undefined || ended.status >= 300) {
       context.out.warn("la sessione usata per l'accesso non è stata chiusa: si vede fra le sessioni dell'utente")
     }
   }
 }
 
-async function signIn (
-  context: Context,
-  provider: string,
-  apikey: string,
-  body: { email: string; password: string }
-): Promise<SignIn> {
-  const answer = await context.send(provider, '/auth/v1/token', {
-    method: 'POST',
-    query: { grant_type: 'password' },
-    headers: { apikey },
-    body
-  })
-  if (answer.status >= 400 && answer.status < 500) throw refused(answer)
-  const { access_token, user } = expectBody<{ access_token: string, user?: unknown }>(answer, 'access_token')
-  return { provider, apikey, bearer: String(access_token), user }
-}
-
-/** The e-mail and the password: from the environment, from the terminal, or from the first line of standard input. */
-async function credentials (context: Context, given: string | undefined): Promise<{ email: string, password: string }> {
+/** With an e-mail and a password. */
+async function signInHere (context: Context, provider: Provider, given: string | undefined): Promise<SignIn> {
   const { terminal } = context
   const email = (given ?? await ask(terminal, 'E-mail: ')).trim()
-  const password =
-    terminal.env.LOCANDA_PASSWORD ||
-    (await (isInteractive(context) ? ask(terminal, 'Password: ', true) : firstLine(terminal)))
+  const { secret: password } = await secretOf(terminal, 'LOCANDA_PASSWORD', 'Password: ')
   if (email === '' || password === '') throw usageError(`Manca ${email === '' ? 'l\'e-mail' : 'la password'}`)
-  return { email, password }
+  const request = { query: { grant_type: 'password' }, body: { email, password } }
+  return signedIn(provider, await askProvider(context, provider, 'token', request))
 }
 
-function isInteractive ({ terminal: { stdin } }: Context): boolean {
-  return stdin.isTTY === true
-}
-
-/** The same demands on an address that a server has named; but that is its fault, and no wrong use. */
-function providerAddress (given: string): string {
+/** The demands on its address are the same; but a wrong one is the server's fault, and no wrong use. */
+async function providerOf (context: Context, base: string): Promise<Provider> {
+  const answer = await context.send(base, '/api/config')
+  const { backendUrl, backendKey } = expectBody<Static<typeof ClientConfig>>(answer, 'backendUrl', 'backendKey')
   try {
-    const provider = baseUrl(String(given), 'Il provider di identità indicato dal server')
-    requirePrivate(provider)
-    return provider
+    const url = baseUrl(String(backendUrl), 'Il provider di identità indicato dal server')
+    requirePrivate(url)
+    return { url, apikey: String(backendKey) }
   } catch (err) {
     throw err instanceof CliError ? new CliError(EXIT.failed, 'PROVIDER_NON_VALIDO', err.message) : err
   }

@@ -3,6 +3,7 @@ import { platform } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { writeWhole } from '#src/lib/whole-file.ts'
 import { CliError, EXIT } from './errors.ts'
+import { fieldsOf } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The user's key, and the one server that it is for. */
@@ -14,14 +15,9 @@ export interface StoredKey {
   expires_at: string
 }
 
-/** What a header can carry: anything else would end in an error that repeats it. */
-const KEY = /^[\x21-\x7e]+$/
-
-type Place = Pick<Terminal, 'env' | 'home'>
-
 /** The file that holds the key. A relative `XDG_CONFIG_HOME` does not count: the XDG specification wants it so. */
-export function keyFile (place: Place): string {
-  return join(folder(place), 'config.json')
+export function keyFile (terminal: Terminal): string {
+  return join(folder(terminal), 'config.json')
 }
 
 /**
@@ -29,15 +25,15 @@ export function keyFile (place: Place): string {
  * @returns also whether others than the user can read the file
  * @throws CliError when the file is there and cannot be used
  */
-export async function readKey (place: Place): Promise<{ stored: StoredKey, exposed: boolean } | undefined> {
-  const file = keyFile(place)
+export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey, exposed: boolean } | undefined> {
+  const file = keyFile(terminal)
   try {
     const stored: unknown = JSON.parse(await readFile(file, 'utf8'))
     if (!isStoredKey(stored)) throw new SyntaxError()
     const exposed = platform() !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
     return { stored, exposed }
   } catch (err) {
-    const code = codeOf(err)
+    const { code } = err as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
     // A parser's message would quote the content.
     throw failure(
@@ -48,50 +44,40 @@ export async function readKey (place: Place): Promise<{ stored: StoredKey, expos
 }
 
 /** Writes the file whole or not at all, readable by the user alone. */
-export async function writeKey (place: Place, stored: StoredKey): Promise<void> {
-  const file = keyFile(place)
+export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<void> {
+  const file = keyFile(terminal)
   try {
-    await mkdir(folder(place), { recursive: true, mode: 0o700 })
+    await mkdir(folder(terminal), { recursive: true, mode: 0o700 })
     // A folder that was there before keeps its mode otherwise.
-    await chmod(folder(place), 0o700)
+    await chmod(folder(terminal), 0o700)
     await writeWhole(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
-    throw failure(`Impossibile scrivere ${file} (${codeOf(err) ?? 'errore'})`)
+    throw failure(`Impossibile scrivere ${file} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
   }
 }
 
-export async function forgetKey (place: Place): Promise<void> {
+export async function forgetKey (terminal: Terminal): Promise<void> {
   try {
-    await rm(keyFile(place), { force: true })
+    await rm(keyFile(terminal), { force: true })
   } catch (err) {
-    throw failure(`Impossibile eliminare ${keyFile(place)} (${codeOf(err) ?? 'errore'})`)
+    throw failure(`Impossibile eliminare ${keyFile(terminal)} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
   }
 }
 
-/** True for a key that a header can carry. */
+/** True for what a header can carry: anything else would end in an error that repeats it. */
 export function isKey (value: unknown): value is string {
-  return typeof value === 'string' && KEY.test(value)
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 }
 
-function folder ({ env, home }: Place): string {
+function folder ({ env, home }: Terminal): string {
   const configured = env.XDG_CONFIG_HOME ?? ''
   return join(isAbsolute(configured) ? configured : join(home, '.config'), 'locanda')
 }
 
 function isStoredKey (value: unknown): value is StoredKey {
-  if (typeof value !== 'object' || value === null) return false
-  const { url, id, key, expires_at } = value as Partial<Record<keyof StoredKey, unknown>>
-  return (
-    typeof url === 'string' &&
-    URL.canParse(url) &&
-    typeof id === 'string' &&
-    isKey(key) &&
-    typeof expires_at === 'string'
-  )
-}
-
-function codeOf (err: unknown): string | undefined {
-  return err instanceof Error && 'code' in err && typeof err.code === 'string' ? err.code : undefined
+  const { url, id, key, expires_at } = fieldsOf(value) ?? {}
+  return typeof url === 'string' && URL.canParse(url) && isKey(key) &&
+    typeof id === 'string' && typeof expires_at === 'string'
 }
 
 function failure (message: string): CliError {

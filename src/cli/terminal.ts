@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline'
 import { Writable, type Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { CliError, EXIT } from './errors.ts'
 
 /** All that a command sees of its process and machine: `index.ts` fills it in, and nothing else reads `process`. */
@@ -54,17 +53,27 @@ export async function ask ({ stdin, stderr }: Terminal, question: string, hidden
   }
 }
 
-/** The first line of standard input, without its end. */
-export async function firstLine ({ stdin }: Terminal): Promise<string> {
+/** Whether there is a person to ask. */
+export function isInteractive ({ stdin }: Terminal): boolean {
+  return stdin.isTTY === true
+}
+
+/** A secret: from the environment, from the terminal, or from the first line of standard input. */
+export async function secretOf (
+  terminal: Terminal, variable: string, question: string
+): Promise<{ secret: string, isTyped: boolean }> {
+  const given = terminal.env[variable]
+  if (given) return { secret: given, isTyped: false }
+  const isTyped = isInteractive(terminal)
+  return { secret: await (isTyped ? ask(terminal, question, true) : firstLine(terminal)), isTyped }
+}
+
+/** Without its end. */
+async function firstLine ({ stdin }: Terminal): Promise<string> {
   let given = ''
   for await (const chunk of stdin.setEncoding('utf8')) {
     given += chunk
     if (given.includes('\n')) break
   }
   return given.split(/\r?\n/, 1)[0] ?? ''
-}
-
-/** All of standard input. */
-export function wholeInput ({ stdin }: Terminal): Promise<string> {
-  return text(stdin)
 }

@@ -37,8 +37,21 @@ export function card (fields: readonly (readonly [name: string, value: string | 
   return fields.map(([name, value]) => padded(name, widest) + GAP + (value === null ? '—' : line(value))).join('\n')
 }
 
+// The Swedish form is the ISO one: 2026-11-21 10:30.
+const minutes = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
+
+/** Day and time in Italy of an ISO 8601 instant; what is none stays as it is. */
+export function moment (instant: string): string {
+  return Number.isNaN(Date.parse(instant)) ? instant : minutes.format(new Date(instant))
+}
+
+/** The day in Italy of an ISO 8601 instant. */
+export function dayOf (instant: string): string {
+  return moment(instant).split(' ', 1)[0]!
+}
+
 /** How many columns of a terminal a text takes. */
-export function width (text: string): number {
+function width (text: string): number {
   let columns = 0
   for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1
   return columns

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { run } from '#src/cli/run.ts'
+import { run } from '#src/cli/run-command.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
 /** The program against the server at `url`, until it names the page to open. */

@@ -7,7 +7,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { run as runHere } from '#src/cli/run.ts'
+import { run as runHere } from '#src/cli/run-command.ts'
 import { temporaryFolder } from '#test/helper.ts'
 import { COMPILE_CACHE } from '#test/setup/processes.ts'
 

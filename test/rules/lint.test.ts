@@ -22,9 +22,9 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area imports only the index of an area beside it', 'src/identity/plugin.ts', '../bookings/list.ts', INDEX],
   ['an area imports only the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/list.ts', INDEX],
   ['the app imports only the index of an area', 'src/app.ts', './bookings/list.ts', INDEX],
-  ['the tool imports only the index of an area', 'src/cli/run.ts', '#src/identity/plugin.ts', INDEX],
-  ['the tool does not import services', 'src/cli/run.ts', '#src/services/jobs/plugin.ts', /does not import the server/],
-  ['the tool does not import the app', 'src/cli/run.ts', '../app.ts', /The tool does not import the server/],
+  ['the tool imports only the index of an area', 'src/cli/run-command.ts', '#src/identity/plugin.ts', INDEX],
+  ['the tool does not import services', 'src/cli/run-command.ts', '#src/services/jobs/plugin.ts', /does not import the server/],
+  ['the tool does not import the app', 'src/cli/run-command.ts', '../app.ts', /The tool does not import the server/],
   ['schemas do not import src', 'schemas/paging.ts', '#src/lib/paging.ts', /schemas imports nothing/],
   ['schemas do not import drizzle', 'schemas/paging.ts', '#drizzle/tables/mail.ts', /schemas imports nothing/],
   ['drizzle does not import src', 'drizzle/tables/mail.ts', '#src/lib/time.ts', /drizzle imports schemas only/],
@@ -104,7 +104,7 @@ t.test('every folder and file of src stands on a floor', async (t) => {
 })
 
 t.test('lint refuses to read the process anywhere in src', async (t) => {
-  for (const file of ['src/app.ts', 'src/loading.ts', 'src/lib/time.ts', 'src/cli/run.ts']) {
+  for (const file of ['src/app.ts', 'src/loading.ts', 'src/lib/time.ts', 'src/cli/run-command.ts']) {
     for (const [line, messages] of await judged(file)) t.match(messages, [MESSAGE], `${file} ${line}`)
   }
 })

@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { AuthFactor } from '#schemas/auth/factor.ts'
 import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { expectBody, isObject, refusal } from '../answers.ts'
-import type { Context } from '../context.ts'
+import type { Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
-import type { Answer } from '../exchange.ts'
-import { callOwnServer } from '../own-server.ts'
-import { serverEnvironment } from '../server-environment.ts'
-import { ask, firstLine } from '../terminal.ts'
+import { callOwnServer, serverEnvironment } from '../own-server.ts'
+import { expectBody, fieldsOf, refusal, type Answer } from '../server-call.ts'
+import { ask, secretOf } from '../terminal.ts'
 
 export interface AdminOptions { email: string, genera?: boolean }
 export interface ResetOptions extends AdminOptions { rimuoviSecondoFattore?: boolean }
@@ -22,12 +20,11 @@ const GENERATED_BYTES = 15
 export async function createAdmin (context: Context, options: AdminOptions): Promise<Exit> {
   await requireOwnAccounts(context)
   const password = await newPassword(context, options)
-  const answer = await callOwnServer(context, USERS, {
+  const { id, email } = userOf(await callOwnServer(context, USERS, {
     method: 'POST',
     body: { email: options.email, password, email_confirm: true, app_metadata: { role: 'admin' } }
-  })
-  const { id, email } = userOf(answer)
-  return done(context, options, `Amministratore ${email} creato.`, { id, email, password })
+  }))
+  return tell(context, options, `Amministratore ${email} creato.`, { id, email }, password)
 }
 
 /**
@@ -38,27 +35,21 @@ export async function resetPassword (context: Context, options: ResetOptions): P
   await requireOwnAccounts(context)
   const { id, email, factors = [] } = await findUser(context, options.email)
   const path = `${USERS}/${id}`
-  const passkeys = listOf<Passkey>(await callOwnServer(context, `${path}/passkeys`, {}))
-  const password = await newPassword(context, options)
-  const remove = options.rimuoviSecondoFattore === true
-  const body = { password, ...(remove ? { rimuovi_secondo_fattore: true } : {}) }
-  userOf(await callOwnServer(context, path, { method: 'PUT', body }))
-  const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.`
-  return done(context, options, text + proofsText([...factors.map(factorText), ...passkeys.map(passkeyText)], remove), {
-    id,
-    email,
-    password,
-    fattori: factors.map(factorText),
-    passkey: passkeys.map(passkeyText),
-    rimossi: remove
-  })
-}
+  const { body: passkeys, ...answer } = await callOwnServer(context, `${path}/passkeys`)
+  if (!Array.isArray(passkeys)) throw refusal({ ...answer, body: passkeys })
+  const fattori = factors.map(factorText)
+  const passkey = (passkeys as Passkey[]).map(({ friendly_name: name }) => name ? `passkey «${name}»` : 'passkey')
+  const proofs = [...fattori, ...passkey].join(', ')
 
-/** What else opens the account, or did. */
-function proofsText (proofs: string[], isRemoved: boolean): string {
-  if (proofs.length === 0) return ''
-  const named = proofs.join(', ')
-  return isRemoved ? ` Rimossi: ${named}.` : ` Restano: ${named}; li toglie --rimuovi-secondo-fattore.`
+  const password = await newPassword(context, options)
+  const rimossi = options.rimuoviSecondoFattore === true
+  const body = { password, ...rimossi && { rimuovi_secondo_fattore: true } }
+  userOf(await callOwnServer(context, path, { method: 'PUT', body }))
+  const text = [
+    `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.`,
+    ...proofs === '' ? [] : [rimossi ? `Rimossi: ${proofs}.` : `Restano: ${proofs}; li toglie --rimuovi-secondo-fattore.`]
+  ].join(' ')
+  return tell(context, options, text, { id, email, fattori, passkey, rimossi }, password)
 }
 
 const FACTORS: Readonly<Record<string, string>> = {
@@ -69,16 +60,6 @@ function factorText ({ factor_type: type, friendly_name: name, status }: AuthFac
   const kind = FACTORS[type] ?? type
   const named = name === undefined || type === 'recovery_code' ? kind : `${kind} «${name}»`
   return status === 'verified' ? named : `${named} (da confermare)`
-}
-
-function passkeyText ({ friendly_name: name }: Passkey): string {
-  return name === undefined ? 'passkey' : `passkey «${name}»`
-}
-
-/** @throws CliError for an answer that is no list */
-function listOf<T> (answer: Answer): T[] {
-  if (!Array.isArray(answer.body)) throw refusal(answer)
-  return answer.body as T[]
 }
 
 async function findUser (context: Context, given: string): Promise<AuthUser> {
@@ -93,42 +74,21 @@ async function findUser (context: Context, given: string): Promise<AuthUser> {
 /** From `--genera`, from the environment, twice from the terminal, or from the first line of standard input. */
 async function newPassword ({ terminal }: Context, { genera }: AdminOptions): Promise<string> {
   if (genera === true) return randomBytes(GENERATED_BYTES).toString('base64url')
-  if (terminal.env.LOCANDA_PASSWORD) return terminal.env.LOCANDA_PASSWORD
-  if (terminal.stdin.isTTY !== true) return required(await firstLine(terminal))
-  const password = required(await ask(terminal, 'Nuova password: ', true))
-  if (await ask(terminal, 'Ancora una volta: ', true) !== password) {
+  const { secret, isTyped } = await secretOf(terminal, 'LOCANDA_PASSWORD', 'Nuova password: ')
+  if (secret === '') throw usageError('Manca la password')
+  if (isTyped && await ask(terminal, 'Ancora una volta: ', true) !== secret) {
     throw usageError('Le due password non sono uguali')
   }
-  return password
-}
-
-function required (password: string): string {
-  if (password === '') throw usageError('Manca la password')
-  return password
-}
-
-interface Done {
-  password: string
-  id: string
-  email: string
-  /** What else opens the account. */
-  fattori?: string[]
-  passkey?: string[]
-  /** Whether that was removed. */
-  rimossi?: boolean
+  return secret
 }
 
 /** A password is shown only where this program has made it up. */
-function done (
-  { out }: Context,
-  { genera }: AdminOptions,
-  text: string,
-  { password, ...result }: Done
-): Exit {
-  if (genera !== true) out.result(text, result)
-  else {
+function tell ({ out }: Context, { genera }: AdminOptions, text: string, result: object, password: string): Exit {
+  if (genera === true) {
     out.note(`${text} La password non verrà mostrata di nuovo.`)
     out.result(password, { ...result, password })
+  } else {
+    out.result(text, result)
   }
   return EXIT.ok
 }
@@ -149,10 +109,10 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 /** @throws CliError in Italian for what people get wrong */
 function userOf (answer: Answer): AuthUser {
-  const { error_code: code = '' } = (isObject(answer.body) ? answer.body : {}) as Record<string, string>
-  if (answer.status >= 400 && answer.status < 500) {
-    const text = REFUSALS[code]
-    if (text !== undefined) throw new CliError(EXIT.failed, code.toUpperCase(), text)
+  const code = String(fieldsOf(answer.body)?.error_code)
+  const text = REFUSALS[code]
+  if (answer.status >= 400 && answer.status < 500 && text !== undefined) {
+    throw new CliError(EXIT.failed, code.toUpperCase(), text)
   }
   return expectBody<AuthUser>(answer, 'id', 'email')
 }

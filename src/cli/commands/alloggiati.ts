@@ -1,26 +1,21 @@
 import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { EsitoSchedina } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { expectBody, isObject, refusal } from '../answers.ts'
-import { call, type Context } from '../context.ts'
+import { call, type Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
-import type { Answer } from '../exchange.ts'
-import { table, type Column } from '../table.ts'
-import { wholeInput } from '../terminal.ts'
+import { expectBody, fieldsOf, parsedJson, refusal, type Answer } from '../server-call.ts'
+import { table, type Column } from '../text-table.ts'
 
 /** Where the records come from: a file (`-`: standard input), or what is stored of a booking. */
-export interface Source { file?: string, prenotazione?: number, appartamento?: number }
+export interface Source { file?: string | undefined, prenotazione?: number, appartamento?: number }
 
 interface Check { connected: boolean, message: string, endpoint: string }
 interface CheckAnswer { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
-/** What a refused rehearsal may say besides its error. */
-interface Rejection { codice?: unknown, errors?: Segnalazione[], schedine?: EsitoSchedina[] }
 
-const COLUMNS: readonly Column[] = [{ title: 'ospite', right: true }, { title: 'campo' }, { title: 'messaggio' }]
+const REMARK_COLUMNS: readonly Column[] = [{ title: 'ospite', right: true }, { title: 'campo' }, { title: 'messaggio' }]
 const OUTCOME_COLUMNS: readonly Column[] = [
-  { title: 'ospite', right: true },
-  { title: 'esito' },
-  { title: 'messaggio' }
+  { title: 'ospite', right: true }, { title: 'esito' }, { title: 'messaggio' }
 ]
 /** The refusals that say that the records are wrong; all others are about something else. */
 const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
@@ -36,17 +31,11 @@ export async function checkConnection (context: Context): Promise<Exit> {
 
 /** Checks records by the official rules. Nothing is sent to the police. */
 export async function validate (context: Context, source: Source): Promise<Exit> {
-  const answer =
-    source.prenotazione === undefined
-      ? await call(context, '/api/alloggiati/valida', { method: 'POST', body: await records(context, source.file) })
-      : await call(context, `/api/v1/prenotazioni/${source.prenotazione}/schedine`, {
-        method: 'POST',
-        body: apartment(source)
-      })
+  const answer = await callWithRecords(context, source, { ofFile: 'valida', ofBooking: 'schedine' })
   const checked = expectBody<CheckAnswer>(answer, 'valid', 'errors', 'warnings')
   const { valid, errors, warnings } = checked
   const parts = [
-    ...(errors.length > 0 ? [`Le schedine contengono errori:\n${remarks(errors)}`] : ['Le schedine sono valide.']),
+    errors.length > 0 ? `Le schedine contengono errori:\n${remarks(errors)}` : 'Le schedine sono valide.',
     ...(warnings.length > 0 ? [`Avvisi:\n${remarks(warnings)}`] : [])
   ]
   context.out.result(parts.join('\n\n'), checked)
@@ -55,27 +44,32 @@ export async function validate (context: Context, source: Source): Promise<Exit>
 
 /** Has the police service check records: a Test, which registers nothing. */
 export async function rehearse (context: Context, source: Source): Promise<Exit> {
-  // After the fields of the file: this is a test, also when the file says otherwise.
-  const answer =
-    source.prenotazione === undefined
-      ? await call(context, '/api/alloggiati/invio', {
-        method: 'POST',
-        body: { ...(await records(context, source.file)), testMode: true }
-      })
-      : await call(context, `/api/v1/prenotazioni/${source.prenotazione}/invio`, {
-        method: 'POST',
-        body: { ...apartment(source), testMode: true }
-      })
+  const answer = await callWithRecords(context, source, { ofFile: 'invio', ofBooking: 'invio' }, { testMode: true })
   if (answer.status === 422) return rejected(context, answer)
   const accepted = expectBody<{ success: boolean, message: string }>(answer, 'success', 'message')
   context.out.result(`${accepted.message}.`, accepted)
   return EXIT.ok
 }
 
+/** @param more goes before the fields of a file: a test is one also when the file says otherwise */
+async function callWithRecords (
+  context: Context,
+  { file, prenotazione, appartamento }: Source,
+  { ofFile, ofBooking }: { ofFile: string, ofBooking: string },
+  more: object = {}
+): Promise<Answer> {
+  if (prenotazione === undefined) {
+    const body = { ...await records(context, file), ...more }
+    return call(context, `/api/alloggiati/${ofFile}`, { method: 'POST', body })
+  }
+  const body = { id_appartamento: appartamento, ...more }
+  return call(context, `/api/v1/prenotazioni/${prenotazione}/${ofBooking}`, { method: 'POST', body })
+}
+
 function rejected (context: Context, answer: Answer): Exit {
   const refused = refusal(answer)
-  const { codice, errors = [], schedine = [] } = (isObject(answer.body) ? answer.body : {}) as Rejection
-  if (typeof codice !== 'string' || !RECORDS_AT_FAULT.includes(codice)) throw refused
+  if (!RECORDS_AT_FAULT.includes(refused.codice)) throw refused
+  const { errors = [], schedine = [] } = answer.body as { errors?: Segnalazione[], schedine?: EsitoSchedina[] }
   const parts = [
     `${refused.message}.`,
     ...(errors.length > 0 ? [remarks(errors)] : []),
@@ -87,7 +81,7 @@ function rejected (context: Context, answer: Answer): Exit {
 
 /** Guests are counted from 1 for people, from 0 on the wire. */
 function remarks (items: readonly Segnalazione[]): string {
-  return table(COLUMNS, items.map(({ ospite, campo, messaggio }) => [String(ospite + 1), campo, messaggio]))
+  return table(REMARK_COLUMNS, items.map(({ ospite, campo, messaggio }) => [String(ospite + 1), campo, messaggio]))
 }
 
 function outcomes (rows: readonly EsitoSchedina[]): string {
@@ -96,24 +90,15 @@ function outcomes (rows: readonly EsitoSchedina[]): string {
   ]))
 }
 
-function apartment ({ appartamento }: Source): object {
-  return appartamento === undefined ? {} : { id_appartamento: appartamento }
-}
-
 async function records ({ terminal }: Context, file = '-'): Promise<object> {
   const name = file === '-' ? 'standard input' : file
-  const text = await (file === '-' ? wholeInput(terminal) : readFile(file, 'utf8')).catch(
+  const content = await (file === '-' ? text(terminal.stdin) : readFile(file, 'utf8')).catch(
     (err: NodeJS.ErrnoException) => {
       throw new CliError(EXIT.failed, 'FILE_NON_LEGGIBILE', `Impossibile leggere ${name} (${err.code ?? 'errore'})`)
     }
   )
-  let body: unknown
-  try {
-    // Editors of some systems begin a file with a byte order mark.
-    body = JSON.parse(text.replace(/^\ufeff/, ''))
-  } catch {
-    body = undefined
-  }
-  if (!isObject(body)) throw usageError(`${name}: deve contenere un oggetto JSON con «ospiti» e «prenotazione»`)
+  // Editors of some systems begin a file with a byte order mark.
+  const body = fieldsOf(parsedJson(content.replace(/^\ufeff/, '')))
+  if (body === undefined) throw usageError(`${name}: deve contenere un oggetto JSON con «ospiti» e «prenotazione»`)
   return body
 }

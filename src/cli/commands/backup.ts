@@ -1,6 +1,6 @@
-import type { Context } from '../context.ts'
+import type { Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
-import { ask, firstLine } from '../terminal.ts'
+import { ask, secretOf } from '../terminal.ts'
 
 /** Of the passphrase: what the setting of the server asks for, too. */
 const LEAST = 12
@@ -56,23 +56,11 @@ function warnOfGaps ({ out }: Context, { missing, foreign }: Figures): void {
   }
 }
 
-interface Figures {
-  tables: Record<string, number>
-  files: number
-  bytes: number
-  missing: string[]
-  foreign: string[]
-}
+interface Figures { tables: Record<string, number>, files: number, bytes: number, missing: string[], foreign: string[] }
 
 function figuresOf ({ tables, files, bytes, missing, foreign }: Figures) {
-  return {
-    righe: rowsOf(tables),
-    tabelle: tables,
-    documenti: files,
-    byte_documenti: bytes,
-    mancanti: missing,
-    non_salvati: foreign
-  }
+  const righe = rowsOf(tables)
+  return { righe, tabelle: tables, documenti: files, byte_documenti: bytes, mancanti: missing, non_salvati: foreign }
 }
 
 function contentOf ({ tables, files, bytes }: Figures): string {
@@ -88,15 +76,13 @@ function rowsOf (tables: Record<string, number>): number {
  * @param isNew typed twice: nobody opens the file with what was meant to be typed
  */
 async function passphraseOf ({ terminal }: Context, isNew: boolean): Promise<string> {
-  const isAsked = terminal.stdin.isTTY === true
-  const given = terminal.env.BACKUP_PASSPHRASE ||
-    await (isAsked ? ask(terminal, 'Passphrase del salvataggio: ', true) : firstLine(terminal))
-  if (given === '') throw usageError('Manca la passphrase (BACKUP_PASSPHRASE)')
-  if (isNew && given.length < LEAST) throw usageError(`La passphrase deve avere almeno ${LEAST} caratteri`)
-  if (isNew && isAsked && !terminal.env.BACKUP_PASSPHRASE && await ask(terminal, 'Di nuovo: ', true) !== given) {
+  const { secret, isTyped } = await secretOf(terminal, 'BACKUP_PASSPHRASE', 'Passphrase del salvataggio: ')
+  if (secret === '') throw usageError('Manca la passphrase (BACKUP_PASSPHRASE)')
+  if (isNew && secret.length < LEAST) throw usageError(`La passphrase deve avere almeno ${LEAST} caratteri`)
+  if (isNew && isTyped && await ask(terminal, 'Di nuovo: ', true) !== secret) {
     throw usageError('Le due passphrase sono diverse')
   }
-  return given
+  return secret
 }
 
 async function told<T> (work: () => Promise<T>): Promise<T> {

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
-import { expectBody } from '../answers.ts'
-import { call, type Context } from '../context.ts'
+import { call, type Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
-import { moment } from '../instants.ts'
-import { table, type Column } from '../table.ts'
+import { expectBody } from '../server-call.ts'
+import { moment, table, type Column } from '../text-table.ts'
 
 const PATH = '/api/v1/jobs'
 const POLL_MS = 1000

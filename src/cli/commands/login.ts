@@ -1,17 +1,17 @@
-import { refusal } from '../answers.ts'
-import { ownKey, type Context } from '../context.ts'
+import { ownKey, type Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
-import { day } from '../instants.ts'
+import { refusal } from '../server-call.ts'
 import { mintKey, type SignInOptions } from '../sign-in.ts'
 import { forgetKey, isKey, keyFile, writeKey, type StoredKey } from '../stored-key.ts'
+import { dayOf } from '../text-table.ts'
 
 /** Signs in and keeps a key of the user's; the one that it replaces is revoked. */
 export async function login (context: Context, signIn: SignInOptions): Promise<Exit> {
   const { terminal, out } = context
-  const [base, earlier] = await Promise.all([context.base(), context.stored()])
-  const { apiKey, id, expires_at } = await mintKey(context, base, signIn)
-  if (!isKey(apiKey)) throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', 'Il server ha dato una chiave illeggibile')
-  const stored = { url: base, id, key: apiKey, expires_at }
+  const [url, earlier] = await Promise.all([context.base(), context.stored()])
+  const { apiKey: key, id, expires_at } = await mintKey(context, url, signIn)
+  if (!isKey(key)) throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', 'Il server ha dato una chiave illeggibile')
+  const stored = { url, id, key, expires_at }
   try {
     await writeKey(terminal, stored)
   } catch (err) {
@@ -23,15 +23,12 @@ export async function login (context: Context, signIn: SignInOptions): Promise<E
     await revoke(context, earlier).catch(() => {
       out.warn(
         `la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: ` +
-          `vale fino al ${day(earlier.expires_at)}`
+          `vale fino al ${dayOf(earlier.expires_at)}`
       )
     })
   }
-  out.result(`Accesso a ${base} riuscito: la chiave di questo computer vale fino al ${day(expires_at)}.`, {
-    url: base,
-    id,
-    expires_at
-  })
+  const text = `Accesso a ${url} riuscito: la chiave di questo computer vale fino al ${dayOf(expires_at)}.`
+  out.result(text, { url, id, expires_at })
   return EXIT.ok
 }
 
@@ -39,33 +36,31 @@ export async function login (context: Context, signIn: SignInOptions): Promise<E
 export async function logout (context: Context): Promise<Exit> {
   const { terminal, out } = context
   const stored = await ownKey(context)
-  try {
-    await revoke(context, stored)
-  } catch (err) {
-    if (err instanceof CliError) {
-      throw new CliError(
-        err.exit,
-        err.codice,
-        `${err.message}. La chiave vale ancora, e resta in ${keyFile(terminal)}`,
-        err.risposta
-      )
-    }
-    throw err
-  }
-  await forgetKey(terminal)
-  out.result(`La chiave per ${stored.url} è revocata ed eliminata da questo computer.`, {
-    url: stored.url,
-    id: stored.id
+  await revoke(context, stored).catch((err: unknown) => {
+    if (!(err instanceof CliError)) throw err
+    const message = `${err.message}. La chiave vale ancora, e resta in ${keyFile(terminal)}`
+    throw new CliError(err.exit, err.codice, message, err.risposta)
   })
+  await forgetKey(terminal)
+  const { url, id } = stored
+  out.result(`La chiave per ${url} è revocata ed eliminata da questo computer.`, { url, id })
+  return EXIT.ok
+}
+
+export interface KeyOptions extends SignInOptions { giorni?: number, scope?: readonly string[] }
+
+/** Makes a further key, for another program: shown this once and not kept. */
+export async function key (context: Context, { giorni: days, scope: scopes, ...signIn }: KeyOptions): Promise<Exit> {
+  const made = await mintKey(context, await context.base(), signIn, { days, scopes })
+  context.out.note(`Chiave ${made.id}, valida fino al ${dayOf(made.expires_at)}: non verrà mostrata di nuovo.`)
+  context.out.result(made.apiKey, made)
   return EXIT.ok
 }
 
 /** Revokes a key where it was made. One that is not known there any more needs no revoking. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
-  const answer = await context.send(url, `/api/v1/keys/${encodeURIComponent(id)}`, {
-    method: 'DELETE',
-    headers: { 'x-api-key': key }
-  })
+  const path = `/api/v1/keys/${encodeURIComponent(id)}`
+  const answer = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })
   if (answer.status < 300 || answer.status === 401) return
   const refused = refusal(answer)
   if (refused.codice !== 'CHIAVE_NON_TROVATA') throw refused

@@ -1,11 +1,9 @@
 import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
-import { expectBody, refusal } from '../answers.ts'
-import { call, type Context } from '../context.ts'
+import { call, type Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
-import type { Answer } from '../exchange.ts'
-import { moment } from '../instants.ts'
 import { callOwnServer } from '../own-server.ts'
-import { card } from '../table.ts'
+import { expectBody, refusal, type Answer } from '../server-call.ts'
+import { card, moment } from '../text-table.ts'
 
 const PATH = '/api/settings/maintenance'
 

@@ -1,10 +1,9 @@
 import type { Booking, BookingDetail } from '#schemas/booking.ts'
 import type { Country } from '#schemas/country.ts'
-import { expectBody } from '../answers.ts'
-import { call, type Context } from '../context.ts'
+import { call, type Context } from '../command-context.ts'
 import { EXIT, type Exit } from '../errors.ts'
-import { moment } from '../instants.ts'
-import { card, table, type Column } from '../table.ts'
+import { expectBody } from '../server-call.ts'
+import { card, moment, table, type Column } from '../text-table.ts'
 
 export interface ListOptions { q?: string, da?: string, a?: string, limit?: number, sort?: string }
 
