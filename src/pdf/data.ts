@@ -56,6 +56,11 @@ function copyObject (object: object, depth: number, count: Count): Data {
   return result
 }
 
+/** True for an object. */
+export function isRow (value: Value | undefined): value is Data {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /**
  * The value at `a.b.0.c`, by own properties alone; undefined where there is none. A name with dots in it, as columns of
  * files have, goes before the way that it could mean.

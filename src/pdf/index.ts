@@ -1,7 +1,6 @@
 /* What other areas may use of PDFs. None of it loads the engine. */
-export { default as pdf, type Pdf } from './plugin.ts'
+export { default as pdf, warn, type Pdf } from './plugin.ts'
 export type { GeneratedPdf, NewPdf, PdfFilters, PdfPage } from './records.ts'
 export type { PdfJob, PdfSource, ReportRows } from './pdf-jobs.ts'
 export { builtInTemplates, LETTER_TEMPLATE, REPORT_TEMPLATE, type BuiltIn } from './templates/built-in.ts'
 export { ModelloNonValido } from './refusal.ts'
-export { warn } from './warning-header.ts'

@@ -1,17 +1,15 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import type { RunOptions } from '#src/services/workers/pool.ts'
 import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
 import { apitemplate } from './engines/apitemplate.ts'
 import { gotenberg } from './engines/gotenberg.ts'
 import type { Engine } from './engines/printed-page.ts'
 import type { PdfJob } from './pdf-jobs.ts'
-import {
-  countPdfs, findPdf, pdfPage, recordPdf, removePdfs, type GeneratedPdf, type NewPdf, type PdfFilters, type PdfPage
-} from './records.ts'
+import { countPdfs, findPdf, pdfPage, recordPdf, removePdfs } from './records.ts'
 import { refusalOf } from './refusal.ts'
 import type { default as pdfTask, makeHtml } from './task.ts'
 
@@ -41,17 +39,12 @@ export interface Pdfs {
   make (job: PdfJob, options: WorkOptions): Promise<Pdf>
   /** Tries a template out: which variables it wants, and what is wrong with it. */
   check (job: CheckJob, options: WorkOptions): Promise<CheckResult>
-  /**
-   * Puts a PDF on record, in the transaction that keeps its file (`storage.keep`). The record goes with the file: where
-   * that is discarded or replaced, there is nothing to do.
-   */
-  record (tx: Transaction, pdf: NewPdf): Promise<GeneratedPdf>
+  record: typeof recordPdf
   /** Forgets PDFs and discards their files, in the caller's transaction. */
   remove (tx: Transaction, ids: readonly string[]): Promise<void>
-  find (db: Executor, id: string): Promise<GeneratedPdf | undefined>
-  /** The newest first. */
-  page (db: Executor, filters: PdfFilters, limit: number, cursor?: string): Promise<PdfPage>
-  count (db: Executor, filters: PdfFilters): Promise<number>
+  find: typeof findPdf
+  page: typeof pdfPage
+  count: typeof countPdfs
 }
 
 declare module 'fastify' {
@@ -105,4 +98,22 @@ function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: nu
   return name === 'gotenberg'
     ? gotenberg({ url, key, patienceMs })
     : apitemplate({ url, key: key!, log, patienceMs })
+}
+
+/** Characters of the header with the warnings: many proxies have room for 4 KiB of head, which holds others, too. */
+const WARNINGS_MAX = 2000
+
+/** `X-PDF-Warnings`: JSON in ASCII, as many warnings as find room; without any there is no header. */
+export function warn (reply: FastifyReply, { warnings }: Pick<Pdf, 'warnings'>): void {
+  const told = [...warnings]
+  let text = inAscii(told)
+  while (text.length > WARNINGS_MAX) {
+    told.pop()
+    text = inAscii(told)
+  }
+  if (told.length > 0) reply.header('x-pdf-warnings', text)
+}
+
+function inAscii (value: unknown): string {
+  return JSON.stringify(value).replace(/[^\x20-\x7e]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -35,18 +35,17 @@ export interface PdfPage { data: GeneratedPdf[], next: Position | undefined }
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 const SORT = 'numero'
 
-/** Puts a PDF on record, in the transaction that keeps its file. */
+/**
+ * Puts a PDF on record, in the transaction that keeps its file (`storage.keep`). The record goes with the file: where
+ * that is discarded or replaced, there is nothing to do.
+ */
 export async function recordPdf (tx: Transaction, { object, ...values }: NewPdf): Promise<GeneratedPdf> {
   const [row] = await tx.insert(pdfs).values({ ...values, bucket: object.bucket, oggetto: object.name }).returning()
   return row!
 }
 
 /** Forgets PDFs and discards their files, in the caller's transaction. */
-export async function removePdfs (
-  storage: Pick<Storage, 'find' | 'discard'>,
-  tx: Transaction,
-  ids: readonly string[]
-): Promise<void> {
+export async function removePdfs (storage: Storage, tx: Transaction, ids: readonly string[]): Promise<void> {
   const gone = await tx.delete(pdfs).where(inArray(pdfs.id, [...ids])).returning()
   for (const { bucket, oggetto } of gone) {
     const object = await storage.find(tx, bucket, oggetto)
@@ -66,10 +65,7 @@ export async function findPdf (db: Executor, id: string): Promise<GeneratedPdf |
  * @throws CampiNonValidi for a cursor that is not ours
  */
 export async function pdfPage (
-  db: Executor,
-  filters: PdfFilters,
-  limit: number,
-  cursor: string | undefined
+  db: Executor, filters: PdfFilters, limit: number, cursor?: string
 ): Promise<PdfPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
   // One more than asked for tells whether any follows.

@@ -31,11 +31,8 @@ export function refusalOf (job: PdfJob, fault: PdfFault): Error {
 function culpritOf (job: PdfJob, { code }: PdfFault): Culprit {
   if (code === 'CSV_NON_VALIDO') return ['file', 'File CSV non valido']
   const isOfData = code === 'DATI_NON_VALIDI' || (isOfProduct(job) && OF_DATA.has(code))
-  if (job.kind !== 'report') return isOfData ? ['data', 'Dati non validi'] : TEMPLATE
-  return [isOfData ? fieldOfRows(job.request) : 'templateId', isOfData ? 'Dati non validi' : 'Modello non valido']
-}
-
-/** How the request calls the rows of a report. */
-function fieldOfRows (request: (PdfJob & { kind: 'report' })['request']): string {
-  return 'csv' in request ? 'file' : 'body' in request ? 'rows' : 'data.rows'
+  if (!isOfData) return job.kind === 'report' ? ['templateId', 'Modello non valido'] : TEMPLATE
+  if (job.kind !== 'report') return ['data', 'Dati non validi']
+  const rows = 'csv' in job.request ? 'file' : 'body' in job.request ? 'rows' : 'data.rows'
+  return [rows, 'Dati non validi']
 }

@@ -1,40 +1,30 @@
 import { TemplateError } from './errors.ts'
 import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './pdf-jobs.ts'
-import type { Warning } from './layout/build.ts'
-import { renderHtml, renderPdf, type RenderedHtml } from './render.ts'
+import { renderHtml, renderPdf, type Rendered, type RenderedHtml, type RenderOptions } from './render.ts'
 import { readCsv } from './tables/csv-file.ts'
 import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built-in.ts'
 import { letterData } from './templates/letter-data.ts'
 import { reportData, type ReportRequest } from './templates/report-data.ts'
 
-export type PdfResult =
-  | { fault: PdfFault }
-  | { fault: null, bytes: Uint8Array, pages: number, warnings: Warning[] }
+/** What a task of a thread gives: a fault is a part of the result, since an error would lose its class. */
+type OrFault<T> = { fault: PdfFault } | { fault: null } & T
 
-/** Runs in a thread of `app.workers`: a fault is a part of the result, since an error would lose its class. */
-export default async function makePdf (job: PdfJob): Promise<PdfResult> {
-  return await orFault(job, async () => {
-    const { source, data, language } = await inputOf(job)
-    return await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
-  })
+/** Runs in a thread of `app.workers`. */
+export default function makePdf (job: PdfJob): Promise<OrFault<Rendered>> {
+  return orFault(job, renderPdf)
 }
 
-/** The page for another engine, or a fault. */
-export type HtmlResult = { fault: PdfFault } | { fault: null } & RenderedHtml
-
-/** The same document as HTML, for another engine; runs in a thread, too. */
-export async function makeHtml (job: PdfJob): Promise<HtmlResult> {
-  return await orFault(job, async () => {
-    const { source, data, language } = await inputOf(job)
-    return renderHtml(source, data, { date: new Date(job.date), language, assets: job.assets })
-  })
+/** The same document as HTML, for another engine. */
+export function makeHtml (job: PdfJob): Promise<OrFault<RenderedHtml>> {
+  return orFault(job, renderHtml)
 }
 
 async function orFault<T extends object> (
-  job: PdfJob, make: () => Promise<T>
-): Promise<{ fault: PdfFault } | { fault: null } & T> {
+  job: PdfJob, render: (source: string, data: unknown, options: RenderOptions) => T | Promise<T>
+): Promise<OrFault<T>> {
   try {
-    return { fault: null, ...await make() }
+    const { source, data, language } = await inputOf(job)
+    return { fault: null, ...await render(source, data, { date: new Date(job.date), language, assets: job.assets }) }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place, words } = err

@@ -27,12 +27,16 @@ function css (style: Readonly<Record<string, unknown>>): string {
 }
 
 function declaration (name: string, value: unknown): string {
-  const property = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const property = hyphened(name)
   if (name === 'fontFamily') {
     const names = [value].flat().map(String)
     return `${property}:${names.map((each) => GENERIC[each] ?? `"${each}"`).join(',')}`
   }
   return `${property}:${typeof value === 'number' && !BARE.has(name) ? `${value}pt` : String(value)}`
+}
+
+function hyphened (name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
 /** A document for an engine that prints HTML, as Chromium does: its page, and what stands in the margins. */
@@ -68,9 +72,6 @@ const DRAWN_ATTRIBUTES = [
   'textAnchor'
 ]
 
-/** SVG writes it as it is. */
-const KEPT = new Set(['viewBox'])
-
 /**
  * The elements of a document, as they are laid out here, as HTML: the same templates look the same with an engine that
  * prints pages. Every brace of a text is written as a reference, so that no engine with templates of its own reads one.
@@ -79,14 +80,13 @@ export function toHtml (document: ReactElement): HtmlDocument {
   const { title, language, children } = document.props as Props
   const pages = elements(children)
   const strips = elements(pages[0]?.props.children).filter(isStrip)
-  const [header, footer] = ['flex-start', 'flex-end'].map((side) =>
-    strips.filter(({ props }) => props.style?.justifyContent === side)
-      .map((each) => stripHtml(each, pages[0]!)).join(''))
+  const stripAt = (side: string) => strips.filter(({ props }) => props.style?.justifyContent === side)
+    .map((each) => stripHtml(each, pages[0]!)).join('')
   return {
     title: String(title ?? ''),
     language: String(language ?? 'it'),
-    header: header ?? '',
-    footer: footer ?? '',
+    header: stripAt('flex-start'),
+    footer: stripAt('flex-end'),
     body: pages.map(pageHtml).join('')
   }
 }
@@ -167,20 +167,13 @@ function drawnHtml (name: string, { style = {}, children, ...props }: Props): st
   // Within a drawing a text stands by its coordinates.
   const tag = DRAWN[name] ?? 'text'
   const attributes = DRAWN_ATTRIBUTES.filter((each) => props[each] !== undefined)
-    .map((each) => ` ${KEPT.has(each) ? each : hyphened(each)}="${escape(String(props[each]))}"`)
-  return `<${tag}${attributes.join('')} style="${attribute(css(style))}">${drawnChildren(children)}</${tag}>`
-}
-
-function hyphened (name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
-function drawnChildren (children: ReactNode): string {
-  return [children].flat(Infinity).map((each) => {
+    .map((each) => ` ${each === 'viewBox' ? each : hyphened(each)}="${escape(String(props[each]))}"`)
+  const content = [children].flat(Infinity).map((each) => {
     if (!isValidElement(each)) return typeof each === 'string' ? escape(each) : ''
     const { type, props } = each as Element
     return drawnHtml(String(type), props)
-  }).join('')
+  })
+  return `<${tag}${attributes.join('')} style="${attribute(css(style))}">${content.join('')}</${tag}>`
 }
 
 function boxed (tag: string, style: Record<string, unknown>, content: string): string {

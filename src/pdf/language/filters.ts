@@ -28,7 +28,7 @@ const OWN_FILTERS: Record<string, Format> = {
 }
 
 /** Takes everything away from an engine that a template must not have, and adds the filters of the language. */
-export function restrict (liquid: Liquid, language: () => Language): void {
+export function restrict (liquid: Liquid, language: Language): void {
   for (const name of Object.keys(liquid.tags)) if (!KEPT_TAGS.has(name)) delete liquid.tags[name]
   for (const name of Object.keys(liquid.filters)) if (!KEPT_FILTERS.has(name)) liquid.unregisterFilter(name)
   for (const [name, format] of Object.entries(OWN_FILTERS)) {
@@ -36,7 +36,7 @@ export function restrict (liquid: Liquid, language: () => Language): void {
       if (typeof currency !== 'string' || !isCurrency(currency)) {
         throw new TemplateError('VALORE_NON_VALIDO', 'la valuta è un codice di tre lettere maiuscole')
       }
-      return formatValue(value, format, language(), currency)
+      return formatValue(value, format, language, currency)
     })
   }
 }

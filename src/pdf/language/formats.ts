@@ -1,5 +1,5 @@
 import { isDay } from '#src/lib/time.ts'
-import { readDecimal, isZero, writeDecimal, type Decimal } from '../decimal.ts'
+import { readDecimal, isZero, writeDecimal } from '../decimal.ts'
 
 /** Languages whose formats, hyphens and words the engine knows. */
 export const LANGUAGES = ['it', 'en', 'de', 'fr'] as const
@@ -11,14 +11,13 @@ const LOCALES: Record<Language, string> = { it: 'it-IT', en: 'en-GB', de: 'de-DE
 export const FORMATS = ['text', 'number', 'integer', 'currency', 'percent', 'date', 'long-date', 'date-time'] as const
 export type Format = typeof FORMATS[number]
 
-const CURRENCY = /^[A-Z]{3}$/
-const FORMAT_WORDS: Record<Exclude<Format, 'text' | 'date' | 'long-date' | 'date-time'>, Intl.NumberFormatOptions> = {
+const NUMBERS: Partial<Record<Format, Intl.NumberFormatOptions>> = {
   number: { maximumFractionDigits: 2 },
   integer: { maximumFractionDigits: 0 },
   currency: { style: 'currency' },
   percent: { style: 'percent', maximumFractionDigits: 2 }
 }
-const DATE_OPTIONS: Record<'date' | 'long-date' | 'date-time', Intl.DateTimeFormatOptions> = {
+const DATES: Partial<Record<Format, Intl.DateTimeFormatOptions>> = {
   date: { day: '2-digit', month: '2-digit', year: 'numeric' },
   'long-date': { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
   'date-time': { day: '2-digit', month: '2-digit', year: 'numeric', hour: '2-digit', minute: '2-digit' }
@@ -33,7 +32,12 @@ export function languageOf (code: string): Language {
 
 /** True for a currency's code in three letters. */
 export function isCurrency (code: string): boolean {
-  return CURRENCY.test(code)
+  return /^[A-Z]{3}$/.test(code)
+}
+
+/** True for what is written as a number. */
+export function isNumberFormat (format: Format): boolean {
+  return NUMBERS[format] !== undefined
 }
 
 /**
@@ -41,68 +45,39 @@ export function isCurrency (code: string): boolean {
  * the format comes back as it is.
  */
 export function formatValue (value: unknown, format: Format, language: Language, currency = 'EUR'): string {
-  if (value === null || value === undefined) return ''
-  switch (format) {
-    case 'text':
-      return typeof value === 'object' ? '' : String(value)
-    case 'number':
-    case 'integer':
-    case 'currency':
-    case 'percent': {
-      const number = readDecimal(value)
-      if (number === undefined) return formatValue(value, 'text', language)
-      return writeNumber(number, format, language, currency)
-    }
-    case 'date':
-    case 'long-date':
-    case 'date-time':
-      return typeof value === 'string' ? writeDate(value, format, language) : formatValue(value, 'text', language)
-  }
+  if (value === null || value === undefined || typeof value === 'object') return ''
+  if (isNumberFormat(format)) return writeNumber(value, format, language, currency)
+  return DATES[format] && typeof value === 'string' ? writeDate(value, format, language) : String(value)
 }
 
-function writeNumber (
-  number: Decimal,
-  format: keyof typeof FORMAT_WORDS,
-  language: Language,
-  currency: string
-): string {
-  // A dot in 4.317 even where the language would leave it out below ten thousand; never "-0,00".
-  const text = numbers(format, language, currency).format(isZero(number) ? 0 : writeDecimal(number))
-  return text.replace(/[\u202F]/g, '\u00A0')
-}
-
-function writeDate (value: string, format: keyof typeof DATE_OPTIONS, language: Language): string {
-  if (isDay(value)) {
-    const onlyDay = format === 'date-time' ? 'date' : format
-    return dates(onlyDay, language, 'UTC').format(new Date(`${value}T00:00:00Z`))
-  }
-  if (!INSTANT.test(value) || Number.isNaN(Date.parse(value))) return value
-  return dates(format, language, 'Europe/Rome').format(new Date(value))
-}
-
-/* Intl's formatters take long to make, and are kept: there are few of them. */
-const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>()
-
-function numbers (format: keyof typeof FORMAT_WORDS, language: Language, currency: string): Intl.NumberFormat {
-  return keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
-    ...FORMAT_WORDS[format],
+function writeNumber (value: unknown, format: Format, language: Language, currency: string): string {
+  const number = readDecimal(value)
+  if (number === undefined) return String(value)
+  const formatter = keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
+    ...NUMBERS[format],
     ...(format === 'currency' ? { currency } : {}),
+    // A dot in 4.317 even where the language would leave it out below ten thousand; never "-0,00".
     useGrouping: 'always',
     signDisplay: 'negative'
   }))
+  return formatter.format(isZero(number) ? 0 : writeDecimal(number)).replace(/[\u202F]/g, '\u00A0')
 }
 
-function dates (format: keyof typeof DATE_OPTIONS, language: Language, timeZone: string): Intl.DateTimeFormat {
-  return keep(`${format} ${language} ${timeZone}`, () =>
-    new Intl.DateTimeFormat(LOCALES[language], { ...DATE_OPTIONS[format], timeZone }))
+function writeDate (value: string, format: Format, language: Language): string {
+  const formatter = (kind: Format, timeZone: string) => keep(`${kind} ${language} ${timeZone}`, () =>
+    new Intl.DateTimeFormat(LOCALES[language], { ...DATES[kind], timeZone }))
+  if (isDay(value)) return formatter(format === 'date-time' ? 'date' : format, 'UTC').format(new Date(value))
+  const isInstant = INSTANT.test(value) && !Number.isNaN(Date.parse(value))
+  return isInstant ? formatter(format, 'Europe/Rome').format(new Date(value)) : value
 }
+
+/** Intl's formatters take long to make: there are few of them. */
+const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>()
 
 function keep<T extends Intl.NumberFormat | Intl.DateTimeFormat> (key: string, make: () => T): T {
-  const found = kept.get(key)
-  if (found) return found as T
   // A currency is any three letters.
   if (kept.size > 200) kept.clear()
-  const made = make()
-  kept.set(key, made)
-  return made
+  const found = kept.get(key) ?? make()
+  kept.set(key, found)
+  return found as T
 }

@@ -16,8 +16,7 @@ const MESSAGES: [pattern: RegExp, code: Problem, text: string][] = [
   [/^template render limit exceeded/, 'LIMITE_SUPERATO', 'il modello chiede troppo tempo'],
   [/^memory alloc limit exceeded/, 'LIMITE_SUPERATO', 'il modello produce troppo testo'],
   [/^unexpected token (.+?),/, 'SINTASSI_NON_VALIDA', 'non ci si aspettava $1'],
-  [/Maximum call stack/, 'LIMITE_SUPERATO', 'troppi livelli, uno dentro l’altro'],
-  [/./, 'SINTASSI_NON_VALIDA', 'istruzione scritta male']
+  [/Maximum call stack/, 'LIMITE_SUPERATO', 'troppi livelli, uno dentro l’altro']
 ]
 
 interface TokenError { token?: { getPosition (): number[] }, originalError?: unknown, message: string }
@@ -64,7 +63,8 @@ export function expand (source: string, data: Data, language: Language): Expande
   try {
     const templates = liquid.parse(source)
     const text = String(liquid.renderSync(templates, data))
-    return { text, placeOf: (offset) => placeIn(source, marks, offset), missing: missingIn(liquid, templates, data) }
+    const missing = namesIn(liquid, templates).filter((path) => valueAt(data, path) === undefined)
+    return { text, placeOf: (offset) => placeIn(source, marks, offset), missing }
   } catch (err) {
     throw templateError(err)
   }
@@ -101,15 +101,8 @@ function engine (source: string, language: Language): Liquid {
     memoryLimit: MEMORY_LIMIT,
     cache: false
   })
-  restrict(liquid, () => language)
+  restrict(liquid, language)
   return liquid
-}
-
-/** A template's line and column, both from 1. */
-export function placeAt (source: string, offset: number): Place {
-  const before = source.slice(0, offset)
-  const lineStart = before.lastIndexOf('\n') + 1
-  return { riga: before.split('\n').length, colonna: offset - lineStart + 1 }
 }
 
 /** Has the engine note where in the template each piece of its text began, and keeps the text within its bound. */
@@ -134,13 +127,11 @@ function mark (liquid: Liquid, marks: Mark[]): void {
   }
 }
 
+/** A template's line and column, both from 1. */
 function placeIn (source: string, marks: Mark[], offset: number): Place {
-  const found = marks.findLast(({ at }) => at <= offset) ?? { at: 0, from: 0, copied: true }
-  return placeAt(source, Math.min(source.length, found.from + (found.copied ? offset - found.at : 0)))
-}
-
-function missingIn (liquid: Liquid, templates: Template[], data: Data): string[] {
-  return namesIn(liquid, templates).filter((path) => valueAt(data, path) === undefined)
+  const { at, from, copied } = marks.findLast((mark) => mark.at <= offset) ?? { at: 0, from: 0, copied: true }
+  const before = source.slice(0, from + (copied ? offset - at : 0))
+  return { riga: before.split('\n').length, colonna: before.length - before.lastIndexOf('\n') }
 }
 
 function namesIn (liquid: Liquid, templates: Template[]): string[] {

@@ -60,26 +60,24 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
 }
 
 /** The content in its order: lists of what flows, and the long tables between them. */
-function partsOf (page: Checked<'page'>, build: Build): (CheckedNode[] | Checked<'table'>)[] {
-  const parts: (CheckedNode[] | Checked<'table'>)[] = [[]]
+function partsOf (page: Checked<'page'>, { data, flows }: Build): (CheckedNode[] | Checked<'table'>)[] {
+  const isLong = (values: Checked<'table'>['values']) => {
+    const rows = flows ? undefined : valueAt(data, values.data!)
+    return Array.isArray(rows) && rows.length > FLOWING_ROWS
+  }
+  let flowing: CheckedNode[] = []
+  const parts: (CheckedNode[] | Checked<'table'>)[] = [flowing]
   for (const node of page.children) {
     if (node.name === 'header' || node.name === 'footer') continue
-    if (isText(node) && node.text.trim() === '' && isEmpty(parts)) continue
-    if (node.name === 'table' && isLong(node, build)) parts.push(node, [])
-    else (parts.at(-1) as CheckedNode[]).push(node)
+    if (isText(node) && node.text.trim() === '' && flowing.length === 0) continue
+    if (node.name === 'table' && isLong(node.values)) {
+      flowing = []
+      parts.push(node, flowing)
+    } else {
+      flowing.push(node)
+    }
   }
   return parts
-}
-
-function isEmpty (parts: unknown[]): boolean {
-  const last = parts.at(-1)
-  return Array.isArray(last) && last.length === 0
-}
-
-function isLong ({ values }: Checked<'table'>, { data, flows }: Build): boolean {
-  if (flows) return false
-  const rows = valueAt(data, values.data!)
-  return Array.isArray(rows) && rows.length > FLOWING_ROWS
 }
 
 function strip (page: Checked<'page'>, name: 'header' | 'footer', sheet: Sheet, build: Build): ReactNode {

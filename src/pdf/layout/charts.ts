@@ -1,12 +1,11 @@
 import { Circle, G, Line, Path, Rect, Svg, Text, View } from '@react-pdf/renderer'
 import { createElement, type ReactNode } from 'react'
-import { type Value, valueAt } from '../data.ts'
+import { valueAt } from '../data.ts'
 import { approximate, readDecimal, ZERO } from '../decimal.ts'
-import { TemplateError } from '../errors.ts'
 import { formatValue } from '../language/formats.ts'
 import { checkLimit } from '../pdf-limits.ts'
 import type { Checked } from '../markup/check-markup.ts'
-import type { Build } from './build.ts'
+import { listAt, type Build } from './build.ts'
 import { fitted } from './inline.ts'
 
 /**
@@ -84,14 +83,9 @@ export function chart (node: Checked<'bar-chart' | 'line-chart'>, build: Build):
 }
 
 function pointsOf ({ values, place }: Checked<'bar-chart' | 'line-chart'>, build: Build): Point[] {
-  const list = valueAt(build.data, values.data!)
-  if (list === undefined || list === null) {
-    build.warn('VARIABILE_MANCANTE', `i dati non hanno «${values.data}»`)
-    return []
-  }
-  if (!Array.isArray(list)) throw new TemplateError('DATI_NON_VALIDI', `«${values.data}» non è una lista`, place)
+  const list = listAt(build, values.data!, place)
   checkLimit('chartPoints', list.length, place)
-  return list.map((item: Value) => ({
+  return list.map((item) => ({
     label: fitted(formatValue(valueAt(item, values.label!), 'text', build.language), build, place),
     value: approximate(readDecimal(valueAt(item, values.value!)) ?? ZERO)
   }))

@@ -2,7 +2,7 @@ import { createElement, type ReactNode } from 'react'
 import { Link, Text } from '@react-pdf/renderer'
 import { cleanText } from '../data.ts'
 import { checkLimit } from '../pdf-limits.ts'
-import { isText, type Checked, type CheckedNode } from '../markup/check-markup.ts'
+import { isText, type CheckedNode } from '../markup/check-markup.ts'
 import type { Style } from '../markup/style-attribute.ts'
 import { withoutIdleHyphens } from '../text/words.ts'
 import type { Build } from './build.ts'
@@ -59,12 +59,10 @@ function inline (node: CheckedNode, flow: Flow, key: number): ReactNode {
     return '\n'
   }
   const children = node.children.map((child, at) => inline(child, flow, at))
-  if (node.name === 'a') return link(node, children, flow.build, key)
+  if (node.name === 'a') {
+    return createElement(Link, { key, src: node.values.href!.trim(), style: { color: flow.build.accent } }, ...children)
+  }
   return createElement(Text, { key, style: LOOKS[node.name] ?? node.style }, ...children)
-}
-
-function link ({ values }: Checked<'a'>, children: ReactNode[], { accent }: Build, key: number): ReactNode {
-  return createElement(Link, { key, src: values.href!.trim(), style: { color: accent } }, ...children)
 }
 
 function flowing (text: string, flow: Flow): string {

@@ -1,7 +1,7 @@
 import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
 import type { Checked } from '../markup/check-markup.ts'
-import { prepareTable, type PreparedTable, type TableLine } from '../tables/prepare.ts'
+import { prepareTable, type PreparedTable } from '../tables/prepare.ts'
 import { runsOf, shorten, widthOf, type Run } from '../text/measure.ts'
 import type { Build } from './build.ts'
 import type { Sheet } from './sheet.ts'
@@ -52,12 +52,8 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
   })
 }
 
-interface Lines { titles: string[], rows: TableLine[], totals: string[] | undefined }
-
-function shortenedTo (
-  width: number,
-  { columns, rows, totals, fontSize }: PreparedTable
-): { lines: Lines, shortened: number } {
+/** Every text as it fits into its column, and how many of them had to be shortened. */
+function shortenedTo (width: number, { columns, rows, totals, fontSize }: PreparedTable) {
   let shortened = 0
   const fit = (weight: 400 | 700) => (text: string, at: number) => {
     const shown = shorten(text, weight, fontSize, columns[at]!.share * width - PADDING * 2)
@@ -65,21 +61,19 @@ function shortenedTo (
     return shown
   }
   const lines = {
-    titles: columns.map(({ title }, at) => fit(700)(title, at)),
+    titles: columns.map(({ title }) => title).map(fit(700)),
     rows: rows.map(({ cells, isTotal }) => ({ cells: cells.map(fit(isTotal ? 700 : 400)), isTotal })),
     totals: totals?.map(fit(700))
   }
   return { lines, shortened }
 }
 
-interface Look { weight: 400 | 700, color: string }
-
 function rowPainter (
   painter: Painter,
   { columns, fontSize, width, rowHeight }: PreparedTable & { width: number, rowHeight: number }
 ) {
   const lefts = columns.map((_, at) => columns.slice(0, at).reduce((sum, { share }) => sum + share * width, 0))
-  return (cells: string[], top: number, { weight, color }: Look) => {
+  return (cells: string[], top: number, { weight, color }: { weight: 400 | 700, color: string }) => {
     const baseline = top + rowHeight * 0.68
     painter.fontSize(fontSize).fillColor(color)
     let current: Run['font'] | undefined

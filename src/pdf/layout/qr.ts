@@ -7,20 +7,16 @@ import type { Checked } from '../markup/check-markup.ts'
 import type { Values } from '../markup/elements.ts'
 import type { Build } from './build.ts'
 
-/** A network that guests may join. */
-interface WifiNetwork { name: string, password: string, security: 'WPA' | 'WEP' | 'nopass' }
-
 /**
  * What a telephone reads from a code to join a network. The marks of the notation are escaped: a password with a
  * semicolon would else end there, and what follows would be read as further settings.
  */
-export function wifiText ({ name, password, security }: WifiNetwork): string {
+export function wifiText (
+  { name, password, security }: { name: string, password: string, security: 'WPA' | 'WEP' | 'nopass' }
+): string {
   const open = security === 'nopass' || password === ''
+  const escape = (text: string) => text.replace(/[\\;,:"]/g, (mark) => `\\${mark}`)
   return `WIFI:T:${open ? 'nopass' : security};S:${escape(name)};${open ? '' : `P:${escape(password)};`};`
-}
-
-function escape (text: string): string {
-  return text.replace(/[\\;,:"]/g, (mark) => `\\${mark}`)
 }
 
 /** Modules of white around a code: without them many telephones do not find it. */
@@ -58,7 +54,6 @@ function textOf (values: Values<'qr'>): string | undefined {
 /** One rectangle for each run of dark modules in a row. */
 function outline (modules: BitMatrix): string {
   const { size } = modules
-
   let path = ''
   for (let row = 0; row < size; row++) {
     for (let column = 0; column < size; column++) {

@@ -3,10 +3,11 @@ import type { Value } from '../data.ts'
 import { TemplateError } from '../errors.ts'
 import { checkLimit, ROWS_MAX } from '../pdf-limits.ts'
 
-/** How a file writes its numbers: `1234.50`, as the contract does, or `1.234,50`. */
-export const DECIMALS = ['punto', 'virgola'] as const
-/** Without `decimali` a number that may be an Italian one is refused: to guess would be wrong by a thousand. */
-export interface CsvFile { bytes: Uint8Array, decimali?: typeof DECIMALS[number] | undefined }
+/**
+ * `decimali` says how the file writes its numbers: `1234.50`, as the contract does, or `1.234,50`. Without it a number
+ * that may be an Italian one is refused: to guess would be wrong by a thousand.
+ */
+export interface CsvFile { bytes: Uint8Array, decimali?: 'punto' | 'virgola' | undefined }
 
 const DELIMITERS = [',', ';', '\t', '|']
 const NAME_LENGTH = 100
@@ -34,16 +35,17 @@ const FAULTS: Record<string, string> = {
  * @throws TemplateError with the line at fault
  */
 export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] {
-  const text = decode(bytes)
-  const records = parseRecords(text)
-  const [header, ...rest] = records
+  const [header, ...rest] = parseRecords(decode(bytes))
   if (!header) throw new TemplateError('CSV_NON_VALIDO', 'il file non ha righe')
   const names = header.record.map((name) => name.trim())
   checkNames(names)
   checkLimit('rows', rest.length)
   return rest.map(({ record, info }) => Object.fromEntries(names.map((name, at) => {
     const value = record[at]!.trim()
-    if (decimali === undefined && MAY_BE_ITALIAN.test(value)) throw fault(unclear(value), info.lines)
+    if (decimali === undefined && MAY_BE_ITALIAN.test(value)) {
+      const message = `di «${value}» non si sa che cosa separi i decimali: indicare decimali=virgola o decimali=punto`
+      throw fault(message, info.lines)
+    }
     return [name, decimali === 'virgola' ? plainNumber(value) : value]
   })))
 }
@@ -97,10 +99,6 @@ function checkNames (names: readonly string[]): void {
     if (name.length > NAME_LENGTH) throw fault(`la colonna ${at + 1} ha un nome troppo lungo`, 1)
     if (names.indexOf(name) !== at) throw fault(`la colonna «${name}» è ripetuta`, 1)
   }
-}
-
-function unclear (value: string): string {
-  return `di «${value}» non si sa che cosa separi i decimali: indicare decimali=virgola o decimali=punto`
 }
 
 function plainNumber (value: string): string {

@@ -1,5 +1,5 @@
 import { isDay } from '#src/lib/time.ts'
-import type { Value } from '../data.ts'
+import { isRow, type Value } from '../data.ts'
 import { readDecimal } from '../decimal.ts'
 import type { Format } from '../language/formats.ts'
 import { checkLimit } from '../pdf-limits.ts'
@@ -41,8 +41,9 @@ const NO_NUMBER = /(^|_)id$|Id$|code$|codice|phone|telefono|cap$|zip|year$|anno$
 /** Columns for rows of which nothing is known: every field, numbers to the right, amounts and counts with a total. */
 export function describeColumns (rows: readonly Value[]): ColumnDescription[] {
   return fieldsOf(rows).map((field) => {
-    const isNumber = !NO_NUMBER.test(field) && isNumeric(rows, field)
-    const format = isNumber ? MONEY.test(field) ? 'currency' : 'number' : areDays(rows, field) ? 'date' : 'text'
+    const isNumber = !NO_NUMBER.test(field) && all(rows, field, (value) => readDecimal(value) !== undefined)
+    const areDays = all(rows, field, (value) => typeof value === 'string' && isDay(value))
+    const format = isNumber ? MONEY.test(field) ? 'currency' : 'number' : areDays ? 'date' : 'text'
     return {
       field,
       title: titleOf(field),
@@ -52,14 +53,6 @@ export function describeColumns (rows: readonly Value[]): ColumnDescription[] {
       width: 0,
       total: isNumber && !NO_SUM.test(field) ? 'sum' : undefined
     }
-  })
-}
-
-/** The quarters that a report's fields speak of: `Q1Payouts` and `Q1Checkins` belong to the first. */
-export function quartersOf (rows: readonly Value[]): { quarter: number, name: string, field: string }[] {
-  return fieldsOf(rows).flatMap((field) => {
-    const match = QUARTER.exec(field)
-    return match ? [{ quarter: Number(match[1]), name: match[2]!, field }] : []
   })
 }
 
@@ -83,18 +76,6 @@ function fieldsOf (rows: readonly Value[]): string[] {
     checkLimit('columns', fields.size)
   }
   return [...fields]
-}
-
-export function isRow (row: Value): row is Record<string, Value> {
-  return typeof row === 'object' && row !== null && !Array.isArray(row)
-}
-
-function isNumeric (rows: readonly Value[], field: string): boolean {
-  return all(rows, field, (value) => readDecimal(value) !== undefined)
-}
-
-function areDays (rows: readonly Value[], field: string): boolean {
-  return all(rows, field, (value) => typeof value === 'string' && isDay(value))
 }
 
 /** Whether there are values, and all of them are such. */

@@ -1,13 +1,13 @@
 import { valueAt, type Value } from '../data.ts'
 import { addDecimals, readDecimal, writeDecimal, ZERO } from '../decimal.ts'
 import { TemplateError } from '../errors.ts'
-import { FORMATS, formatValue, isCurrency, type Format, type Language } from '../language/formats.ts'
+import { FORMATS, formatValue, isCurrency, isNumberFormat, type Language } from '../language/formats.ts'
 import { checkLimit } from '../pdf-limits.ts'
-import { isText, type Checked } from '../markup/check-markup.ts'
-import type { Build } from '../layout/build.ts'
+import type { Checked } from '../markup/check-markup.ts'
+import { listAt, type Build } from '../layout/build.ts'
 import { fitted } from '../layout/inline.ts'
 import { widthOf } from '../text/measure.ts'
-import { describeColumns, isRow, titleOf, type ColumnDescription } from './describe.ts'
+import { describeColumns, titleOf, type ColumnDescription } from './describe.ts'
 import { groupBy } from './row-groups.ts'
 
 export interface Column extends ColumnDescription {
@@ -40,7 +40,7 @@ export function prepareTable (
   const rows = rowsAt(build, values.data!, place)
   const described = values.columns !== undefined
     ? columnsAt(build, values.columns, place)
-    : children.flatMap((child) => !isText(child) && child.name === 'col' ? [describe(child)] : [])
+    : children.filter((child) => child.name === 'col').map(({ values }) => completed(values.field!, values))
   const columns = described.length > 0 ? described : describeColumns(rows)
   checkLimit('columns', columns.length, place)
   const { language } = build
@@ -103,20 +103,9 @@ function subtotalOf (
 }
 
 function rowsAt (build: Build, path: string, place: Checked['place']): Value[] {
-  const rows = valueAt(build.data, path)
-  if (rows === undefined || rows === null) {
-    build.warn('VARIABILE_MANCANTE', `i dati non hanno «${path}»`)
-    return []
-  }
-  if (!Array.isArray(rows) || !rows.every(isRow)) {
-    throw new TemplateError('DATI_NON_VALIDI', `«${path}» non è una lista di oggetti`, place)
-  }
+  const rows = listAt(build, path, place, true)
   checkLimit('rows', rows.length, place)
   return rows
-}
-
-function describe ({ values }: Checked<'col'>): ColumnDescription {
-  return completed(values.field!, values)
 }
 
 function columnsAt (build: Build, path: string, place: Checked['place']): ColumnDescription[] {
@@ -133,8 +122,6 @@ function columnsAt (build: Build, path: string, place: Checked['place']): Column
   })
 }
 
-const NUMERIC: readonly Format[] = ['number', 'integer', 'currency', 'percent']
-
 type Given = { [K in keyof ColumnDescription]?: ColumnDescription[K] | undefined }
 
 function completed (field: string, given: Given): ColumnDescription {
@@ -144,7 +131,7 @@ function completed (field: string, given: Given): ColumnDescription {
     title: given.title ?? titleOf(field),
     format,
     currency: given.currency ?? 'EUR',
-    align: given.align ?? (NUMERIC.includes(format) ? 'right' : 'left'),
+    align: given.align ?? (isNumberFormat(format) ? 'right' : 'left'),
     width: given.width ?? 0,
     total: given.total
   }

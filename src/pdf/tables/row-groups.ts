@@ -1,5 +1,4 @@
-import { valueAt, type Value } from '../data.ts'
-import { isRow } from './describe.ts'
+import { isRow, valueAt, type Value } from '../data.ts'
 
 /** The fields by which the rows of a report belong together, the best first. */
 const GROUP_FIELDS = ['listingTitle', 'listingId', 'alloggio', 'struttura', 'appartamento', 'listing', 'property']

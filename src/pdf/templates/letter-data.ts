@@ -50,7 +50,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
       data: request.data,
       ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
       codice: wishes.codice ?? wished(request.codice) ?? null,
-      soggiorno: stayOf(soggiorno),
+      soggiorno: { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null },
       ora: {
         arrivo: hour(parole.dalle, struttura.ora_check_in), partenza: hour(parole.entro, struttura.ora_check_out)
       },
@@ -66,10 +66,6 @@ const ESTABLISHMENT_FIELDS = [
 const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
 /** Ends in a left-to-right mark: behind an Arabic name the groups of a number would be turned round (UAX #9). */
 const BETWEEN = ' · \u200E'
-
-function stayOf (soggiorno: LetterRequest['soggiorno']): Record<'arrivo' | 'partenza', Day | null> {
-  return { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null }
-}
 
 /** What is read on a colour `#rrggbb`: black on a light one, by the brightness that the eye sees (ITU-R BT.601). */
 function inkOn (color: string | null | undefined): 'black' | 'white' {

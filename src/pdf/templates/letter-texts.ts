@@ -1,8 +1,8 @@
 import type { Language } from '../language/formats.ts'
 
 /**
- * The texts of a welcome letter where the host gives none; `{…}` is filled in. `dalle` and `entro` say from which hour the
- * guest may come, and by which they leave.
+ * The texts of a welcome letter where the host gives none; `{…}` is filled in. `dalle` and `entro` say from which hour
+ * the guest may come, and by which they leave.
  */
 export const LETTER_TEXTS = {
   it: {

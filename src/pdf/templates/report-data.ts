@@ -1,6 +1,6 @@
 import { valueAt, type Value } from '../data.ts'
 import { addDecimals, approximate, readDecimal, writeDecimal, ZERO, type Decimal } from '../decimal.ts'
-import { describeColumns, quartersOf, titleOf, type ColumnDescription } from '../tables/describe.ts'
+import { describeColumns, titleOf, type ColumnDescription } from '../tables/describe.ts'
 import { groupBy, groupFieldOf, type Group } from '../tables/row-groups.ts'
 
 export interface ReportRequest {
@@ -43,7 +43,7 @@ export function reportData ({ rows, titolo = 'Report finanziario', struttura, da
     totali: totali.slice(0, BOXES).map(({ name, denaro, valore }) => ({
       etichetta: `Totale ${titleOf(name).toLowerCase()}`, valore: writeDecimal(valore), denaro
     })),
-    trimestri: quarters(rows).map(({ etichetta, cents }) => ({ etichetta, incassi: writeDecimal(cents) })),
+    trimestri: quarters(rows, colonne),
     alloggi,
     colonne_alloggi: summaryColumns(kinds, totali[0]?.valore ?? ZERO),
     grafico: barsOf(groups, kinds[0]),
@@ -104,12 +104,11 @@ function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<strin
     .map(({ etichetta, valore }) => ({ etichetta, valore: writeDecimal(valore) }))
 }
 
-/** The payouts of each quarter that the rows speak of, in order. */
-function quarters (rows: readonly Value[]): { etichetta: string, cents: Decimal }[] {
-  return quartersOf(rows)
-    .filter(({ name }) => name === 'Payouts')
-    .sort((a, b) => a.quarter - b.quarter)
-    .map(({ quarter, field }) => ({ etichetta: `T${quarter}`, cents: sumOf(rows, [field]) }))
+/** The payouts of each quarter that the columns speak of, in order. */
+function quarters (rows: readonly Value[], columns: readonly ColumnDescription[]): Record<string, Value>[] {
+  return [1, 2, 3, 4].map((quarter) => ({ quarter, field: `Q${quarter}Payouts` }))
+    .filter(({ field }) => columns.some((column) => column.field === field))
+    .map(({ quarter, field }) => ({ etichetta: `T${quarter}`, incassi: writeDecimal(sumOf(rows, [field])) }))
 }
 
 function capitalized (text: string): string {

@@ -8,25 +8,16 @@ export interface FontFile { weight: Weight, italic: boolean, path: string }
 /** A family of fonts, and the scripts for which it is asked. */
 export interface Family { name: string, script?: RegExp, files: FontFile[] }
 
-const file = (name: string, weight: Weight, italic: boolean): FontFile => ({
-  weight,
-  italic,
-  path: resolve(`@expo-google-fonts/${name}.ttf`)
-})
-
 type Kinds = 'all' | 'upright' | 'one'
 
 /** Upright and slanted, three weights each. A family that has fewer repeats one: an unknown combination would throw. */
-const family = (name: string, folder: string, stem: string, kinds: Kinds, script?: RegExp): Family => {
-  const from = (style: string) => `${folder}/${style}/${stem}_${style}`
+function family (name: string, folder: string, stem: string, kinds: Kinds, script?: RegExp): Family {
   const styles = { 400: '400Regular', 600: kinds === 'all' ? '600SemiBold' : '700Bold', 700: '700Bold' }
-  const files = ([400, 600, 700] as const).flatMap((weight) => {
-    const style = kinds === 'one' ? '400Regular' : styles[weight]
-    return [
-      file(from(style), weight, false),
-      file(from(kinds !== 'all' ? style : weight === 400 ? '400Regular_Italic' : `${style}_Italic`), weight, true)
-    ]
-  })
+  const files = ([400, 600, 700] as const).flatMap((weight) => [false, true].map((italic): FontFile => {
+    const upright = kinds === 'one' ? styles[400] : styles[weight]
+    const style = italic && kinds === 'all' ? `${upright}_Italic` : upright
+    return { weight, italic, path: resolve(`@expo-google-fonts/${folder}/${style}/${stem}_${style}.ttf`) }
+  }))
   return { name, files, ...(script ? { script } : {}) }
 }
 

@@ -5,17 +5,13 @@ import { settleGlyphs } from './glyph-characters.ts'
 
 /* For scripts that no font of ours has: a name in Latin letters is worth more than a row of boxes. */
 
-/** Georgian, by the national system of 2002. */
-const GEORGIAN: Record<string, string> = pairs(
+/** Georgian, by the national system of 2002, and Armenian, as passports write it: each letter, and its Latin ones. */
+const LATIN = new Map(Array.from((
   'ა a ბ b გ g დ d ე e ვ v ზ z თ t ი i კ k’ ლ l მ m ნ n ო o პ p’ ჟ zh რ r ს s ტ t’ უ u ფ p ქ k ღ gh ყ q’ შ sh ჩ ch ' +
-  'ც ts ძ dz წ ts’ ჭ ch’ ხ kh ჯ j ჰ h'
-)
-/** Armenian, as passports write it. */
-const ARMENIAN: Record<string, string> = pairs(
+  'ც ts ძ dz წ ts’ ჭ ch’ ხ kh ჯ j ჰ h ' +
   'ա a բ b գ g դ d ե e զ z է e ը y թ t ժ zh ի i լ l խ kh ծ ts կ k հ h ձ dz ղ gh ճ ch մ m յ y ն n շ sh ո o չ ch պ p ' +
   'ջ j ռ r ս s վ v տ t ր r ց ts ւ v փ p ք k օ o ֆ f և ev'
-)
-const TABLE = new Map(Object.entries({ ...GEORGIAN, ...ARMENIAN }))
+).matchAll(/(\S+) (\S+)/g), ([, letter, latin]) => [letter!, latin!]))
 
 /** What says how a picture is drawn: its colour of skin, its frame, with which others it is joined. */
 const SELECTORS = /[\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u20E3]/u
@@ -29,14 +25,9 @@ function simplify (character: string): string | undefined {
   const plain = character.normalize('NFKD').replace(/\p{M}/gu, '')
   if (plain !== '' && plain !== character) return plain
   const lower = character.toLowerCase()
-  const found = TABLE.get(lower)
+  const found = LATIN.get(lower)
   if (found === undefined) return undefined
   return lower === character ? found : found[0]!.toUpperCase() + found.slice(1)
-}
-
-function pairs (list: string): Record<string, string> {
-  const words = list.split(' ')
-  return Object.fromEntries(words.flatMap((word, at) => at % 2 === 0 ? [[word, words[at + 1]!]] : []))
 }
 
 /** Which family a text begins with. */
