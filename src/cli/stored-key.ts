@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { writeWhole } from '#src/lib/whole-file.ts'
@@ -53,14 +53,6 @@ export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<
     await writeWhole(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
     throw failure(`Impossibile scrivere ${file} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
-  }
-}
-
-export async function forgetKey (terminal: Terminal): Promise<void> {
-  try {
-    await rm(keyFile(terminal), { force: true })
-  } catch (err) {
-    throw failure(`Impossibile eliminare ${keyFile(terminal)} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
   }
 }
 

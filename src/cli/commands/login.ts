@@ -1,8 +1,9 @@
+import { rm } from 'node:fs/promises'
 import { ownKey, type Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
 import { refusal } from '../server-call.ts'
 import { mintKey, type SignInOptions } from '../sign-in.ts'
-import { forgetKey, isKey, keyFile, writeKey, type StoredKey } from '../stored-key.ts'
+import { isKey, keyFile, writeKey, type StoredKey } from '../stored-key.ts'
 import { dayOf } from '../text-table.ts'
 
 /** Signs in and keeps a key of the user's; the one that it replaces is revoked. */
@@ -41,7 +42,7 @@ export async function logout (context: Context): Promise<Exit> {
     const message = `${err.message}. La chiave vale ancora, e resta in ${keyFile(terminal)}`
     throw new CliError(err.exit, err.codice, message, err.risposta)
   })
-  await forgetKey(terminal)
+  await rm(keyFile(terminal), { force: true })
   const { url, id } = stored
   out.result(`La chiave per ${url} è revocata ed eliminata da questo computer.`, { url, id })
   return EXIT.ok
