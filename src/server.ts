@@ -30,8 +30,7 @@ function processFigures (): ProcessFigures {
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const { ConfigError, makeDataFolder, readConfig } = await import('./config/config.ts')
-  const { configWarnings } = await import('./config/warnings.ts')
+  const { ConfigError, configWarnings, makeDataFolder, readConfig } = await import('./config/config.ts')
   const { build } = await import('./app.ts')
   const { firstAdministrator } = await import('./identity/index.ts')
   const { default: grace } = await import('close-with-grace')

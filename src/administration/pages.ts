@@ -9,12 +9,45 @@ import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import noBody from '#src/http/no-body.ts'
-import { attributesFor, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './cookies.ts'
-import { grantSession, granteeOf, useSession } from './sessions.ts'
+import { attributesFor, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './admin-cookies.ts'
+import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
 import { overview } from './overview.ts'
-import { PAGE_POLICY, overviewPage } from './page.ts'
+import { PAGE_POLICY, overviewPage } from './overview-page.ts'
 
 const tags = ['Sistema']
+
+const grantRoute = {
+  method: 'POST',
+  url: '/api/admin/grant-cookie',
+  config: { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
+  schema: {
+    operationId: 'grantCookie',
+    tags,
+    summary: 'Apre le pagine di amministrazione (/ad/) con un cookie',
+    body: NoBody,
+    response: { 200: CookieAnswer }
+  }
+} as const
+
+const pageRoute = {
+  method: 'GET',
+  url: '/ad/',
+  config: { access: 'cookie' },
+  schema: {
+    hide: true,
+    operationId: 'getAmministrazione',
+    tags,
+    summary: 'La prima pagina per gli amministratori',
+    response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
+  }
+} as const
+
+const otherPageRoute = {
+  method: 'GET',
+  url: '/ad/*',
+  config: { access: 'cookie' },
+  schema: { hide: true, operationId: 'getAltraPagina', tags, summary: 'Le pagine che non ci sono' }
+} as const
 
 /**
  * The pages for administrators, under `/ad/`, and the cookies that open them. They are only looked at: nothing there
@@ -37,64 +70,34 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
     if (!grantee || !await authenticator.isAdmin(grantee, request)) throw new NonAutorizzato()
   }
 
-  app.route({
-    method: 'POST',
-    url: '/api/admin/grant-cookie',
-    config: { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
-    schema: {
-      operationId: 'grantCookie',
-      tags,
-      summary: 'Apre le pagine di amministrazione (/ad/) con un cookie',
-      body: NoBody,
-      response: { 200: CookieAnswer }
-    },
-    handler: async (request, reply) => {
-      const { value, idHash } = cookies.mint()
-      const expires_at = await db.transaction(async (tx) => {
-        const session = await grantSession(tx, idHash, request.principal!)
-        const expires_at = session.expires_at.toISOString()
-        await audit.append(tx, {
-          ...authorOf(request),
-          action: 'cookie_amministrazione',
-          object: session.principal,
-          details: { expires_at }
-        })
-        return expires_at
+  app.route({ ...grantRoute, handler: async (request, reply) => {
+    const { value, idHash } = cookies.mint()
+    const expires_at = await db.transaction(async (tx) => {
+      const session = await grantSession(tx, idHash, request.principal!)
+      const expires_at = session.expires_at.toISOString()
+      await audit.append(tx, {
+        ...authorOf(request),
+        action: 'cookie_amministrazione',
+        object: session.principal,
+        details: { expires_at }
       })
-      reply.setCookie(MARK_COOKIE, MARK, attributes).setCookie(SESSION_COOKIE, value, attributes)
-      return {
-        success: true,
-        message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso',
-        expires_at,
-        status: 200
-      }
+      return expires_at
+    })
+    reply.setCookie(MARK_COOKIE, MARK, attributes).setCookie(SESSION_COOKIE, value, attributes)
+    return {
+      success: true,
+      message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso',
+      expires_at,
+      status: 200
     }
-  })
+  } })
 
-  app.route({
-    method: 'GET',
-    url: '/ad/',
-    config: { access: 'cookie' },
-    schema: {
-      hide: true,
-      operationId: 'getAmministrazione',
-      tags,
-      summary: 'La prima pagina per gli amministratori',
-      response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
-    },
-    handler: async (_request, reply) => {
-      const page = overviewPage(VERSION, await overview(db, config.ALLOGGIATI_MODE))
-      return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
-    }
-  })
+  app.route({ ...pageRoute, handler: async (_request, reply) => {
+    const page = overviewPage(VERSION, await overview(db, config.ALLOGGIATI_MODE))
+    return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
+  } })
 
   // Only administrators learn which pages there are: everyone else gets the refusal of the guard.
-  app.route({
-    method: 'GET',
-    url: '/ad/*',
-    config: { access: 'cookie' },
-    schema: { hide: true, operationId: 'getAltraPagina', tags, summary: 'Le pagine che non ci sono' },
-    handler: async () => { throw new RisorsaNonTrovata() }
-  })
+  app.route({ ...otherPageRoute, handler: async () => { throw new RisorsaNonTrovata() } })
 }
 export default pages

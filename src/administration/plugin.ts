@@ -1,12 +1,118 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { AuditEvent, AuditList, AuditQuery, AuditVerification } from '#schemas/audit.ts'
+import { Closed } from '#schemas/common.ts'
+import { Job, JobAnswer, JobList, JobParams, JobUnderWay } from '#schemas/job.ts'
 import type { Config } from '#src/config/config.ts'
+import type { RequestFields } from '#src/http/faults.ts'
+import noBody from '#src/http/no-body.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import auditRoutes from './audit-routes.ts'
-import jobsRoutes from './jobs-routes.ts'
+import { within } from '#src/lib/within.ts'
+import { auditPage, boundsFaults, countEntries } from '#src/services/audit/list.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { LavoroInCorso, LavoroNonTrovato } from './errors.ts'
 import pages from './pages.ts'
 
+const tags = ['Sistema']
+/** How long a caller waits for the end of a run. */
+const ANSWER_WITHIN_MS = 10_000
+
+const auditRoute = {
+  method: 'GET',
+  url: '/api/v1/audit',
+  config: { access: 'admin', findFaults: ({ query }: RequestFields) => boundsFaults(query) },
+  schema: {
+    operationId: 'listAudit',
+    tags,
+    summary: 'Il registro delle azioni, dalla più recente, a pagine',
+    querystring: AuditQuery,
+    response: { 200: AuditList }
+  }
+} as const
+
+const verificationRoute = {
+  method: 'GET',
+  url: '/api/v1/audit/verifica',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'verificaAudit',
+    tags,
+    summary: 'Ripercorre il registro delle azioni e dice se è integro',
+    response: { 200: AuditVerification }
+  }
+} as const
+
+const jobsRoute = {
+  method: 'GET',
+  url: '/api/v1/jobs',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'listLavori',
+    tags,
+    summary: 'I lavori periodici: ultimo avvio, durata, esito, prossimo avvio',
+    response: { 200: JobList }
+  }
+} as const
+
+const startRoute = {
+  method: 'POST',
+  url: '/api/v1/jobs/:nome/avvia',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'avviaLavoro',
+    errorCodes: ['LAVORO_NON_TROVATO', 'LAVORO_IN_CORSO'],
+    tags,
+    summary: 'Avvia subito un lavoro; 202 se dopo 10 secondi è ancora in corso',
+    params: JobParams,
+    body: Closed({}, { examples: [{}] }),
+    response: { 200: JobAnswer, 202: JobUnderWay }
+  }
+} as const
+
+/** The audit log as administrators read it. */
+const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { db } = app
+  app.addSchema(AuditEvent)
+
+  app.route({ ...auditRoute, handler: async (request, reply) => {
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+    const [{ data, next }, total] = await Promise.all([
+      auditPage(db, filters, limit, cursor),
+      conteggio ? countEntries(db, filters) : undefined
+    ])
+    if (total !== undefined) reply.header('x-total-count', total)
+    if (next) reply.header('link', nextLink('/api/v1/audit', request.query, next))
+    return { data }
+  } })
+
+  app.route({ ...verificationRoute, handler: async () => ({ ...(await app.audit.verify()), status: 200 }) })
+}
+
+/** The recurring work of the server, and starting it by hand. */
+const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { jobs } = app
+  app.addSchema(Job)
+  await app.register(noBody)
+
+  app.route({ ...jobsRoute, handler: async () => ({ data: await jobs.list() }) })
+
+  app.route({ ...startRoute, handler: async (request, reply) => {
+    const { nome } = request.params
+    const run = await jobs.start(nome, (tx) =>
+      app.audit.append(tx, { ...authorOf(request), action: 'lavoro', object: `lavoro:${nome}` })
+    )
+    if (run === 'unknown') throw new LavoroNonTrovato()
+    if (run === 'running') throw new LavoroInCorso()
+    await within(ANSWER_WITHIN_MS, run.ended)
+    const data = (await jobs.list()).find((job) => job.nome === nome)
+    if (data === undefined) throw new LavoroNonTrovato()
+    reply.code(data.in_corso ? 202 : 200)
+    return { data }
+  } })
+}
+
 /** The pages under `/ad/`, the audit log and the jobs, for administrators. The one area that looks into all others. */
-const administration: FastifyPluginAsync<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
+const administration: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   await app.register(auditRoutes)
   await app.register(jobsRoutes)
   await app.register(pages, { config, keys })

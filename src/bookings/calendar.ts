@@ -2,6 +2,7 @@ import type postgres from 'postgres'
 import type { CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
+import { inRuns, type Run } from '#src/http/lists.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 
 /** Entries fetched at a time: what an answer holds in memory. */
@@ -10,58 +11,24 @@ const BATCH = 1000
 const LAST_DAY = '9999-12-31'
 
 /** A span of days; `end` is exclusive. An open side has no bound. */
-export interface Span { start: Day | null, end: Day | null }
+interface Span { start: Day | null, end: Day | null }
 
 /** Where a batch ends: its last entry. */
 interface Position { day: Day, id: number }
 
-interface Batch { json: string | null, next: Position | null }
-
-/**
- * The calendar entries of the stays that touch a span of days, by arrival: a JSON array in pieces. No connection is
- * held while a slow client reads.
- */
+/** The calendar entries of the stays that touch a span of days, by arrival: a JSON array in pieces. */
 export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
-  return async function * entries (takeTurn) {
-    let after: Position | null = { day: '-infinity', id: 0 }
-    let separator = '['
-    do {
-      const position: Position = after
-      const { json, next }: Batch = await readBatch(sql, span, position)
-      if (next !== null) takeTurn()
-      if (json !== null) yield separator + json
-      if (json !== null) separator = ','
-      after = next
-    } while (after !== null)
-    yield separator === '[' ? '[]' : ']'
-  }
+  return inRuns<Position>('[', ']', (after = { day: '-infinity', id: 0 }) => readBatch(sql, span, after))
 }
 
-/**
- * The next entries after a position. Stays that have begun before the span, which are few, come by their nights, all
- * others by their arrival: so no batch reads what an earlier one has read.
- */
-async function readBatch (sql: postgres.Sql, { start, end }: Span, after: Position): Promise<Batch> {
-  const from = start ?? '-infinity'
-  const to = end ?? 'infinity'
-  // An index that is read from one bound alone begins there: with two it may begin at the lower one.
-  const { day, id } = after.day < from ? { day: from, id: 0 } : after
-  const [batch] = await sql<[Batch]>`
-    with present as materialized (
-      select id, nome_cognome, check_in, check_out from prenotazioni
-      where daterange(check_in, check_out, '[)') && daterange(${from}::date, ${from}::date, '[]')
-        and ${after.day}::date < ${from}::date and ${from}::date < ${to}::date
-    ), begun as (
-      select * from present
-      where check_in < ${from}::date and (check_in, id) > (${after.day}::date, ${after.id}::int)
-    ), arriving as (
-      select id, nome_cognome, check_in, check_out from prenotazioni
-      where check_in < ${to}::date and (check_in, id) > (${day}::date, ${id}::int)
-      order by check_in, id limit ${BATCH + 1}
-    ), entries as (
+async function readBatch (sql: postgres.Sql, { start, end }: Span, { day, id }: Position): Promise<Run<Position>> {
+  const [batch] = await sql<[Run<Position>]>`
+    with entries as (
       select id, nome_cognome as title, check_in as start, check_out as "end", '/prenotazioni/' || id as url,
         row_number() over (order by check_in, id) as place
-      from (select * from begun union all select * from arriving) touching
+      from prenotazioni
+      where daterange(check_in, check_out, '[)') && daterange(${start}::date, ${end}::date, '[)')
+        and (check_in, id) > (${day}::date, ${id}::int)
       order by check_in, id limit ${BATCH + 1}
     )
     select

@@ -3,8 +3,8 @@ import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
 import { GuestFields, type GuestInput, type SaveGuests } from '#schemas/guest.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
-import type { GuestsRemoved } from './hooks.ts'
-import { placesFor } from './stays.ts'
+import type { GuestsRemoved } from './booking-hooks.ts'
+import { placesFor, type GuestPlace } from './stays.ts'
 
 /** On a second save every field takes the new value. */
 const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
@@ -88,8 +88,6 @@ export async function placeGuest (
   return placed!
 }
 
-/** The place of a guest in the list of a booking, 0-based. */
-export interface GuestPlace { prenotazione_id: number, guest_idx: number }
 export type SavedGuest = typeof ospiti.$inferSelect
 
 /** Only when the row is locked: an update that waits for the lock keeps the time at which it began to wait. */

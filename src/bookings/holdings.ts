@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import fp from 'fastify-plugin'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Executor } from '#src/database/connect.ts'
+import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 
 /** A file of the export of a booking. */
 export interface ExportFile {
@@ -51,3 +52,13 @@ export async function describeAll (
 export function jsonFile (path: string, value: unknown): ExportFile {
   return { path, changed: new Date(), content: Buffer.from(`${JSON.stringify(value, null, 2)}\n`) }
 }
+
+/** A file of the storage in an export. */
+export function storedFile (storage: Pick<Storage, 'read'>, path: string, object: StoredObject): ExportFile {
+  return { path, changed: object.updated_at, content: { bytes: object.size, open: () => storage.read(object) } }
+}
+
+/** What most of what is held has in common. */
+export const HELD = {
+  quanti: 1, ospite: null, lato: null, riferimento: null, fino_a: null, per_legge: false
+} as const satisfies Partial<HeldData>

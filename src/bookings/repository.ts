@@ -1,117 +1,58 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import { asJson } from '#src/database/columns.ts'
-import type { Audit, Author } from '#src/services/audit/log.ts'
-import type { Database, Executor, Transaction } from '#src/database/connect.ts'
-import type { ForgetAnswers } from '#src/http/idempotency/forgotten-answers.ts'
-import { bookingColumns, detailColumns } from './columns.ts'
-import type { BookingHooksList } from './hooks.ts'
+import type { Author } from '#src/services/audit/log.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { bookingColumns, detailColumns } from './booking-columns.ts'
+import type { GuestsRemoved } from './booking-hooks.ts'
 import { changedStay, newStay } from './stay.ts'
 
 /** A booking and the number of its present version, which is its ETag. */
-export interface Versioned<T> { booking: T, versione: number }
+export interface Versioned { booking: Booking, versione: number }
 
 /** What was held before a booking was deleted, and what is afterwards. */
 export interface Erasure<Told> { existed: boolean, before: Told, after: Told }
 
 /** Which versions a change may be made on; undefined: any. */
-export type Expected = ReadonlySet<number> | undefined
+type Expected = ReadonlySet<number> | undefined
 
 const versionedColumns = { ...bookingColumns, versione: t.versione }
 
-/** What a new booking is given; all else follows. The statement is built once: that takes longer than to run it. */
-const given = {
-  nome_cognome: sql.placeholder('nome_cognome'),
-  lingua: sql.placeholder('lingua'),
-  email: sql.placeholder('email'),
-  telefono: sql.placeholder('telefono'),
-  paese_id: sql.placeholder('paese_id'),
-  check_in: sql.placeholder('check_in'),
-  check_out: sql.placeholder('check_out'),
-  numero_ospiti: sql.placeholder('numero_ospiti'),
-  idf_gen: sql.placeholder('idf_gen')
-}
-
-function versioned ({ versione, ...booking }: Booking & { versione: number }): Versioned<Booking> {
-  return { booking, versione }
-}
-
 export type BookingRepository = ReturnType<typeof bookingRepository>
 
-/** Whom else a change or a deletion concerns. */
-export interface Others {
-  /** What other areas have to say before bookings are deleted, and when places of guests go. */
-  hooks: BookingHooksList
-  forgetAnswers: ForgetAnswers
-}
-
 /** Bookings in the database. */
-export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
+export function bookingRepository (
+  { db, audit, bookingHooks, forgetAnswers }: Pick<FastifyInstance, 'db' | 'audit' | 'bookingHooks' | 'forgetAnswers'>
+) {
   const detail = db.select({ json: asJson(detailColumns), versione: t.versione }).from(t)
     .where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
-  const insert = db.insert(t).values(given).returning(versionedColumns).prepare('booking_creation')
-
-  /** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
-  async function lock (tx: Transaction, ids: readonly number[]): Promise<number[]> {
-    const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
-    return present.map(({ id }) => id)
-  }
 
   async function remove (tx: Transaction, ids: readonly number[]): Promise<void> {
-    for (const hook of hooks.beforeDelete) await hook(tx, ids)
+    for (const hook of bookingHooks.beforeDelete) await hook(tx, ids)
     await tx.delete(t).where(inArray(t.id, [...ids]))
     await forgetAnswers(tx, {
       locations: ids.map((id) => `/api/v1/prenotazioni/${id}`), said: '"prenotazione_id":(\\d+)', names: ids
     })
   }
 
-  /** In one statement. Undefined: there is no such booking, or none at an expected version. */
-  async function updatePlain (id: number, fields: PlainChange, expected: Expected) {
-    // One parameter, however many versions there are: each text of a statement is prepared on its own.
-    const isExpected = expected && sql`${t.versione} = any(${`{${[...expected].join()}}`}::bigint[])`
-    const [updated] = await db.update(t)
-      .set({ ...fields, updated_at: sql`now()`, versione: sql`${t.versione} + 1` })
-      .where(and(eq(t.id, id), isExpected))
-      .returning(versionedColumns).prepare('booking_change').execute()
-    return updated
-  }
-
-  /** What is kept of places that a booking for fewer guests has no more; those of saved guests stay. */
-  async function removePlaces (tx: Transaction, id: number, now: number, before: number): Promise<void> {
-    if (now >= before) return
-    const first = Math.max(now, await tx.$count(ospiti, eq(ospiti.prenotazione_id, id)))
-    const gone = Array.from({ length: Math.max(0, before - first) }, (_, index) => first + index)
-    for (const hook of gone.length > 0 ? hooks.guestsRemoved : []) await hook(tx, id, gone)
-  }
-
   return {
-    /**
-     * A booking with its guests, as PostgreSQL writes it in JSON.
-     * @throws PrenotazioneNonTrovata
-     */
+    /** A booking with its guests, as PostgreSQL writes it in JSON. @throws PrenotazioneNonTrovata */
     async find (id: number): Promise<{ json: string, versione: number }> {
       const [found] = await detail.execute({ id })
       if (!found) throw new PrenotazioneNonTrovata()
       return found
     },
 
-    /** @param noteDone what else is written in the same transaction */
-    async create (
-      { check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest }: BookingCreation,
-      noteDone?: (tx: Transaction) => Promise<void>
-    ): Promise<Versioned<Booking>> {
-      const stay = newStay({ check_in, check_out, numero_notti })
-      const row = { ...rest, ...stay, email, telefono, idf_gen }
-      if (noteDone === undefined) {
-        const [created] = await insert.execute(row)
-        return versioned(created!)
-      }
+    /** @param noteDone what else is written in the same transaction; without it there is one statement alone */
+    async create (booking: BookingCreation, noteDone?: (tx: Transaction) => Promise<void>): Promise<Versioned> {
+      if (noteDone === undefined) return await insert(db, booking)
       return await db.transaction(async (tx) => {
-        const [created] = await tx.insert(t).values(row).returning(versionedColumns)
+        const created = await insert(tx, booking)
         await noteDone(tx)
-        return versioned(created!)
+        return created
       })
     },
 
@@ -120,32 +61,8 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
      * @throws PrenotazioneNonTrovata
      * @throws PrenotazioneModificata when the booking is not at an expected version
      */
-    async update (id: number, change: BookingUpdate, expected: Expected): Promise<Versioned<Booking>> {
-      const { id: _id, ospiti: _ospiti, created_at: _created, updated_at: _updated, ...writable } = change
-      const updated = isPlain(writable) ? await updatePlain(id, writable, expected) : undefined
-      if (updated) return versioned(updated)
-      return await db.transaction(async (tx) => {
-        const [current] = await tx.select(versionedColumns).from(t).where(eq(t.id, id)).for('update')
-        if (!current) throw new PrenotazioneNonTrovata()
-        if (expected && !expected.has(current.versione)) throw new PrenotazioneModificata()
-        if (Object.keys(writable).length === 0) return versioned(current)
-        const { numero_notti: _notti, ...fields } = writable
-        const stay = changedStay(current, change)
-        const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
-        const [updated] = await tx.update(t)
-          .set({
-            ...fields,
-            ...stay,
-            updated_at: sql`now()`,
-            ...isMoved ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
-            versione: sql`${t.versione} + 1`
-          })
-          .where(eq(t.id, id))
-          .returning(versionedColumns)
-        await removePlaces(tx, id, updated!.numero_ospiti, current.numero_ospiti)
-        return versioned(updated!)
-      })
-    },
+    update: (id: number, change: BookingUpdate, expected: Expected): Promise<Versioned> =>
+      db.transaction((tx) => update(tx, id, change, expected, bookingHooks.guestsRemoved)),
 
     /**
      * Deletes, all or nothing; the guests go with their booking. Who did it is written down.
@@ -183,13 +100,52 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
   }
 }
 
-/** What neither the stay nor the number of guests follows from, which are judged by the booking as it is. */
-type PlainChange = Pick<BookingUpdate, 'nome_cognome' | 'lingua' | 'email' | 'telefono' | 'paese_id' | 'idf_gen'>
-const PLAIN: ReadonlySet<string> = new Set<keyof PlainChange>([
-  'nome_cognome', 'lingua', 'email', 'telefono', 'paese_id', 'idf_gen'
-])
+/** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
+async function lock (tx: Transaction, ids: readonly number[]): Promise<number[]> {
+  const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
+  return present.map(({ id }) => id)
+}
 
-function isPlain (change: object): change is PlainChange {
-  const names = Object.keys(change)
-  return names.length > 0 && names.every((name) => PLAIN.has(name))
+async function insert (
+  db: Executor,
+  { check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest }: BookingCreation
+): Promise<Versioned> {
+  const stay = newStay({ check_in, check_out, numero_notti })
+  const [created] = await db.insert(t).values({ ...rest, ...stay, email, telefono, idf_gen })
+    .returning(versionedColumns).prepare('booking_creation').execute()
+  return versioned(created!)
+}
+
+async function update (
+  tx: Transaction, id: number, change: BookingUpdate, expected: Expected, guestsRemoved: readonly GuestsRemoved[]
+): Promise<Versioned> {
+  const { id: _id, ospiti: _ospiti, created_at: _created, updated_at: _updated, numero_notti: _, ...fields } = change
+  const [current] = await tx.select(versionedColumns).from(t).where(eq(t.id, id)).for('update')
+  if (!current) throw new PrenotazioneNonTrovata()
+  if (expected && !expected.has(current.versione)) throw new PrenotazioneModificata()
+  if (Object.keys(fields).length === 0 && change.numero_notti === undefined) return versioned(current)
+  const stay = changedStay(current, change)
+  const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
+  const [updated] = await tx.update(t)
+    .set({
+      ...fields,
+      ...stay,
+      updated_at: sql`now()`,
+      ...isMoved ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
+      versione: sql`${t.versione} + 1`
+    })
+    .where(eq(t.id, id))
+    .returning(versionedColumns)
+  // Places that a booking for fewer guests has no more; those of saved guests stay.
+  const { numero_ospiti: now } = updated!
+  const first = now < current.numero_ospiti
+    ? Math.max(now, await tx.$count(ospiti, eq(ospiti.prenotazione_id, id)))
+    : current.numero_ospiti
+  const gone = Array.from({ length: Math.max(0, current.numero_ospiti - first) }, (_, index) => first + index)
+  for (const hook of gone.length > 0 ? guestsRemoved : []) await hook(tx, id, gone)
+  return versioned(updated!)
+}
+
+function versioned ({ versione, ...booking }: Booking & { versione: number }): Versioned {
+  return { booking, versione }
 }

@@ -3,208 +3,206 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import {
-  BookingAnswer,
-  BookingCreation,
-  BookingDetailAnswer,
-  BookingList,
-  BookingQuery,
-  BookingUpdate,
-  BulkDelete,
-  BulkDeleteAnswer,
-  Calendar,
-  CalendarQuery
+  BookingAnswer, BookingCreation, BookingDetailAnswer, BookingList, BookingQuery, BookingUpdate, BulkDelete,
+  BulkDeleteAnswer, Calendar, CalendarQuery
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarFaults, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { saveGuests } from './guests.ts'
-import { countedPage, wholeList } from './list.ts'
+import { countedPage, wholeList } from './booking-list.ts'
 import { privacyRoutes } from './privacy/routes.ts'
 import { bookingRepository } from './repository.ts'
-import { createSearch, ensureSearchIndex } from './search.ts'
+import { createSearch, ensureSearchIndex } from './booking-search.ts'
 import { givenStayFaults, newStayFaults } from './stay.ts'
 
 const tags = ['Prenotazioni']
 
+const calendarRoute = {
+  method: 'GET',
+  url: '/api/prenotazioni',
+  config: { access: 'auth', findFaults: ({ query }: RequestFields) => calendarFaults(query) },
+  schema: {
+    operationId: 'getCalendario',
+    errorCodes: ['RICERCA_TROPPO_LUNGA'],
+    tags,
+    summary: 'Il calendario, nella forma che legge FullCalendar',
+    querystring: CalendarQuery,
+    response: { 200: Calendar }
+  }
+} as const
+
+const listRoute = {
+  method: 'GET',
+  url: '/api/v1/prenotazioni',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listPrenotazioni',
+    errorCodes: ['RICERCA_TROPPO_LUNGA'],
+    tags,
+    summary: 'Le prenotazioni: tutte, o a pagine',
+    querystring: BookingQuery,
+    response: { 200: BookingList }
+  }
+} as const
+
+const getRoute = {
+  method: 'GET',
+  url: '/api/v1/prenotazioni/:id',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getPrenotazione',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
+    tags,
+    summary: 'Una prenotazione con i suoi ospiti',
+    params: IdParams,
+    response: { 200: BookingDetailAnswer, 304: Type.Null() }
+  }
+} as const
+
+const createRoute = {
+  method: 'POST',
+  url: '/api/v1/prenotazioni',
+  config: {
+    access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }: RequestFields) => newStayFaults(body)
+  },
+  schema: {
+    operationId: 'createPrenotazione',
+    tags,
+    summary: 'Crea una prenotazione',
+    body: BookingCreation,
+    response: { 201: BookingAnswer(201) }
+  }
+} as const
+
+const updateRoute = {
+  method: 'PUT',
+  url: '/api/v1/prenotazioni/:id',
+  config: { access: 'auth', versioned: true, findFaults: ({ body }: RequestFields) => givenStayFaults(body) },
+  schema: {
+    operationId: 'updatePrenotazione',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
+    tags,
+    summary: 'Modifica i campi presenti di una prenotazione',
+    params: IdParams,
+    body: BookingUpdate,
+    response: { 200: BookingAnswer(200) }
+  }
+} as const
+
+const deleteRoute = {
+  method: 'POST',
+  url: '/api/v1/prenotazioni/delete-bulk',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'deletePrenotazioni',
+    errorCodes: ['INVIO_IN_CORSO'],
+    tags,
+    summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna',
+    body: BulkDelete,
+    response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
+  }
+} as const
+
+const guestsRoute = {
+  method: 'POST',
+  url: '/api/saveOspiti',
+  config: { access: 'auth', idempotent: true },
+  schema: {
+    operationId: 'saveOspiti',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
+    tags,
+    summary: 'Salva la lista completa degli ospiti di una prenotazione',
+    body: SaveGuests,
+    response: { 200: SaveGuestsAnswer }
+  }
+} as const
+
+const countriesRoute = {
+  method: 'GET',
+  url: '/api/v1/paesi',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listPaesi',
+    tags,
+    summary: 'I paesi di ISO 3166-1, per paese_id',
+    response: { 200: CountryList }
+  }
+} as const
+
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
-  const repository = bookingRepository(app.db, app.audit, {
-    hooks: app.bookingHooks, forgetAnswers: app.forgetAnswers
-  })
+  const repository = bookingRepository(app)
   const search = createSearch(app)
   await ensureSearchIndex(app)
   const countries = { data: listCountries() }
   await app.register(privacyRoutes, { repository })
 
   app.route({
-    method: 'GET',
-    url: '/api/prenotazioni',
-    config: { access: 'auth', findFaults: ({ query }) => calendarFaults(query) },
-    schema: {
-      operationId: 'getCalendario',
-      errorCodes: ['RICERCA_TROPPO_LUNGA'],
-      tags,
-      summary: 'Il calendario, nella forma che legge FullCalendar',
-      querystring: CalendarQuery,
-      response: { 200: Calendar }
-    },
+    ...calendarRoute,
     handler: async (request, reply) => reply.sendPieces(calendar(app.sql, calendarSpan(request.query)))
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/v1/prenotazioni',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'listPrenotazioni',
-      errorCodes: ['RICERCA_TROPPO_LUNGA'],
-      tags,
-      summary: 'Le prenotazioni: tutte, o a pagine',
-      querystring: BookingQuery,
-      response: { 200: BookingList }
-    },
-    handler: async (request, reply) => {
-      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
-      const isSearch = filters.q !== undefined
-      const caller = request.principal!.id
-      if (request.query.limit === undefined && cursor === undefined) {
-        const list = wholeList(isSearch ? search.db : app.db, filters)
-        return reply.sendPieces(isSearch ? search.pieces(caller, list) : list)
-      }
-      const page = { limit, cursor, conteggio }
-      const { json, next, total } = isSearch
-        ? await search.run(caller, () => countedPage(search.db, filters, page))
-        : await countedPage(app.db, filters, page)
-      if (total !== undefined) reply.header('x-total-count', total)
-      if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
-      return sendJson(reply, `{"data":[${json}]}`)
+  app.route({ ...listRoute, handler: async (request, reply) => {
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+    const isSearch = filters.q !== undefined
+    const caller = request.principal!.id
+    if (request.query.limit === undefined && cursor === undefined) {
+      const list = wholeList(isSearch ? search.db : app.db, filters)
+      return reply.sendPieces(isSearch ? search.pieces(caller, list) : list)
     }
-  })
+    const page = { limit, cursor, conteggio }
+    const { json, next, total } = isSearch
+      ? await search.run(caller, () => countedPage(search.db, filters, page))
+      : await countedPage(app.db, filters, page)
+    if (total !== undefined) reply.header('x-total-count', total)
+    if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
+    return sendJson(reply, `{"data":[${json}]}`)
+  } })
 
-  app.route({
-    method: 'GET',
-    url: '/api/v1/prenotazioni/:id',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getPrenotazione',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
-      tags,
-      summary: 'Una prenotazione con i suoi ospiti',
-      params: IdParams,
-      response: { 200: BookingDetailAnswer, 304: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const { json, versione } = await repository.find(request.params.id)
-      const tag = etag(versione)
-      reply.header('etag', tag)
-      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return sendJson(reply, `{"data":${json}}`)
-    }
-  })
+  app.route({ ...getRoute, handler: async (request, reply) => {
+    const { json, versione } = await repository.find(request.params.id)
+    const tag = etag(versione)
+    reply.header('etag', tag)
+    if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+    return sendJson(reply, `{"data":${json}}`)
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/api/v1/prenotazioni',
-    config: { access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }) => newStayFaults(body) },
-    schema: {
-      operationId: 'createPrenotazione',
-      tags,
-      summary: 'Crea una prenotazione',
-      body: BookingCreation,
-      response: { 201: BookingAnswer(201) }
-    },
-    handler: async (request, reply) => {
-      // Without a key the insertion is a statement of its own.
-      const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
-      const { booking, versione } = await repository.create(request.body, noteDone)
-      reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
-      return { data: booking, status: 201 }
-    }
-  })
+  app.route({ ...createRoute, handler: async (request, reply) => {
+    // Without a key the insertion is a statement of its own.
+    const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
+    const { booking, versione } = await repository.create(request.body, noteDone)
+    reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
+    return { data: booking, status: 201 }
+  } })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/v1/prenotazioni/:id',
-    config: { access: 'auth', versioned: true, findFaults: ({ body }) => givenStayFaults(body) },
-    schema: {
-      operationId: 'updatePrenotazione',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
-      tags,
-      summary: 'Modifica i campi presenti di una prenotazione',
-      params: IdParams,
-      body: BookingUpdate,
-      response: { 200: BookingAnswer(200) }
-    },
-    handler: async (request, reply) => {
-      const { booking, versione } = await repository.update(
-        request.params.id,
-        request.body,
-        expectedVersions(request.headers['if-match'])
-      )
-      reply.header('etag', etag(versione))
-      return { data: booking, status: 200 }
-    }
-  })
+  app.route({ ...updateRoute, handler: async (request, reply) => {
+    const expected = expectedVersions(request.headers['if-match'])
+    const { booking, versione } = await repository.update(request.params.id, request.body, expected)
+    reply.header('etag', etag(versione))
+    return { data: booking, status: 200 }
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/api/v1/prenotazioni/delete-bulk',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'deletePrenotazioni',
-      errorCodes: ['INVIO_IN_CORSO'],
-      tags,
-      summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna',
-      body: BulkDelete,
-      response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
-    },
-    handler: async (request) => {
-      const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
-      return {
-        message: counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate'),
-        deleted,
-        status: 200
-      }
-    }
-  })
+  app.route({ ...deleteRoute, handler: async (request) => {
+    const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
+    const message = counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate')
+    return { message, deleted, status: 200 }
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/api/saveOspiti',
-    config: { access: 'auth', idempotent: true },
-    schema: {
-      operationId: 'saveOspiti',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
-      tags,
-      summary: 'Salva la lista completa degli ospiti di una prenotazione',
-      body: SaveGuests,
-      response: { 200: SaveGuestsAnswer }
-    },
-    handler: async (request) => {
-      const { guestsRemoved } = app.bookingHooks
-      const count = await saveGuests(app.db, guestsRemoved, request.body, (tx) => request.noteDone(tx))
-      return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
-    }
-  })
+  app.route({ ...guestsRoute, handler: async (request) => {
+    const { guestsRemoved } = app.bookingHooks
+    const count = await saveGuests(app.db, guestsRemoved, request.body, (tx) => request.noteDone(tx))
+    return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: '/api/v1/paesi',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'listPaesi',
-      tags,
-      summary: 'I paesi di ISO 3166-1, per paese_id',
-      response: { 200: CountryList }
-    },
-    handler: async () => countries
-  })
+  app.route({ ...countriesRoute, handler: async () => countries })
 }
 export default bookings
 

@@ -1,11 +1,16 @@
 import { and, asc, eq, gte, lte, sql } from 'drizzle-orm'
+import type postgres from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Day } from '#src/lib/time.ts'
 import { PrenotazioneNonTrovata } from './errors.ts'
 
 /* What other areas read of bookings. */
+
+/** The place of a guest in the list of a booking, 0-based. */
+export interface GuestPlace { prenotazione_id: number, guest_idx: number }
 
 /** What is shown of a stay to other areas: no contact data. */
 const columns = {
@@ -59,6 +64,22 @@ export async function placesFor (db: Executor, id: number, { lock = false } = {}
   const [found] = await (lock ? query.for('update').prepare('places_locked') : query.prepare('places')).execute()
   if (!found) throw new PrenotazioneNonTrovata()
   return found.places
+}
+
+/**
+ * Sees that a booking has a place for a guest.
+ * @param lock as of `placesFor`
+ * @throws PrenotazioneNonTrovata, CampiNonValidi
+ */
+export async function requirePlace (
+  db: Executor, { prenotazione_id, guest_idx }: GuestPlace, { lock = false } = {}
+): Promise<void> {
+  const places = await placesFor(db, prenotazione_id, { lock })
+  if (guest_idx < places) return
+  throw new CampiNonValidi({
+    campo: 'guest_idx',
+    messaggio: `deve essere minore di ${places}: la prenotazione è per ${places} (il primo ospite ha 0)`
+  })
 }
 
 /**
@@ -134,4 +155,33 @@ export async function welcomedStay (db: Executor, id: number): Promise<WelcomedS
     .where(eq(t.id, id))
   if (!stay) throw new PrenotazioneNonTrovata()
   return stay
+}
+
+/** What a day brings. */
+export interface DayCounts {
+  arrivals: number
+  departures: number
+  /** The main guest of the next arrival, on that day or later; null when no arrival follows. */
+  next_guest: string | null
+}
+
+/** Arrivals and departures of a day, and who comes next. */
+export async function countDay (sql: postgres.Sql, day: Day): Promise<DayCounts> {
+  const [row] = await sql<[DayCounts]>`
+    select
+      (select count(*) from prenotazioni where check_in = ${day}::date)::int as arrivals,
+      (select count(*) from prenotazioni where check_out = ${day}::date)::int as departures,
+      (
+        select nome_cognome from prenotazioni where check_in >= ${day}::date order by check_in, id limit 1
+      ) as next_guest`
+  return row
+}
+
+/** The countries that most bookings come from, by number of bookings; at most `limit`. */
+export async function countByCountry (
+  sql: postgres.Sql,
+  limit: number
+): Promise<{ paese_id: number, totale: number }[]> {
+  return await sql<{ paese_id: number, totale: number }[]>`
+    select paese_id, totale from prenotazioni_per_paese where totale > 0 order by totale desc, paese_id limit ${limit}`
 }

@@ -1,6 +1,6 @@
 import { readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { ConfigError } from './config-error.ts'
+import { ConfigError } from './data-folder.ts'
 
 /** What the server keeps in `DATA_DIR` and takes to be its own altogether. */
 const OWN = ['postgres', 'files'] as const

@@ -23,54 +23,30 @@ export function splitList (value: string | undefined): string[] {
 }
 
 const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
-  ({ TODAY }) => TODAY !== undefined && !isDay(TODAY) && ['TODAY', 'non è un giorno del calendario'],
-  ({ TODAY, ALLOGGIATI_MODE }) =>
-    TODAY !== undefined &&
-    ALLOGGIATI_MODE === 'production' &&
-    ['TODAY', 'non è ammessa con ALLOGGIATI_MODE=production'],
+  formed('TODAY', isDay, 'non è un giorno del calendario'),
+  ({ TODAY, ALLOGGIATI_MODE: mode }) =>
+    TODAY !== undefined && mode === 'production' && ['TODAY', 'non è ammessa con ALLOGGIATI_MODE=production'],
   together('ALLOGGIATI_UTENTE', 'ALLOGGIATI_PASSWORD', 'ALLOGGIATI_WSKEY'),
-  ({ ALLOGGIATI_UTENTE, ALLOGGIATI_MODE }) =>
-    ALLOGGIATI_UTENTE !== undefined &&
-    ALLOGGIATI_MODE === undefined &&
-    ['ALLOGGIATI_MODE', 'con le credenziali va detto: sandbox o production'],
-  ({ ALLOGGIATI_ENDPOINT, ALLOGGIATI_MODE }) =>
-    ALLOGGIATI_ENDPOINT !== undefined &&
-    ALLOGGIATI_MODE === 'sandbox' &&
+  needs('ALLOGGIATI_UTENTE', 'ALLOGGIATI_MODE', 'con le credenziali va detto: sandbox o production'),
+  ({ ALLOGGIATI_ENDPOINT: endpoint, ALLOGGIATI_MODE: mode }) =>
+    endpoint !== undefined &&
+    mode === 'sandbox' &&
     ['ALLOGGIATI_ENDPOINT', 'non è ammessa in sandbox, che ha un indirizzo suo'],
-  ({ ALLOGGIATI_ENDPOINT, ALLOGGIATI_MODE }) =>
-    ALLOGGIATI_ENDPOINT !== undefined &&
-    ALLOGGIATI_MODE === undefined &&
-    ['ALLOGGIATI_MODE', 'con ALLOGGIATI_ENDPOINT va detto: sandbox o production'],
-  ({ ALLOGGIATI_ENDPOINT }) =>
-    ALLOGGIATI_ENDPOINT !== undefined &&
-    !isSafeAddress(ALLOGGIATI_ENDPOINT) &&
-    ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback'],
-  ({ PUBLIC_URL }) =>
-    PUBLIC_URL !== undefined &&
-    !isPlainAddress(PUBLIC_URL) &&
-    ['PUBLIC_URL', 'deve essere schema://host[:porta][/percorso], senza utente, ? e #'],
+  needs('ALLOGGIATI_ENDPOINT', 'ALLOGGIATI_MODE', 'con ALLOGGIATI_ENDPOINT va detto: sandbox o production'),
+  formed('ALLOGGIATI_ENDPOINT', isSafeAddress, 'deve essere https, o http su un indirizzo di loopback'),
+  formed('PUBLIC_URL', isPlainAddress, 'deve essere schema://host[:porta][/percorso], senza utente, ? e #'),
   ...(['DATABASE_URL', 'REDIS_URL', 'SMTP_URL'] as const).map(decodable),
   databaseAddress,
-  ({ REDIS_URL }) =>
-    REDIS_URL !== undefined && !URL.canParse(REDIS_URL) && ['REDIS_URL', FORMS.REDIS_URL!],
+  formed('REDIS_URL', (text) => URL.canParse(text), FORMS.REDIS_URL!),
   needs('BACKUP_DIR', 'BACKUP_PASSPHRASE'),
   together('ADMIN_EMAIL', 'ADMIN_PASSWORD'),
-  ({ S3_ENDPOINT }) =>
-    S3_ENDPOINT !== undefined &&
-    !isBareAddress(S3_ENDPOINT) &&
-    ['S3_ENDPOINT', 'deve essere solo schema://host[:porta]'],
+  formed('S3_ENDPOINT', isBareAddress, 'deve essere solo schema://host[:porta]'),
   together('S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'),
   onlyWith('S3_ENDPOINT', 'S3_REGION'),
   needs('IDP_URL', 'IDP_ANON_KEY'),
   onlyWith('IDP_URL', 'IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY'),
-  ({ IDP_URL, ADMIN_EMAIL }) =>
-    IDP_URL !== undefined &&
-    ADMIN_EMAIL !== undefined &&
-    ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'],
-  ({ PASSKEY_DOMAIN, IDP_URL }) =>
-    PASSKEY_DOMAIN !== undefined &&
-    IDP_URL !== undefined &&
-    ['PASSKEY_DOMAIN', 'non è ammessa con IDP_URL: le passkey sono del provider'],
+  notWith('IDP_URL', 'ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'),
+  notWith('IDP_URL', 'PASSKEY_DOMAIN', 'non è ammessa con IDP_URL: le passkey sono del provider'),
   ({ PASSKEY_DOMAIN, PUBLIC_URL, CORS_ORIGINS }) =>
     PASSKEY_DOMAIN !== undefined &&
     ![PUBLIC_URL, ...splitList(CORS_ORIGINS)].some((page) => isAt(page, PASSKEY_DOMAIN)) &&
@@ -78,10 +54,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   ({ SIGNUP_ENABLED, SMTP_URL }) =>
     SIGNUP_ENABLED && SMTP_URL === undefined && ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'],
   together('OCR_PROVIDER', 'OCR_PROVIDER_URL', 'OCR_PROVIDER_KEY'),
-  ({ OCR_PROVIDER_URL }) =>
-    OCR_PROVIDER_URL !== undefined &&
-    !isSafeAddress(OCR_PROVIDER_URL) &&
-    ['OCR_PROVIDER_URL', 'deve essere https, o http su un indirizzo di loopback'],
+  formed('OCR_PROVIDER_URL', isSafeAddress, 'deve essere https, o http su un indirizzo di loopback'),
   needs('SMTP_URL', 'MAIL_FROM'),
   needs('ALARM_EMAIL', 'SMTP_URL'),
   needs('PDF_ENGINE', 'PDF_ENGINE_URL'),
@@ -89,23 +62,19 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   onlyWith('PDF_ENGINE_URL', 'PDF_ENGINE_KEY'),
   ({ PDF_ENGINE, PDF_ENGINE_KEY }) =>
     PDF_ENGINE === 'apitemplate' && PDF_ENGINE_KEY === undefined && ['PDF_ENGINE_KEY', 'manca: serve con apitemplate'],
-  ({ PDF_ENGINE_URL }) =>
-    PDF_ENGINE_URL !== undefined &&
-    !isSafeAddress(PDF_ENGINE_URL) &&
-    ['PDF_ENGINE_URL', 'deve essere https, o http su un indirizzo di loopback, senza credenziali'],
+  formed('PDF_ENGINE_URL', isSafeAddress, 'deve essere https, o http su un indirizzo di loopback, senza credenziali'),
   // With a PUBLIC_URL an IPv6 address may have a zone (fe80::1%eth0).
   ({ HOST, PUBLIC_URL }) =>
     (PUBLIC_URL === undefined || isIP(HOST) === 0) &&
     !isHost(HOST) &&
     ['HOST', 'deve essere un indirizzo IP (uno con una zona, %, vuole PUBLIC_URL) o il nome di questa macchina'],
-  ({ TRUST_PROXY }) =>
-    !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
-  ({ CORS_ORIGINS }) =>
-    !splitList(CORS_ORIGINS).every(isOrigin) &&
-    ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])'],
-  ({ REDIRECT_URLS }) =>
-    !splitList(REDIRECT_URLS).every(isRedirectPattern) &&
-    ['REDIRECT_URLS', 'deve essere un elenco di indirizzi, senza utente, ? e #; * e ** stanno per una parte']
+  formed('TRUST_PROXY', each(isCidr), 'deve essere un elenco di indirizzi o CIDR'),
+  formed('CORS_ORIGINS', each(isOrigin), 'deve essere un elenco di origini (schema://host[:porta])'),
+  formed(
+    'REDIRECT_URLS',
+    each(isRedirectPattern),
+    'deve essere un elenco di indirizzi, senza utente, ? e #; * e ** stanno per una parte'
+  )
 ]
 
 /** All of the variables, or none. */
@@ -119,9 +88,25 @@ function together (...names: readonly Name[]) {
 }
 
 /** The first variable is no use without the second. */
-function needs (name: Name, needed: Name) {
+function needs (name: Name, needed: Name, reason = `manca: serve con ${name}`) {
   return (env: Environment): Fault | undefined =>
-    env[name] !== undefined && env[needed] === undefined ? [needed, `manca: serve con ${name}`] : undefined
+    env[name] !== undefined && env[needed] === undefined ? [needed, reason] : undefined
+}
+
+/** The second variable means nothing beside the first. */
+function notWith (name: Name, other: Name, reason: string) {
+  return (env: Environment): Fault | undefined =>
+    env[name] !== undefined && env[other] !== undefined ? [other, reason] : undefined
+}
+
+function each (isGood: (item: string) => boolean) {
+  return (list: string): boolean => splitList(list).every(isGood)
+}
+
+/** A variable has a certain form where it is set. */
+function formed (name: Name, isGood: (text: string) => boolean, reason: string) {
+  return (env: Environment): Fault | undefined =>
+    env[name] !== undefined && !isGood(String(env[name])) ? [name, reason] : undefined
 }
 
 /** The other variables mean nothing without the first. */

@@ -6,8 +6,7 @@ import { Environment, FORMS } from '#schemas/config.ts'
 import type { OAuthProvider } from '#schemas/oauth-provider.ts'
 import { requireOtherPlace } from './backup-folder.ts'
 import { findFault, splitList } from './checks.ts'
-import { ConfigError } from './config-error.ts'
-import { dataFolderError } from './data-folder.ts'
+import { ConfigError, dataFolderError } from './data-folder.ts'
 import { masterKey, type MasterKey } from './master-key.ts'
 import { parseProviders } from './oauth-providers.ts'
 
@@ -35,8 +34,7 @@ export type Config = Readonly<Omit<Environment, Read> & {
   ALLOGGIATI_CA?: string
 }>
 
-export { ConfigError }
-export { makeDataFolder } from './data-folder.ts'
+export { ConfigError, makeDataFolder } from './data-folder.ts'
 
 /**
  * The configuration from an environment. A missing `MASTER_KEY` is read from, or generated into, `DATA_DIR`.
@@ -126,4 +124,22 @@ function named<T> (variable: string, read: () => T, folder?: string): T {
     if (folder !== undefined && err instanceof Error && 'code' in err) throw dataFolderError(folder, err)
     throw new ConfigError(variable, err instanceof Error ? err.message : 'non leggibile')
   }
+}
+
+/** What stops no start and is probably not meant: a fixed line of the log each. */
+export function configWarnings ({ PUBLIC_URL, ALLOGGIATI_MODE, ALLOGGIATI_UTENTE, BACKUP_DIR }: Config): string[] {
+  const { hostname } = new URL(PUBLIC_URL)
+  const isProduction = ALLOGGIATI_MODE === 'production'
+  return [
+    ...(hostname === '0.0.0.0' || hostname === '[::]'
+      ? ['PUBLIC_URL is not set, and HOST is every address: links in mails and pages lead nowhere']
+      : []),
+    ...(isProduction && ALLOGGIATI_UTENTE === undefined
+      ? ['production mode without credentials of the police: nothing can be sent']
+      : []),
+    // What doctor says of it.
+    ...(isProduction && BACKUP_DIR === undefined
+      ? ['no nightly backups: set BACKUP_DIR and BACKUP_PASSPHRASE']
+      : [])
+  ]
 }

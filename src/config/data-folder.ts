@@ -1,6 +1,13 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from './config-error.ts'
+
+/** A setting that stops the start: the message is one line and begins with the variable's name. */
+export class ConfigError extends Error {
+  constructor (variable: string, reason: string) {
+    super(`${variable}: ${reason}`)
+    this.name = 'ConfigError'
+  }
+}
 
 /** What a person can do something about; of other failures the code is said. */
 const REASONS: Readonly<Record<string, string>> = {

@@ -1,19 +1,125 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { TopCountries, TopCountriesQuery, WidgetData } from '#schemas/dashboard.ts'
+import { VersionAnswer } from '#schemas/version.ts'
+import { countByCountry, countDay, countryName } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
+import { html } from '#src/lib/html.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import dashboardRoutes from './dashboard-routes.ts'
+import { runningVersion, VERSION, type Running } from '#src/lib/version.ts'
 import emailRoutes from './email-routes.ts'
-import sitemapRoutes from './sitemap-routes.ts'
-import versionRoutes from './version-routes.ts'
 
-export interface DashboardOptions { config: Config, keys: Keys, clock: Clock }
+interface DashboardOptions { config: Config, keys: Keys, clock: Clock }
+
+const tags = ['Sistema']
+
+const versionRoute = {
+  method: 'GET',
+  url: '/api/version',
+  config: { access: 'public' },
+  schema: {
+    operationId: 'getVersion',
+    tags,
+    summary: 'La versione del servizio, il suo commit e il nome del deploy',
+    response: { 200: VersionAnswer }
+  }
+} as const
+
+const SITEMAP = Type.String({
+  examples: [
+    '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n' +
+      '<url><loc>https://locanda.example/docs</loc></url>\n</urlset>\n'
+  ]
+})
+
+const sitemapRoute = {
+  method: 'GET',
+  url: '/sitemap.xml',
+  config: { access: 'public' },
+  schema: {
+    operationId: 'getSitemap',
+    tags,
+    summary: 'L’elenco delle pagine pubbliche, per i motori di ricerca',
+    response: {
+      200: { description: 'Sitemap 0.9 di sitemaps.org', content: { 'application/xml': { schema: SITEMAP } } }
+    }
+  }
+} as const
+
+const widgetRoute = {
+  method: 'GET',
+  url: '/api/widget/data',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getWidgetData',
+    tags,
+    summary: 'Arrivi e partenze di oggi, e il prossimo ospite',
+    response: { 200: WidgetData }
+  }
+} as const
+
+const countriesRoute = {
+  method: 'GET',
+  url: '/api/map/top-countries',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getTopCountries',
+    tags,
+    summary: 'I paesi da cui arriva il maggior numero di prenotazioni',
+    querystring: TopCountriesQuery,
+    response: { 200: TopCountries }
+  }
+} as const
 
 /** The first requests of a single-page application: version, sitemap, widget, map; and mails that a person writes. */
-const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, options) => {
-  await app.register(versionRoutes, options)
-  await app.register(sitemapRoutes, options)
-  await app.register(dashboardRoutes, options)
-  await app.register(emailRoutes, options)
+const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { config, keys, clock }) => {
+  const { sql } = app
+  let running: Promise<Running> | undefined
+  let sitemap = ''
+  // Once every plugin has named its pages: they stay the same.
+  app.addHook('onReady', async () => { sitemap = sitemapOf(config.PUBLIC_URL, app.publicPages) })
+
+  app.route({ ...versionRoute, handler: async (_request, reply) => {
+    // The files do not change under a process: git answers once.
+    running ??= runningVersion()
+    const { version, commit } = await running.catch(() => {
+      // On a busy machine git may take too long: the next caller has it asked again.
+      running = undefined
+      return { version: VERSION, commit: '' }
+    })
+    reply.header('cache-control', 'public, max-age=300')
+    return { version, latestCommit: commit, hostingDeploy: config.HOSTING_DEPLOY ?? 'local' }
+  } })
+
+  app.route({
+    ...sitemapRoute,
+    handler: async (_request, reply) =>
+      reply.type('application/xml; charset=utf-8').header('cache-control', 'public, max-age=3600').send(sitemap)
+  })
+
+  app.route({ ...widgetRoute, handler: async () => {
+    const { arrivals, departures, next_guest } = await countDay(sql, clock.today())
+    return { todayArrivals: arrivals, todayDepartures: departures, nextGuest: next_guest ?? '' }
+  } })
+
+  app.route({ ...countriesRoute, handler: async (request) => {
+    const found = await countByCountry(sql, request.query.limit)
+    return found.map(({ paese_id, totale }) => ({ country: countryName(paese_id), count: totale }))
+  } })
+
+  await app.register(emailRoutes, { keys })
 }
 export default dashboard
+
+/** A sitemap of the protocol of sitemaps.org, version 0.9. */
+function sitemapOf (base: string, pages: ReadonlySet<string>): string {
+  const urls = [...pages].map((page) => html`<url><loc>${strict(new URL(base + page))}</loc></url>\n`)
+  return '<?xml version="1.0" encoding="UTF-8"?>\n' +
+    html`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${urls}</urlset>\n`.html
+}
+
+/** An address in the characters of RFC 3986: `URL` leaves some as they are that the schema does not take. */
+function strict ({ origin, pathname, search }: URL): string {
+  return origin + (pathname + search).replace(/[^\w.~:/?@!$&'()*+,;=%-]|%(?![\da-f]{2})/gi, encodeURIComponent)
+}

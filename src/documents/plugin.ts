@@ -6,7 +6,7 @@ import {
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { IMAGE_STATES } from '#schemas/privacy.ts'
-import type { Holding } from '#src/bookings/index.ts'
+import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
@@ -14,8 +14,8 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Storage } from '#src/services/files/storage.ts'
 import { DocumentoNonTrovato } from './errors.ts'
-import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './names.ts'
-import { imageRetention, type ImageRetention } from './retention.ts'
+import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './image-names.ts'
+import { imageRetention, type ImageRetention } from './image-retention.ts'
 import { saveImage } from './upload.ts'
 
 /** What is held of a booking in images of its guests' documents. */
@@ -26,26 +26,21 @@ function imageHolding (
     async describe (db, booking) {
       const images = await retention.judge(db, await storage.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
       return images.map(({ guest, side, stato, until }) => ({
+        ...HELD,
         cosa: 'immagine_documento',
-        quanti: 1,
         ospite: guest,
         lato: side,
-        riferimento: null,
         stato,
         fino_a: until,
-        motivo: IMAGE_STATES[stato],
-        per_legge: false
+        motivo: IMAGE_STATES[stato]
       }))
     },
 
     async files (db, booking) {
       const images = await storage.findByPrefix(db, DOCUMENTS, ofBooking(booking))
-      return images.map((image) => ({
-        // `documenti/<guest>/<side>.<extension>`
-        path: `documenti/${image.name.slice(ofBooking(booking).length)}`,
-        changed: image.updated_at,
-        content: { bytes: image.size, open: () => storage.read(image) }
-      }))
+      // `documenti/<guest>/<side>.<extension>`
+      return images.map((image) =>
+        storedFile(storage, `documenti/${image.name.slice(ofBooking(booking).length)}`, image))
     }
   }
 }
@@ -53,6 +48,38 @@ function imageHolding (
 const tags = ['Documenti']
 
 interface DocumentsOptions { config: Config, keys: Keys, clock: Clock }
+
+const uploadRoute = {
+  method: 'POST',
+  url: '/api/documents/upload',
+  bodyLimit: IMAGE_BODY_MAX,
+  config: { access: 'auth', idempotent: true, holdsBody: true },
+  schema: {
+    operationId: 'uploadDocumento',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
+    tags,
+    summary: 'Salva l’immagine di un lato del documento di un ospite',
+    description:
+      'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
+      'metadati e cifrata, e sostituisce quella dello stesso lato.',
+    body: DocumentUpload,
+    response: { 200: DocumentUploadAnswer }
+  }
+} as const
+
+const downloadRoute = {
+  method: 'GET',
+  url: '/api/documents/:booking_id/:guest_idx/:side',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getDocumento',
+    errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
+    tags,
+    summary: 'L’immagine di un lato del documento di un ospite',
+    params: DocumentParams,
+    response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
+  }
+} as const
 
 /** Images of the guests' identity documents. They go with their guest, and with their booking. */
 const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { config, keys, clock }) => {
@@ -78,51 +105,21 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
   }
 
-  app.route({
-    method: 'POST',
-    url: '/api/documents/upload',
-    bodyLimit: IMAGE_BODY_MAX,
-    config: { access: 'auth', idempotent: true, holdsBody: true },
-    schema: {
-      operationId: 'uploadDocumento',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-      tags,
-      summary: 'Salva l’immagine di un lato del documento di un ospite',
-      description:
-        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
-        'metadati e cifrata, e sostituisce quella dello stesso lato.',
-      body: DocumentUpload,
-      response: { 200: DocumentUploadAnswer }
-    },
-    handler: async (request, reply) => {
-      const { booking_id, guest_idx, side } = request.body
-      const name = await saveImage(app, request, request.body, departureOf(reply))
-      return {
-        success: true,
-        message: 'Immagine salvata',
-        path: `${DOCUMENTS}/${name}`,
-        url: `${config.PUBLIC_URL}/api/documents/${booking_id}/${guest_idx}/${side}`
-      }
+  app.route({ ...uploadRoute, handler: async (request, reply) => {
+    const { booking_id, guest_idx, side } = request.body
+    const name = await saveImage(app, request, request.body, departureOf(reply))
+    return {
+      success: true,
+      message: 'Immagine salvata',
+      path: `${DOCUMENTS}/${name}`,
+      url: `${config.PUBLIC_URL}/api/documents/${booking_id}/${guest_idx}/${side}`
     }
-  })
+  } })
 
-  app.route({
-    method: 'GET',
-    url: '/api/documents/:booking_id/:guest_idx/:side',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getDocumento',
-      errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
-      tags,
-      summary: 'L’immagine di un lato del documento di un ospite',
-      params: DocumentParams,
-      response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const [image] = await storage.findByPrefix(db, DOCUMENTS, ofSide(request.params))
-      if (!image) throw new DocumentoNonTrovato()
-      return await reply.sendObject(image)
-    }
-  })
+  app.route({ ...downloadRoute, handler: async (request, reply) => {
+    const [image] = await storage.findByPrefix(db, DOCUMENTS, ofSide(request.params))
+    if (!image) throw new DocumentoNonTrovato()
+    return await reply.sendObject(image)
+  } })
 }
 export default documents

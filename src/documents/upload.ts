@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { DocumentUpload } from '#schemas/document.ts'
 import { IMAGE_FORMATS } from '#schemas/image.ts'
-import { placesFor } from '#src/bookings/index.ts'
+import { requirePlace, type GuestPlace } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { Executor } from '#src/database/connect.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import type { Image } from '#src/services/images/plugin.ts'
 import type { WrittenFile } from '#src/services/files/storage.ts'
-import { DOCUMENTS, ofSide } from './names.ts'
+import { DOCUMENTS, ofSide } from './image-names.ts'
 
 /** Bytes of an image as it is encoded anew, which may be more than it came with. */
 const STORED_MAX = 64 * 1024 * 1024
@@ -26,7 +25,7 @@ export async function saveImage (
 ): Promise<string> {
   const { db, images, storage } = app
   // Before the work, and once more when it is done.
-  await checkPlace(db, upload, false)
+  await requirePlace(db, placeOf(upload))
   const caller = request.principal!.id
   const image = await images.reencode(readImageText('base64Image', upload.base64Image), {
     campo: 'base64Image', caller, signal
@@ -48,7 +47,7 @@ async function keepImage (
     // Uploads, deletions and purges of one booking follow each other: what is found is found behind the lock, as one
     // connection does what it is sent in its order.
     const [, before] = await Promise.all([
-      checkPlace(tx, upload, true), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
+      requirePlace(tx, placeOf(upload), { lock: true }), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
     ])
     // One of another format has a name that is not taken again.
     const isReplaced = ({ name }: { name: string }) => name === file.name
@@ -65,13 +64,8 @@ async function keepImage (
   })
 }
 
-async function checkPlace (db: Executor, { booking_id, guest_idx }: DocumentUpload, lock: boolean): Promise<void> {
-  const places = await placesFor(db, booking_id, { lock })
-  if (guest_idx < places) return
-  throw new CampiNonValidi({
-    campo: 'guest_idx',
-    messaggio: `deve essere minore di ${places}: la prenotazione è per ${places} (il primo ospite ha 0)`
-  })
+function placeOf ({ booking_id: prenotazione_id, guest_idx }: DocumentUpload): GuestPlace {
+  return { prenotazione_id, guest_idx }
 }
 
 function checkExtension ({ ext }: DocumentUpload, { format }: Image): void {

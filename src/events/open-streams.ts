@@ -8,20 +8,15 @@ import type { Changes } from '#src/database/changes.ts'
 const LONGEST_MS = 15 * 60_000
 /** So many changes are remembered, for longer than a stream takes to be opened. */
 const HEARD = { max: 5000, ttl: 60_000 }
+const EVERYBODY = 'everybody'
 
-export interface OpenStreams {
-  /**
-   * Aborted when what let the caller in is not good any more, or may not be: the session, the key or the person has
-   * changed since the request came, the credential has run out, keys that sign tokens or the settings have changed, or
-   * 15 minutes are over; or one of the others is.
-   */
-  signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]): StreamSignal
+/** The changes after which a caller may not be let in any more. */
+function concerns ({ userId, sessionId, keyId }: Principal): string[] {
+  return [EVERYBODY, `user:${userId}`, `session:${sessionId}`, `key:${keyId}`]
 }
 
-export interface StreamSignal { signal: AbortSignal, forget: () => void }
-
 /** The streams that are open, and whose they are. */
-export function openStreams (changes: Changes): OpenStreams {
+export function openStreams (changes: Changes) {
   const open = new Map<LimitedSignal, Principal>()
   /** When a change was heard, as `performance.now()` says it. */
   const heard = new LRUCache<string, number>(HEARD)
@@ -34,9 +29,8 @@ export function openStreams (changes: Changes): OpenStreams {
   /** The first time hearing begins: credentials are looked at after that. */
   let isHearing = false
   function endAll (): void {
-    if (isHearing) heard.set(EVERYBODY, performance.now())
+    if (isHearing) endThose(EVERYBODY)
     isHearing = true
-    for (const limited of open.keys()) limited.abort()
   }
 
   changes.subscribe({
@@ -48,7 +42,12 @@ export function openStreams (changes: Changes): OpenStreams {
   }, endAll)
 
   return {
-    signalFor (request, reply, others) {
+    /**
+     * Aborted when what let the caller in is not good any more, or may not be: the session, the key or the person has
+     * changed since the request came, the credential has run out, keys that sign tokens or the settings have changed,
+     * or 15 minutes are over; or one of the others is.
+     */
+    signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]) {
       const principal = request.principal!
       const { goodUntil = Infinity } = principal
       const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, goodUntil - Date.now())))
@@ -65,11 +64,4 @@ export function openStreams (changes: Changes): OpenStreams {
       }
     }
   }
-}
-
-const EVERYBODY = 'everybody'
-
-/** The changes after which a caller may not be let in any more. */
-function concerns ({ userId, sessionId, keyId }: Principal): string[] {
-  return [EVERYBODY, `user:${userId}`, `session:${sessionId}`, `key:${keyId}`]
 }

@@ -3,13 +3,12 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
 import { eventFeed } from './feed.ts'
-import { forgetOldEvents, orderEvents } from './order.ts'
+import { forgetOldEvents, orderEvents } from './event-order.ts'
 import eventRoutes, { type StreamTimes } from './routes.ts'
 
-export interface EventTimes extends Partial<WebhookTimes>, StreamTimes {
-}
+export type EventTimes = Partial<WebhookTimes> & StreamTimes
 
-export interface EventsOptions {
+interface EventsOptions {
   config: Config
   keys: Keys
   /** For tests. */

@@ -9,15 +9,14 @@ import { limitCallers } from '#src/services/caller-turns.ts'
 import { departureOf } from '#src/http/departures.ts'
 import { STALLED_AFTER_MS } from '#src/http/streams.ts'
 import type { EventFeed } from './feed.ts'
-import { countEvents, endOfEvents, reachedBy, readEvents } from './list.ts'
+import { countEvents, endOfEvents, reachedBy, readCursor, readEvents } from './event-list.ts'
 import { openStreams } from './open-streams.ts'
-import { readCursor } from './position.ts'
 import { eventStream } from './stream.ts'
 
 const URL = '/api/v1/eventi'
 /** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */
 const STREAMS = { total: 1000, perCaller: 6 }
-export const HEARTBEAT_MS = 15_000
+const HEARTBEAT_MS = 15_000
 
 export interface StreamTimes {
   /** Milliseconds of silence after which a sign shows that the connection lives. */
@@ -28,9 +27,30 @@ export interface StreamTimes {
   stalledReaderMs?: number | undefined
 }
 
-export interface EventRoutesOptions extends StreamTimes { feed: EventFeed }
+interface EventRoutesOptions extends StreamTimes { feed: EventFeed }
 
 type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
+
+const eventsRoute = {
+  method: 'GET',
+  url: URL,
+  config: { access: 'auth', headers: { reads: ['Last-Event-ID'] } },
+  schema: {
+    operationId: 'listEventi',
+    errorCodes: ['CURSORE_SCADUTO'],
+    tags: ['Eventi'],
+    summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
+    description:
+      'Il cursor di una pagina, come quello di ogni evento, dice fin dove si è letto: con esso si leggono gli ' +
+      'eventi successivi, e nessuno manca. Quello della pagina passa oltre gli eventi che i filtri escludono. Con ' +
+      'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso, ' +
+      'e che oltre a quegli eventi passa con un id senza dati; ' +
+      'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
+      '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
+    querystring: EventQuery,
+    response: { 200: EventAnswer }
+  }
+} as const
 
 /** The events, in pages or as they happen. */
 const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, options) => {
@@ -40,32 +60,12 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
   const streams = openStreams(app.changes)
   app.addSchema(Event)
 
-  app.route({
-    method: 'GET',
-    url: URL,
-    config: { access: 'auth', headers: { reads: ['Last-Event-ID'] } },
-    schema: {
-      operationId: 'listEventi',
-      errorCodes: ['CURSORE_SCADUTO'],
-      tags: ['Eventi'],
-      summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
-      description:
-        'Il cursor di una pagina, come quello di ogni evento, dice fin dove si è letto: con esso si leggono gli ' +
-        'eventi successivi, e nessuno manca. Quello della pagina passa oltre gli eventi che i filtri escludono. Con ' +
-        'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso, ' +
-        'e che oltre a quegli eventi passa con un id senza dati; ' +
-        'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
-        '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
-      querystring: EventQuery,
-      response: { 200: EventAnswer }
-    },
-    handler: (request, reply) => {
-      reply.header('vary', 'Accept')
-      return prefers(request.headers.accept, 'text/event-stream', 'application/json')
-        ? onStream(request, reply)
-        : onPage(request, reply)
-    }
-  })
+  app.route({ ...eventsRoute, handler: (request, reply) => {
+    reply.header('vary', 'Accept')
+    return prefers(request.headers.accept, 'text/event-stream', 'application/json')
+      ? onStream(request, reply)
+      : onPage(request, reply)
+  } })
 
   async function onPage (request: EventRequest, reply: FastifyReply) {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...wanted } = request.query
@@ -96,7 +96,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     // What ends the stream does not reach it while it waits for a client that does not read.
     cutWhenStalled(reply.raw, stalledReaderMs)
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
-      .send(eventStream({ feed, filters, from, signal, heartbeatMs }))
+      .send(eventStream({ db, feed, filters, from, signal, heartbeatMs }))
   }
 }
 export default eventRoutes

@@ -1,43 +1,18 @@
 import { Readable } from 'node:stream'
+import type { Event } from '#schemas/event.ts'
+import type { Database } from '#src/database/connect.ts'
+import { within } from '#src/lib/within.ts'
 import { CursoreScaduto } from './errors.ts'
+import { readEvents, type EventFilters, type Reached } from './event-list.ts'
 import type { EventFeed } from './feed.ts'
-import type { EventFilters } from './list.ts'
-import type { Reached } from './position.ts'
 
-/** Wakes one who waits; a ring while nobody waits is kept. */
-interface Bell {
-  ring (): void
-  /** Whether it rings, or has rung, within so many milliseconds. */
-  wait (ms: number): Promise<boolean>
-}
-
-function createBell (): Bell {
-  let isRung = false
-  let wake = () => {}
-  return {
-    ring () {
-      isRung = true
-      wake()
-    },
-    async wait (ms) {
-      if (!isRung) {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        const timer = setTimeout(resolve, ms)
-        wake = resolve
-        await promise
-        clearTimeout(timer)
-      }
-      const heard = isRung
-      isRung = false
-      return heard
-    }
-  }
-}
-
+/** Events read at a time. */
+const BATCH = 100
 /** Milliseconds after which a client that has lost the connection comes again. */
 const RETRY_MS = 3000
 
 export interface StreamOptions {
+  db: Database
   feed: EventFeed
   filters: EventFilters
   /** Where it begins. */
@@ -57,27 +32,33 @@ export function eventStream (options: StreamOptions): Readable {
   return Readable.from(frames(options), { objectMode: false })
 }
 
-async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOptions): AsyncGenerator<string> {
+async function * frames ({ db, feed, filters, from, signal, heartbeatMs }: StreamOptions): AsyncGenerator<string> {
   let { place, cursor: told } = from
   let silentSince = performance.now()
-  const bell = createBell()
-  const leave = feed.follow(bell.ring)
-  signal.addEventListener('abort', bell.ring, { once: true })
+  let news = Promise.withResolvers<void>()
+  const ring = () => news.resolve()
+  const leave = feed.follow(ring)
+  signal.addEventListener('abort', ring, { once: true })
   try {
     // An id without data makes no event: a client that loses the connection before the first one begins here again.
     yield `retry: ${RETRY_MS}\nid: ${from.cursor}\n\n`
     while (!signal.aborted) {
-      const found = await feed.read(filters, place)
-      place = found.reached.place
-      if (found.frames !== '') {
-        yield found.frames
-        told = found.last ?? told
+      // Before the events are read: news that come meanwhile are not missed.
+      news = Promise.withResolvers<void>()
+      const { events, reached } = await readEvents(db, filters, place, BATCH)
+      place = reached.place
+      if (events.length > 0) {
+        yield events.map(frame).join('')
+        told = events.at(-1)!.cursor
       } else {
         // News that this reader does not want ring, too: they do not put off the sign of life.
         const restMs = silentSince + heartbeatMs - performance.now()
-        if (restMs > 0 && await bell.wait(restMs)) continue
-        yield signOfLife(told, found.reached.cursor)
-        told = found.reached.cursor
+        if (restMs > 0) {
+          await within(restMs, news.promise)
+          continue
+        }
+        yield signOfLife(told, reached.cursor)
+        told = reached.cursor
       }
       silentSince = performance.now()
     }
@@ -86,8 +67,12 @@ async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOpt
     if (!(err instanceof CursoreScaduto)) throw err
   } finally {
     leave()
-    signal.removeEventListener('abort', bell.ring)
+    signal.removeEventListener('abort', ring)
   }
+}
+
+function frame (event: Event): string {
+  return `id: ${event.cursor}\nevent: ${event.tipo}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
 /** A comment, or behind events that the client does not want an id without data: it begins there if it comes again. */

@@ -1,87 +1,171 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { DocumentImage, DocumentImagePart } from '#schemas/document.ts'
+import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import {
-  Establishment, EstablishmentAnswer, EstablishmentSaved, EstablishmentUpdate
+  Establishment, EstablishmentAnswer, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX, LogoAnswer, LogoRemoved,
+  LogoUpload
 } from '#schemas/establishment.ts'
 import type { Config } from '#src/config/config.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { expectedTags, isKnown } from '#src/lib/etag.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 import { changedFields, type Establishments, type StoredEstablishment } from './establishment.ts'
-import { findLogo, LOGO_PATH } from './logo.ts'
+import { LogoNonTrovato } from './errors.ts'
+import { findLogo, LOGO_PATH, writeLogo } from './logo.ts'
 
 const tags = ['Lettere']
 const URL = '/api/v1/struttura'
 
 interface EstablishmentOptions { config: Config, establishments: Establishments }
 
-/** What the house says of itself in its letters: everybody may read it, administrators change it. */
+const getRoute = {
+  method: 'GET',
+  url: URL,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getStruttura',
+    tags,
+    summary: 'Che cosa la struttura dice di sé nelle lettere',
+    response: { 200: EstablishmentAnswer, 304: Type.Null() }
+  }
+} as const
+
+const updateRoute = {
+  method: 'PUT',
+  url: URL,
+  config: { access: 'admin', versioned: true },
+  schema: {
+    operationId: 'putStruttura',
+    errorCodes: ['STRUTTURA_CAMBIATA'],
+    tags,
+    summary: 'Cambia i campi presenti di ciò che la struttura dice di sé',
+    description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',
+    body: EstablishmentUpdate,
+    response: { 200: EstablishmentSaved }
+  }
+} as const
+
+const saveLogoRoute = {
+  method: 'PUT',
+  url: LOGO_PATH,
+  bodyLimit: LOGO_BODY_MAX,
+  config: { access: 'admin', holdsBody: true },
+  schema: {
+    operationId: 'putLogo',
+    errorCodes: [...IMAGE_ERRORS],
+    tags,
+    summary: 'Salva il logo delle lettere, al posto di quello che c’era',
+    description: 'PNG o JPEG di al massimo 5 MiB. È ricodificato senza metadati, con al massimo 800 pixel per lato.',
+    body: LogoUpload,
+    response: { 200: LogoAnswer }
+  }
+} as const
+
+const logoRoute = {
+  method: 'GET',
+  url: LOGO_PATH,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getLogo',
+    errorCodes: ['LOGO_NON_TROVATO', ...DOWNLOAD_ERRORS],
+    tags,
+    summary: 'Il logo delle lettere',
+    response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
+  }
+} as const
+
+const deleteLogoRoute = {
+  method: 'DELETE',
+  url: LOGO_PATH,
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'deleteLogo',
+    errorCodes: ['LOGO_NON_TROVATO'],
+    tags,
+    summary: 'Elimina il logo delle lettere; quelle già create lo tengono',
+    response: { 200: LogoRemoved }
+  }
+} as const
+
+/**
+ * What the house says of itself in its letters, with the logo at their head: everybody may read it,
+ * administrators change it.
+ */
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
   app, { config, establishments }
 ) => {
   const { audit, db, storage } = app
   app.addSchema(Establishment)
 
-  const present = ({ fields, updated_at }: StoredEstablishment, logo: StoredObject | undefined): Establishment => ({
-    ...fields,
-    logo: logo ? config.PUBLIC_URL + LOGO_PATH : null,
-    updated_at: updated_at?.toISOString() ?? null
-  })
+  app.route({ ...getRoute, handler: async (request, reply) => {
+    const stored = await establishments.find(db)
+    const logo = await findLogo(storage, db)
+    const tag = tagOf(stored.versione, logo)
+    reply.header('etag', tag)
+    if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+    return { data: present(stored, logo, config) }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: URL,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getStruttura',
-      tags,
-      summary: 'Che cosa la struttura dice di sé nelle lettere',
-      response: { 200: EstablishmentAnswer, 304: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const stored = await establishments.find(db)
-      const logo = await findLogo(storage, db)
-      const tag = tagOf(stored.versione, logo)
-      reply.header('etag', tag)
-      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return { data: present(stored, logo) }
-    }
-  })
+  app.route({ ...updateRoute, handler: async (request, reply) => {
+    const { body, headers } = request
+    return await db.transaction(async (tx) => {
+      const expected = expectedTags(headers['if-match'])
+      const stored = await establishments.update(tx, body, async (versione) =>
+        expected?.has(tagOf(versione, await findLogo(storage, tx))) ?? true)
+      const logo = await findLogo(storage, tx)
+      const data = present(stored, logo, config)
+      const campi = changedFields(body)
+      if (campi.length > 0) {
+        const details = { campi, versione: stored.versione }
+        await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
+      }
+      reply.header('etag', tagOf(stored.versione, logo))
+      return { data, status: 200 }
+    })
+  } })
 
-  app.route({
-    method: 'PUT',
-    url: URL,
-    config: { access: 'admin', versioned: true },
-    schema: {
-      operationId: 'putStruttura',
-      errorCodes: ['STRUTTURA_CAMBIATA'],
-      tags,
-      summary: 'Cambia i campi presenti di ciò che la struttura dice di sé',
-      description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',
-      body: EstablishmentUpdate,
-      response: { 200: EstablishmentSaved }
-    },
-    handler: async (request, reply) => {
-      const { body, headers } = request
-      return await db.transaction(async (tx) => {
-        const expected = expectedTags(headers['if-match'])
-        const stored = await establishments.update(tx, body, async (versione) =>
-          expected?.has(tagOf(versione, await findLogo(storage, tx))) ?? true)
-        const logo = await findLogo(storage, tx)
-        const data = present(stored, logo)
-        const campi = changedFields(body)
-        if (campi.length > 0) {
-          const details = { campi, versione: stored.versione }
-          await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
-        }
-        reply.header('etag', tagOf(stored.versione, logo))
-        return { data, status: 200 }
-      })
-    }
-  })
+  app.route({ ...saveLogoRoute, handler: async (request, reply) => {
+    const file = await writeLogo(app, reply, request.body.base64Image)
+    await storage.settle(file, () => db.transaction((tx) =>
+      changeLogo(tx, request, () => storage.keep(tx, file, { replace: false }))))
+    return { success: true, message: 'Logo salvato', url: config.PUBLIC_URL + LOGO_PATH }
+  } })
+
+  app.route({ ...logoRoute, handler: async (_request, reply) => {
+    const logo = await findLogo(storage, db)
+    if (!logo) throw new LogoNonTrovato()
+    return await reply.sendObject(logo)
+  } })
+
+  app.route({ ...deleteLogoRoute, handler: async (request) => {
+    await db.transaction((tx) => changeLogo(tx, request))
+    storage.removeDiscarded()
+    return { success: true, message: 'Logo eliminato' }
+  } })
+
+  /** Another logo, or none, in the place of the one before. */
+  async function changeLogo (tx: Transaction, request: FastifyRequest, keep?: () => Promise<unknown>): Promise<void> {
+    // Changes follow each other.
+    await establishments.touch(tx)
+    const before = await findLogo(storage, tx)
+    if (!before && !keep) throw new LogoNonTrovato()
+    if (before) await storage.discard(tx, [before])
+    await keep?.()
+    const details = { campi: ['logo'] }
+    await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
+  }
 }
 
 /** The logo is a file that may go, or be replaced, as any other of the storage, and the version does not tell that. */
 function tagOf (versione: number, logo: StoredObject | undefined): string {
   return logo ? `"${versione}-${logo.id.slice(0, 8)}"` : `"${versione}"`
+}
+
+function present (
+  { fields, updated_at }: StoredEstablishment, logo: StoredObject | undefined, { PUBLIC_URL }: Config
+): Establishment {
+  return { ...fields, logo: logo ? PUBLIC_URL + LOGO_PATH : null, updated_at: updated_at?.toISOString() ?? null }
 }

@@ -7,9 +7,8 @@ import { LETTER_TEMPLATE, type Pdf, type PdfJob } from '#src/pdf/index.ts'
 import { departureOf } from '#src/http/departures.ts'
 import { LetteraEsistente } from './errors.ts'
 import type { Establishments } from './establishment.ts'
-import { LETTERS, nameOf } from './file.ts'
 import { readLogo } from './logo.ts'
-import { findLetter, insertLetter, type StoredLetter } from './repository.ts'
+import { findLetter, insertLetter, LETTERS, nameOf, type StoredLetter } from './repository.ts'
 
 /** Bytes of a PDF: the engine makes no larger ones. */
 const BYTES_MAX = 64 * 1024 * 1024

@@ -7,24 +7,22 @@ import {
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
 import type { Config } from '#src/config/config.ts'
+import { answerList } from '#src/http/lists.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { LetteraNonTrovata } from './errors.ts'
 import type { Establishments } from './establishment.ts'
-import { bookingOf, fileOf, LETTERS } from './file.ts'
 import { generateLetter } from './generate.ts'
-import { answerLetters } from './list.ts'
-import { findLetter, findLetterById, lockLetters, type StoredLetter } from './repository.ts'
+import {
+  bookingOf, countLetters, fileOf, findLetter, findLetterById, letterPage, LETTERS, lockLetters, type StoredLetter
+} from './repository.ts'
 
 /** Does work on one thing after the work on the same thing that was asked for before, however that has ended. */
-type InTurn = <T>(thing: number, work: () => Promise<T>) => Promise<T>
-
-/** Turns of this process; others have their own. */
-function turns (): InTurn {
+function turns () {
   const last = new Map<number, Promise<unknown>>()
-  return async (thing, work) => {
+  return async <T>(thing: number, work: () => Promise<T>): Promise<T> => {
     const mine = (last.get(thing) ?? Promise.resolve()).then(work, work)
     last.set(thing, mine)
     try {
@@ -40,11 +38,82 @@ const URL = '/api/lettere-benvenuto'
 
 interface LetterOptions { config: Config, clock: Clock, establishments: Establishments }
 
+const listRoute = {
+  method: 'GET',
+  url: URL,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listLettere',
+    tags,
+    summary: 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine',
+    querystring: LetterQuery,
+    response: { 200: LetterList }
+  }
+} as const
+
+const getRoute = {
+  method: 'GET',
+  url: `${URL}/:prenotazioneId`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getLettera',
+    tags,
+    summary: 'La lettera di benvenuto di una prenotazione, se c’è',
+    params: LetterParams,
+    response: { 200: LetterFound }
+  }
+} as const
+
+const downloadRoute = {
+  method: 'GET',
+  url: `${URL}/:prenotazioneId/pdf`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'downloadLettera',
+    errorCodes: ['LETTERA_NON_TROVATA', ...DOWNLOAD_ERRORS],
+    tags,
+    summary: 'Il PDF della lettera di benvenuto di una prenotazione',
+    params: LetterParams,
+    response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
+  }
+} as const
+
+const createRoute = {
+  method: 'POST',
+  url: `${URL}/genera`,
+  config: { access: 'auth', idempotent: true, heavy: true },
+  schema: {
+    operationId: 'generaLettera',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'LETTERA_ESISTENTE', ...PDF_ERRORS],
+    tags,
+    summary: 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una',
+    description:
+      'Soggiorno e codice vengono dalla prenotazione, il resto da /api/v1/struttura. Gli avvisi (caratteri ' +
+      'sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON.',
+    body: LetterCreation,
+    response: { 201: LetterMade }
+  }
+} as const
+
+const deleteRoute = {
+  method: 'DELETE',
+  url: `${URL}/:prenotazioneId`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'deleteLettera',
+    errorCodes: ['LETTERA_NON_TROVATA'],
+    tags,
+    summary: 'Elimina la lettera di benvenuto di una prenotazione',
+    params: LetterParams,
+    response: { 200: LetterRemoved }
+  }
+} as const
+
 /** The welcome letters of bookings. */
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
   const { audit, db, pdf, storage } = app
-  // Only the first of many requests for one booking makes a PDF.
+  // Of many requests for one booking in this process only the first makes a PDF.
   const inTurn = turns()
   app.addSchema(Letter)
   // A repeated request must not be told of a letter that is gone, by this way or another one.
@@ -57,110 +126,45 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     url: `${config.PUBLIC_URL}${URL}/${letter.prenotazione_id}/pdf`
   })
 
-  app.route({
-    method: 'GET',
-    url: URL,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'listLettere',
-      tags,
-      summary: 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine',
-      querystring: LetterQuery,
-      response: { 200: LetterList }
-    },
-    handler: async (request, reply) => await answerLetters(app, request, reply, present)
-  })
+  app.route({ ...listRoute, handler: async (request, reply) => await answerList(request, reply, {
+    path: URL, page: (limit, cursor) => letterPage(db, limit, cursor), count: () => countLetters(db), present
+  }) })
 
-  app.route({
-    method: 'GET',
-    url: `${URL}/:prenotazioneId`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getLettera',
-      tags,
-      summary: 'La lettera di benvenuto di una prenotazione, se c’è',
-      params: LetterParams,
-      response: { 200: LetterFound }
-    },
-    handler: async (request) => {
-      const letter = await findLetter(db, request.params.prenotazioneId)
-      return letter ? { exists: true, data: present(letter) } : { exists: false, data: null }
-    }
-  })
+  app.route({ ...getRoute, handler: async (request) => {
+    const letter = await findLetter(db, request.params.prenotazioneId)
+    return letter ? { exists: true, data: present(letter) } : { exists: false, data: null }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: `${URL}/:prenotazioneId/pdf`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'downloadLettera',
-      errorCodes: ['LETTERA_NON_TROVATA', ...DOWNLOAD_ERRORS],
-      tags,
-      summary: 'Il PDF della lettera di benvenuto di una prenotazione',
-      params: LetterParams,
-      response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const letter = await findLetter(db, request.params.prenotazioneId)
-      const file = letter && await fileOf(storage, db, letter)
-      if (!file) throw new LetteraNonTrovata()
-      return await reply.sendObject(file, { download: `lettera-benvenuto-${letter.prenotazione_id}.pdf` })
-    }
-  })
+  app.route({ ...downloadRoute, handler: async (request, reply) => {
+    const letter = await findLetter(db, request.params.prenotazioneId)
+    const file = letter && await fileOf(storage, db, letter)
+    if (!file) throw new LetteraNonTrovata()
+    return await reply.sendObject(file, { download: `lettera-benvenuto-${letter.prenotazione_id}.pdf` })
+  } })
 
-  app.route({
-    method: 'POST',
-    url: `${URL}/genera`,
-    config: { access: 'auth', idempotent: true, heavy: true },
-    schema: {
-      operationId: 'generaLettera',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'LETTERA_ESISTENTE', ...PDF_ERRORS],
-      tags,
-      summary: 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una',
-      description:
-        'Soggiorno e codice vengono dalla prenotazione, il resto da /api/v1/struttura. Gli avvisi (caratteri ' +
-        'sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON.',
-      body: LetterCreation,
-      response: { 201: LetterMade }
-    },
-    handler: async (request, reply) => {
-      const { body } = request
-      const answer = (letter: Parameters<typeof present>[0]) => {
-        reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
-        return { success: true, data: present(letter), message: 'Lettera di benvenuto creata' }
-      }
-      if (request.begun !== null) return answer(await begunBy(request))
-      const made = await inTurn(body.prenotazione_id, () =>
-        generateLetter(app, { clock, establishments }, reply, body))
-      warn(reply, made.pdf)
-      return answer(made.letter)
+  app.route({ ...createRoute, handler: async (request, reply) => {
+    const { body } = request
+    const answer = (letter: StoredLetter) => {
+      reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
+      return { success: true, data: present(letter), message: 'Lettera di benvenuto creata' }
     }
-  })
+    if (request.begun !== null) return answer(await begunBy(request))
+    const made = await inTurn(body.prenotazione_id, () => generateLetter(app, { clock, establishments }, reply, body))
+    warn(reply, made.pdf)
+    return answer(made.letter)
+  } })
 
-  app.route({
-    method: 'DELETE',
-    url: `${URL}/:prenotazioneId`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'deleteLettera',
-      errorCodes: ['LETTERA_NON_TROVATA'],
-      tags,
-      summary: 'Elimina la lettera di benvenuto di una prenotazione',
-      params: LetterParams,
-      response: { 200: LetterRemoved }
-    },
-    handler: async (request) => {
-      const { prenotazioneId: id } = request.params
-      await db.transaction(async (tx) => {
-        const [letter] = await lockLetters(tx, [id])
-        if (!letter) throw new LetteraNonTrovata()
-        await pdf.remove(tx, [letter.pdf])
-        await audit.append(tx, { ...authorOf(request), action: 'lettera_eliminata', object: `prenotazione:${id}` })
-      })
-      storage.removeDiscarded()
-      return { success: true, message: 'Lettera di benvenuto eliminata' }
-    }
-  })
+  app.route({ ...deleteRoute, handler: async (request) => {
+    const { prenotazioneId: id } = request.params
+    await db.transaction(async (tx) => {
+      const [letter] = await lockLetters(tx, [id])
+      if (!letter) throw new LetteraNonTrovata()
+      await pdf.remove(tx, [letter.pdf])
+      await audit.append(tx, { ...authorOf(request), action: 'lettera_eliminata', object: `prenotazione:${id}` })
+    })
+    storage.removeDiscarded()
+    return { success: true, message: 'Lettera di benvenuto eliminata' }
+  } })
 
   /** What a request with the same key has made. */
   async function begunBy (request: FastifyRequest): Promise<StoredLetter> {

@@ -7,7 +7,7 @@ import { departureOf } from '#src/http/departures.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import { FileIlleggibile } from '#src/services/files/errors.ts'
 import type { Storage, StoredObject, WrittenFile } from '#src/services/files/storage.ts'
-import { LETTERS } from './file.ts'
+import { LETTERS } from './repository.ts'
 
 export const LOGO_PATH = '/api/v1/struttura/logo'
 
@@ -48,12 +48,10 @@ export async function writeLogo (
   return await storage.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
 }
 
-export interface LetterPictures { assets: PdfJob['assets'], warnings: Pdf['warnings'] }
-
 /** The pictures of a letter. A logo that is lost or damaged keeps no letter from being made: there is a warning. */
 export async function readLogo (
   storage: Pick<Storage, 'findByPrefix' | 'read'>, db: Executor
-): Promise<LetterPictures> {
+): Promise<{ assets: PdfJob['assets'], warnings: Pdf['warnings'] }> {
   const logo = await findLogo(storage, db)
   if (!logo) return { assets: undefined, warnings: [] }
   try {

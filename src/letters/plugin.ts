@@ -1,15 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Holding } from '#src/bookings/index.ts'
+import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Storage } from '#src/services/files/storage.ts'
 import { establishmentRoutes } from './establishment-routes.ts'
 import { establishments } from './establishment.ts'
-import { fileOf } from './file.ts'
 import { letterRoutes } from './letter-routes.ts'
-import { logoRoutes } from './logo-routes.ts'
-import { findLetter, lockLetters } from './repository.ts'
+import { fileOf, findLetter, lockLetters } from './repository.ts'
 
 /** What is held of a booking in its welcome letter. */
 function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
@@ -17,24 +15,17 @@ function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
     async describe (db, booking) {
       if (!await findLetter(db, booking)) return []
       return [{
+        ...HELD,
         cosa: 'lettera_benvenuto',
-        quanti: 1,
-        ospite: null,
-        lato: null,
-        riferimento: null,
         stato: 'finche_esiste_la_prenotazione',
-        fino_a: null,
-        motivo: 'La lettera per l’ospite: resta finché non si elimina, o non si elimina la prenotazione',
-        per_legge: false
+        motivo: 'La lettera per l’ospite: resta finché non si elimina, o non si elimina la prenotazione'
       }]
     },
 
     async files (db, booking) {
       const letter = await findLetter(db, booking)
       const file = letter && await fileOf(storage, db, letter)
-      if (!file) return []
-      const content = { bytes: file.size, open: () => storage.read(file) }
-      return [{ path: 'lettera-benvenuto.pdf', changed: file.updated_at, content }]
+      return file ? [storedFile(storage, 'lettera-benvenuto.pdf', file)] : []
     }
   }
 }
@@ -53,6 +44,5 @@ const letters: FastifyPluginAsyncTypebox<LettersOptions> = async (app, { config,
   const parts = { config, clock, establishments: establishments(keys) }
   await app.register(letterRoutes, parts)
   await app.register(establishmentRoutes, parts)
-  await app.register(logoRoutes, parts)
 }
 export default letters

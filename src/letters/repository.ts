@@ -1,5 +1,7 @@
 import { desc, eq, lt } from 'drizzle-orm'
 import { lettere_benvenuto as letters } from '#drizzle/tables/letters.ts'
+import type { Bucket } from '#schemas/storage.ts'
+import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
@@ -7,8 +9,6 @@ import { LetteraEsistente } from './errors.ts'
 
 /** A letter as it is stored; `pdf` is the id of its PDF on record. */
 export type StoredLetter = typeof letters.$inferSelect
-
-export interface LetterPage { data: StoredLetter[], next: Position | undefined }
 
 const SORT = 'id'
 
@@ -38,11 +38,10 @@ export async function insertLetter (
   return row
 }
 
-/**
- * A page of letters, the newest first.
- * @throws CampiNonValidi for a cursor that is not ours
- */
-export async function letterPage (db: Executor, limit: number, cursor: string | undefined): Promise<LetterPage> {
+/** A page of letters, the newest first. @throws CampiNonValidi for a cursor that is not ours */
+export async function letterPage (
+  db: Executor, limit: number, cursor: string | undefined
+): Promise<{ data: StoredLetter[], next: Position | undefined }> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
   // One more than asked for tells whether any follows.
   const rows = await db.select().from(letters).where(after && lt(letters.id, after.id))
@@ -51,6 +50,27 @@ export async function letterPage (db: Executor, limit: number, cursor: string | 
   const last = data.at(-1)
   const next = rows.length > limit && last ? { sort: SORT, value: String(last.id), id: last.id } : undefined
   return { data, next }
+}
+
+export const LETTERS: Bucket = 'letters'
+
+type Named = Pick<StoredLetter, 'prenotazione_id' | 'pdf'>
+
+/** The name of a letter's file; every letter has another one, so that a new letter is never taken for an old one. */
+export function nameOf ({ prenotazione_id: booking, pdf }: Named): string {
+  return `${booking}/${pdf}.pdf`
+}
+
+/** The booking of a letter's file. */
+export function bookingOf (name: string): string {
+  return name.split('/', 1)[0]!
+}
+
+/** Undefined where the letter was deleted meanwhile. */
+export function fileOf (
+  storage: Pick<Storage, 'find'>, db: Executor, letter: Named
+): Promise<StoredObject | undefined> {
+  return storage.find(db, LETTERS, nameOf(letter))
 }
 
 export async function countLetters (db: Executor): Promise<number> {

@@ -1,76 +1,80 @@
+import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Ref, type FieldError } from '#schemas/common.ts'
 import { PdfBytesOrMade, PdfMade } from '#schemas/pdf.ts'
-import { PdfRequest, REPORT_BODY_MAX, ReportRequest } from '#schemas/report.ts'
+import { CSV_BYTES_MAX, PdfRequest, REPORT_BODY_MAX, ReportForm, ReportRequest } from '#schemas/report.ts'
 import { TemplateFault } from '#schemas/template.ts'
 import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
+import type { RequestFields } from '#src/http/faults.ts'
+import { fileForm } from '#src/http/file-form.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type PdfJob } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
-import { madeAnswer } from './answers.ts'
-import { keepPdf, makeFor } from './keep.ts'
-import { answerReport, type ReportWishes } from './report.ts'
+import { keepPdf, madeAnswer, makeFor } from './kept-pdfs.ts'
+import { answerReport, type ReportWishes } from './answer-report.ts'
 import { findTemplate } from './templates/repository.ts'
 import { ownerOf } from './whose.ts'
 
 /** Commas and colons of a body of rows: 20,000 rows of 20 columns. */
-export const MARKS_MAX = 1_000_000
+const MARKS_MAX = 1_000_000
 
 export interface GenerateOptions { config: Config, clock: Clock }
 
+const pdfRoute = {
+  method: 'POST',
+  url: '/api/generate-pdf',
+  bodyLimit: REPORT_BODY_MAX,
+  config: {
+    access: 'auth',
+    idempotent: true,
+    heavy: true,
+    holdsBody: true,
+    marksMax: MARKS_MAX,
+    findFaults: ({ body }: RequestFields) => templateFaults(body)
+  },
+  schema: {
+    operationId: 'generatePdf',
+    errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
+    tags: ['PDF'],
+    summary: 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva',
+    description:
+      'Gli avvisi (valori mancanti, caratteri sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON. ' +
+      'Con il modello predefinito del report, data.rows sono le sue righe.',
+    body: PdfRequest,
+    response: { 200: Ref(PdfMade), 400: Ref(TemplateFault) }
+  }
+} as const
+
+const reportRoute = {
+  method: 'POST',
+  url: '/api/generate-template',
+  bodyLimit: REPORT_BODY_MAX,
+  config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
+  schema: {
+    operationId: 'generateReport',
+    errorCodes: ['MODELLO_NON_TROVATO', ...PDF_ERRORS],
+    tags: ['PDF'],
+    summary: 'Crea il report finanziario di righe di qualsiasi forma',
+    description:
+      'Al massimo 20000 righe. Gli importi sono testi con il punto («1234.50»), sommati al centesimo. Il PDF si ' +
+      'conserva per user_id o per la persona che chiama; con Accept: application/json in ogni caso.',
+    body: ReportRequest,
+    response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
+  }
+} as const
+
 /** PDFs from templates and data, and financial reports from rows. */
 export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
-  app.route({
-    method: 'POST',
-    url: '/api/generate-pdf',
-    bodyLimit: REPORT_BODY_MAX,
-    config: {
-      access: 'auth',
-      idempotent: true,
-      heavy: true,
-      holdsBody: true,
-      marksMax: MARKS_MAX,
-      findFaults: ({ body }) => templateFaults(body)
-    },
-    schema: {
-      operationId: 'generatePdf',
-      errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
-      tags: ['PDF'],
-      summary: 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva',
-      description:
-        'Gli avvisi (valori mancanti, caratteri sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON. ' +
-        'Con il modello predefinito del report, data.rows sono le sue righe.',
-      body: PdfRequest,
-      response: { 200: Ref(PdfMade), 400: Ref(TemplateFault) }
-    },
-    handler: onGeneratePdf
-  })
+  app.route({ ...pdfRoute, handler: onGeneratePdf })
 
-  app.route({
-    method: 'POST',
-    url: '/api/generate-template',
-    bodyLimit: REPORT_BODY_MAX,
-    config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
-    schema: {
-      operationId: 'generateReport',
-      errorCodes: ['MODELLO_NON_TROVATO', ...PDF_ERRORS],
-      tags: ['PDF'],
-      summary: 'Crea il report finanziario di righe di qualsiasi forma',
-      description:
-        'Al massimo 20000 righe. Gli importi sono testi con il punto («1234.50»), sommati al centesimo. Il PDF si ' +
-        'conserva per user_id o per la persona che chiama; con Accept: application/json in ogni caso.',
-      body: ReportRequest,
-      response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
-    },
-    handler: (request, reply) => {
-      const { templateId, user_id, titolo } = request.body
-      const wishes: ReportWishes = { templateId, user_id, titolo, rows: { body: request.bodyText } }
-      return answerReport(app, { config, clock }, request, reply, wishes)
-    }
-  })
+  app.route({ ...reportRoute, handler: (request, reply) => {
+    const { templateId, user_id, titolo } = request.body
+    const wishes: ReportWishes = { templateId, user_id, titolo, rows: { body: request.bodyText } }
+    return answerReport(app, { config, clock }, request, reply, wishes)
+  } })
 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
     // A repeated request is answered from the record, and not told of a PDF that was deleted since.
@@ -109,6 +113,41 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     const source = body.template ?? (await findTemplate(app.db, body.template_id!)).template
     return { kind: 'template', source, body: bodyText, language: body.lingua, date }
   }
+}
+
+/** Reports from CSV files, in a scope of their own: here alone a body is a form. */
+export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
+  const form = fileForm(CSV_BYTES_MAX)
+  app.removeAllContentTypeParsers()
+  await app.register(multipart, { limits: form.limits })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/report/csv',
+    bodyLimit: form.bodyLimit,
+    config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true },
+    schema: {
+      operationId: 'generateReportFromCsv',
+      errorCodes: ['CSV_NON_VALIDO', 'CONTENUTO_TROPPO_GRANDE', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
+      tags: ['PDF'],
+      summary: 'Crea il report finanziario di un file CSV',
+      description:
+        'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
+        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8 o Windows-1252. Numeri come 1.234,50 o 1.234 ' +
+        'vogliono «decimali». Per il resto come /api/generate-template.',
+      consumes: ['multipart/form-data'],
+      body: ReportForm,
+      response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
+    },
+    preParsing: form.check,
+    preValidation: form.read,
+    handler: (request, reply) => {
+      const { file, decimali, templateId, user_id, titolo } = request.body
+      return answerReport(app, { config, clock }, request, reply, {
+        rows: { csv: { bytes: file, decimali } }, templateId, user_id, titolo
+      })
+    }
+  })
 }
 
 /** A template is named, or comes with the request. */

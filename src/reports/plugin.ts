@@ -1,11 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PdfMade } from '#schemas/pdf.ts'
 import { Template, TemplateFault, TemplateItem } from '#schemas/template.ts'
-import { csvRoutes } from './csv-routes.ts'
-import { generateRoutes, type GenerateOptions } from './generate-routes.ts'
+import { csvRoutes, generateRoutes, type GenerateOptions } from './generate-routes.ts'
 import { listRoutes } from './list-routes.ts'
-import { templateRoutes } from './templates/routes.ts'
-import { versionRoutes } from './templates/version-routes.ts'
+import { templateRoutes, versionRoutes } from './templates/routes.ts'
 
 /** PDFs from templates, financial reports, and the list of those that were made. */
 const reports: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {

@@ -6,7 +6,7 @@ import { placeGuest, type SavedGuest } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { guestOf, type GuestCodes } from '#src/scanning/index.ts'
-import { scanNotices } from './notices.ts'
+import { scanNotices } from './scan-notices.ts'
 import type { ScanRepository } from './repository.ts'
 
 interface MakingGuests {

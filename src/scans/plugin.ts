@@ -3,10 +3,10 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { scanHolding } from './holding.ts'
-import { discardScans } from './pictures.ts'
+import { scanHolding } from './scan-holding.ts'
+import { discardScans } from './scan-pictures.ts'
 import { scanRepository } from './repository.ts'
-import { scanRetention } from './retention.ts'
+import { scanRetention } from './scan-retention.ts'
 import { scanRoutes } from './routes.ts'
 
 interface ScansOptions { config: Config, keys: Keys, clock: Clock }

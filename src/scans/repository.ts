@@ -3,17 +3,13 @@ import { scansioni as t } from '#drizzle/tables/scans.ts'
 import type { ScanData } from '#schemas/scan.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import type { GuestPlace } from '#src/bookings/index.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 
-/** Whose document a scan is of. */
-export interface ScanPlace { prenotazione_id: number, guest_idx: number }
-
 /** A scan as it is stored; what the document says is sealed. */
 export type StoredScan = typeof t.$inferSelect
-
-export interface Page { rows: StoredScan[], next: Position | undefined }
 
 /** The only order of the list: the newest first. */
 const SORT = '-id'
@@ -31,7 +27,7 @@ export function scanRepository (keys: Keys) {
       return taken!.id
     },
 
-    async add (tx: Transaction, id: number, data: ScanData, place: ScanPlace | null): Promise<void> {
+    async add (tx: Transaction, id: number, data: ScanData, place: GuestPlace | null): Promise<void> {
       await tx.insert(t).values({ id, dati: keys.seal(JSON.stringify(data), context(id)), ...place })
     },
 
@@ -50,7 +46,9 @@ export function scanRepository (keys: Keys) {
       return found
     },
 
-    async page (db: Executor, booking: number | undefined, limit: number, cursor?: string): Promise<Page> {
+    async page (
+      db: Executor, booking: number | undefined, limit: number, cursor?: string
+    ): Promise<{ rows: StoredScan[], next: Position | undefined }> {
       const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
       const found = await db.select().from(t).where(and(ofBooking(booking), after && lt(t.id, after.id)))
         .orderBy(desc(t.id))
@@ -62,7 +60,7 @@ export function scanRepository (keys: Keys) {
 
     count: (db: Executor, booking: number | undefined): Promise<number> => db.$count(t, ofBooking(booking)),
 
-    async place (tx: Transaction, id: number, place: ScanPlace): Promise<void> {
+    async place (tx: Transaction, id: number, place: GuestPlace): Promise<void> {
       await tx.update(t).set(place).where(eq(t.id, id))
     },
 

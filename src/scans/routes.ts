@@ -17,9 +17,9 @@ import { authorOf } from '#src/services/audit/log.ts'
 import type { Storage } from '#src/services/files/storage.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 import { makeGuest } from './make-guest.ts'
-import { discardScans, picturesOf, SAVED } from './pictures.ts'
+import { discardScans, picturesOf, SAVED } from './scan-pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
-import type { ScanRetention } from './retention.ts'
+import type { ScanRetention } from './scan-retention.ts'
 import { saveScan } from './save.ts'
 
 /** Scans as the API shows them. */
@@ -61,6 +61,96 @@ const URL = '/api/v1/scansioni'
 
 interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetention, clock: Clock }
 
+const saveRoute = {
+  method: 'POST',
+  url: '/api/save-scan',
+  bodyLimit: IMAGE_BODY_MAX,
+  config: { access: 'auth', idempotent: true, holdsBody: true },
+  schema: {
+    operationId: 'saveScan',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
+    tags,
+    summary: 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è',
+    description:
+      'Con prenotazione_id e guest_idx la scansione è di quell’ospite, e si elimina con le immagini dei documenti; ' +
+      'altrimenti dopo IMAGE_RETENTION_DAYS giorni.',
+    body: SaveScanBody,
+    response: { 200: SaveScanAnswer }
+  }
+} as const
+
+const listRoute = {
+  method: 'GET',
+  url: URL,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listScansioni',
+    tags,
+    summary: 'Le scansioni salvate, dalla più recente, a pagine',
+    querystring: ScanQuery,
+    response: { 200: ScanList }
+  }
+} as const
+
+const getRoute = {
+  method: 'GET',
+  url: `${URL}/:id`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getScansione',
+    errorCodes: ['SCANSIONE_NON_TROVATA'],
+    tags,
+    summary: 'Una scansione salvata',
+    params: IdParams,
+    response: { 200: ScanAnswer }
+  }
+} as const
+
+const pictureRoute = {
+  method: 'GET',
+  url: `${URL}/:id/immagine`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getImmagineScansione',
+    errorCodes: ['SCANSIONE_NON_TROVATA', ...DOWNLOAD_ERRORS],
+    tags,
+    summary: 'L’immagine di una scansione',
+    params: IdParams,
+    response: { 200: ScanImage, 206: ScanImagePart, 304: Type.Null() }
+  }
+} as const
+
+const deleteRoute = {
+  method: 'DELETE',
+  url: `${URL}/:id`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'deleteScansione',
+    errorCodes: ['SCANSIONE_NON_TROVATA'],
+    tags,
+    summary: 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta',
+    params: IdParams,
+    response: { 200: ScanDeletion }
+  }
+} as const
+
+const guestRoute = {
+  method: 'POST',
+  url: `${URL}/:id/ospite`,
+  config: { access: 'auth', idempotent: true },
+  schema: {
+    operationId: 'creaOspiteDaScansione',
+    errorCodes: ['SCANSIONE_NON_TROVATA', 'PRENOTAZIONE_NON_TROVATA'],
+    tags,
+    summary: 'Salva il titolare del documento come ospite di una prenotazione',
+    description:
+      '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
+    params: IdParams,
+    body: ScanGuestBody,
+    response: { 200: ScanGuestAnswer }
+  }
+} as const
+
 /** Scans of documents that people keep, until they are a guest's. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
@@ -68,147 +158,63 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
   const shown = { storage, repository, retention }
   for (const schema of [Scan, Segnalazione]) app.addSchema(schema)
 
-  app.route({
-    method: 'POST',
-    url: '/api/save-scan',
-    bodyLimit: IMAGE_BODY_MAX,
-    config: {
-      access: 'auth', idempotent: true, holdsBody: true, findFaults: (fields) => scanFaults(fields, clock.today())
-    },
-    schema: {
-      operationId: 'saveScan',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-      tags,
-      summary: 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è',
-      description:
-        'Con prenotazione_id e guest_idx la scansione è di quell’ospite, e si elimina con le immagini dei documenti; ' +
-        'altrimenti dopo IMAGE_RETENTION_DAYS giorni.',
-      body: SaveScanBody,
-      response: { 200: SaveScanAnswer }
-    },
-    handler: async (request, reply) => {
-      const signal = departureOf(reply)
-      const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
-      return { success: true, message: SAVED, id, avvisi }
-    }
-  })
+  const findFaults = (fields: RequestFields) => scanFaults(fields, clock.today())
 
-  app.route({
-    method: 'GET',
-    url: URL,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'listScansioni',
-      tags,
-      summary: 'Le scansioni salvate, dalla più recente, a pagine',
-      querystring: ScanQuery,
-      response: { 200: ScanList }
-    },
-    handler: async (request, reply) => {
-      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, prenotazione_id } = request.query
-      const { rows, next } = await repository.page(db, prenotazione_id, limit, cursor)
-      if (conteggio) reply.header('x-total-count', await repository.count(db, prenotazione_id))
-      if (next) reply.header('link', nextLink(URL, request.query, next))
-      return { data: await present(shown, db, rows) }
-    }
-  })
+  app.route({ ...saveRoute, config: { ...saveRoute.config, findFaults }, handler: async (request, reply) => {
+    const signal = departureOf(reply)
+    const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
+    return { success: true, message: SAVED, id, avvisi }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: `${URL}/:id`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getScansione',
-      errorCodes: ['SCANSIONE_NON_TROVATA'],
-      tags,
-      summary: 'Una scansione salvata',
-      params: IdParams,
-      response: { 200: ScanAnswer }
-    },
-    handler: async (request) => {
-      const [data] = await present(shown, db, [await repository.find(db, request.params.id)])
-      return { data: data! }
-    }
-  })
+  app.route({ ...listRoute, handler: async (request, reply) => {
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, prenotazione_id } = request.query
+    const { rows, next } = await repository.page(db, prenotazione_id, limit, cursor)
+    if (conteggio) reply.header('x-total-count', await repository.count(db, prenotazione_id))
+    if (next) reply.header('link', nextLink(URL, request.query, next))
+    return { data: await present(shown, db, rows) }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: `${URL}/:id/immagine`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getImmagineScansione',
-      errorCodes: ['SCANSIONE_NON_TROVATA', ...DOWNLOAD_ERRORS],
-      tags,
-      summary: 'L’immagine di una scansione',
-      params: IdParams,
-      response: { 200: ScanImage, 206: ScanImagePart, 304: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const { id } = request.params
-      const picture = (await picturesOf(storage, db, [id])).get(id)
-      if (!picture) throw new ScansioneNonTrovata()
-      return await reply.sendObject(picture)
-    }
-  })
+  app.route({ ...getRoute, handler: async (request) => {
+    const [data] = await present(shown, db, [await repository.find(db, request.params.id)])
+    return { data: data! }
+  } })
 
-  app.route({
-    method: 'DELETE',
-    url: `${URL}/:id`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'deleteScansione',
-      errorCodes: ['SCANSIONE_NON_TROVATA'],
-      tags,
-      summary: 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta',
-      params: IdParams,
-      response: { 200: ScanDeletion }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      await db.transaction(async (tx) => {
-        await repository.find(tx, id, { lock: true })
-        await discardScans({ storage, repository, forgetAnswers }, tx, [id])
-        await audit.append(tx, { ...authorOf(request), action: 'scansione_eliminata', object: `scansione:${id}` })
-      })
-      storage.removeDiscarded()
-      return { success: true, message: 'Scansione eliminata' }
-    }
-  })
+  app.route({ ...pictureRoute, handler: async (request, reply) => {
+    const { id } = request.params
+    const picture = (await picturesOf(storage, db, [id])).get(id)
+    if (!picture) throw new ScansioneNonTrovata()
+    return await reply.sendObject(picture)
+  } })
 
-  app.route({
-    method: 'POST',
-    url: `${URL}/:id/ospite`,
-    config: { access: 'auth', idempotent: true },
-    schema: {
-      operationId: 'creaOspiteDaScansione',
-      errorCodes: ['SCANSIONE_NON_TROVATA', 'PRENOTAZIONE_NON_TROVATA'],
-      tags,
-      summary: 'Salva il titolare del documento come ospite di una prenotazione',
-      description:
-        '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
-      params: IdParams,
-      body: ScanGuestBody,
-      response: { 200: ScanGuestAnswer }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      const { prenotazione_id, guest_idx } = request.body
-      const { ospite, avvisi } = await makeGuest(app, id, request.body, {
-        repository, today: clock.today(), noteDone: (tx) => request.noteDone(tx)
-      })
-      const remarks = await app.bookingRemarks(db, prenotazione_id)
-      const ofGuest = (each: { ospite: number }) => each.ospite === guest_idx
-      return {
-        data: {
-          prenotazione_id,
-          guest_idx,
-          ospite,
-          errors: remarks.errors.filter(ofGuest),
-          warnings: remarks.warnings.filter(ofGuest),
-          avvisi
-        },
-        status: 200
-      }
+  app.route({ ...deleteRoute, handler: async (request) => {
+    const { id } = request.params
+    await db.transaction(async (tx) => {
+      await repository.find(tx, id, { lock: true })
+      await discardScans({ storage, repository, forgetAnswers }, tx, [id])
+      await audit.append(tx, { ...authorOf(request), action: 'scansione_eliminata', object: `scansione:${id}` })
+    })
+    storage.removeDiscarded()
+    return { success: true, message: 'Scansione eliminata' }
+  } })
+
+  app.route({ ...guestRoute, handler: async (request) => {
+    const { id } = request.params
+    const { prenotazione_id, guest_idx } = request.body
+    const { ospite, avvisi } = await makeGuest(app, id, request.body, {
+      repository, today: clock.today(), noteDone: (tx) => request.noteDone(tx)
+    })
+    const remarks = await app.bookingRemarks(db, prenotazione_id)
+    const ofGuest = (each: { ospite: number }) => each.ospite === guest_idx
+    return {
+      data: {
+        prenotazione_id,
+        guest_idx,
+        ospite,
+        errors: remarks.errors.filter(ofGuest),
+        warnings: remarks.warnings.filter(ofGuest),
+        avvisi
+      },
+      status: 200
     }
-  })
+  } })
 }

@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SaveScanBody, ScanData } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
-import { placesFor } from '#src/bookings/index.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import { requirePlace, type GuestPlace } from '#src/bookings/index.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
-import { scanNotices } from './notices.ts'
-import { pictureName, PICTURES } from './pictures.ts'
-import type { ScanPlace, ScanRepository } from './repository.ts'
+import { scanNotices } from './scan-notices.ts'
+import { pictureName, PICTURES } from './scan-pictures.ts'
+import type { ScanRepository } from './repository.ts'
 
 /** Bytes of a picture as it is encoded anew, which may be more than it came with. */
 const STORED_MAX = 64 * 1024 * 1024
@@ -34,7 +33,7 @@ export async function saveScan (
   const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
   const place = placeOf(booking, guest)
   // Before the work, and once more when it is done.
-  await checkPlace(db, place)
+  if (place !== null) await requirePlace(db, place)
   const caller = request.principal!.id
   const picture = image === undefined
     ? undefined
@@ -42,7 +41,7 @@ export async function saveScan (
   const id = await repository.takeId(db)
 
   async function keep (tx: Transaction): Promise<Avviso[]> {
-    await checkPlace(tx, place, true)
+    if (place !== null) await requirePlace(tx, place, { lock: true })
     await repository.add(tx, id, data, place)
     const avvisi = await scanNotices(tx, data, place, clock.today())
     if (file !== undefined) await storage.keep(tx, file, { replace: false })
@@ -64,17 +63,6 @@ export async function saveScan (
 }
 
 /** Both are given, or neither: see `scanFaults`. */
-function placeOf (prenotazione_id: number | undefined, guest_idx: number | undefined): ScanPlace | null {
+function placeOf (prenotazione_id: number | undefined, guest_idx: number | undefined): GuestPlace | null {
   return prenotazione_id === undefined || guest_idx === undefined ? null : { prenotazione_id, guest_idx }
-}
-
-/** @throws PrenotazioneNonTrovata; CampiNonValidi where the booking has no such place */
-async function checkPlace (db: Executor, place: ScanPlace | null, lock = false): Promise<void> {
-  if (place === null) return
-  const places = await placesFor(db, place.prenotazione_id, { lock })
-  if (place.guest_idx < places) return
-  throw new CampiNonValidi({
-    campo: 'guest_idx',
-    messaggio: `deve essere minore di ${places}: la prenotazione è per ${places} (il primo ospite ha 0)`
-  })
 }

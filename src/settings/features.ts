@@ -15,10 +15,7 @@ export async function readFeatures (db: Executor): Promise<FeatureFlag[]> {
     .orderBy(asc(sql`${table.key} collate "C"`))
 }
 
-/**
- * Sets a flag, or makes a new one. Returns what it was before; null: it is new.
- * @throws TroppeFunzioni
- */
+/** Sets a flag, or makes a new one. Returns what it was before; null: it is new. @throws TroppeFunzioni */
 export async function setFeature (tx: Transaction, { key, enabled }: FeatureFlag): Promise<boolean | null> {
   // Writers one by one: what was before is what the other one wrote, and the count is right. Readers do not wait.
   await tx.execute(sql`lock table ${table} in share row exclusive mode`)

@@ -10,30 +10,15 @@ const START_PATIENCE_MS = 30_000
 /** Between two attempts to read. */
 const PAUSE_MS = 100
 
-/** What was read from the database, kept until the database says that it has changed. */
-export interface Kept<T> {
-  /**
-   * At once while nothing says that it has changed, else as soon as it is read; requests share one reading. While the
-   * database does not answer, what was last known, unless that has changed since: then it rejects, as it does when
-   * nothing was ever known.
-   */
-  current (): T | Promise<T>
-  /** The same for a start, which waits longer: no request waits for it. */
-  first (): Promise<T>
-  /** It has changed: what was last known is not in force any more. */
-  change (): void
-  /** It may have changed: the next request asks for the present one. */
-  forget (): void
-  /** Reads it again, and makes nobody wait. Never rejects. */
-  refresh (): Promise<void>
-}
-
-/** @param changes asked for only when it is read: the listener is built after it */
+/**
+ * What was read from the database, kept until the database says that it has changed.
+ * @param changes asked for only when it is read: the listener is built after it
+ */
 export function kept<T> (
   load: () => Promise<T>,
   changes: () => Pick<ChangeListener, 'ready'>,
   log: Pick<FastifyBaseLogger, 'warn'>
-): Kept<T> {
+) {
   let last: { value: T } | undefined
   let isCurrent = false
   let hasChanged = false
@@ -76,20 +61,29 @@ export function kept<T> (
     }
   }
 
-  function forget () {
+  function forget (): void {
     generation++
     isCurrent = false
   }
 
   return {
-    current: () => isCurrent ? last!.value : freshOrLast(PATIENCE_MS),
-    first: () => freshOrLast(START_PATIENCE_MS),
+    /**
+     * At once while nothing says that it has changed, else as soon as it is read; requests share one reading. While the
+     * database does not answer, what was last known, unless that has changed since: then it rejects, as it does when
+     * nothing was ever known.
+     */
+    current: (): T | Promise<T> => isCurrent ? last!.value : freshOrLast(PATIENCE_MS),
+    /** The same for a start, which waits longer: no request waits for it. */
+    first: (): Promise<T> => freshOrLast(START_PATIENCE_MS),
+    /** It may have changed: the next request asks for the present one. */
     forget,
-    change () {
+    /** It has changed: what was last known is not in force any more. */
+    change (): void {
       hasChanged = true
       forget()
     },
-    async refresh () {
+    /** Reads it again, and makes nobody wait. Never rejects. */
+    async refresh (): Promise<void> {
       await read().catch((err: unknown) => log.warn({ err }, 'the settings cannot be read again'))
     }
   }

@@ -2,11 +2,63 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { Ref, type FieldError } from '#schemas/common.ts'
 import { FeatureChange, FeatureFlag, MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { MAX_FLAGS, setFeature } from './features.ts'
 import { changeMaintenance, refuseNewSubmission } from './maintenance.ts'
 
 const tags = ['Sistema']
+
+const featuresRoute = {
+  method: 'GET',
+  url: '/api/settings/features',
+  config: { access: 'public' },
+  schema: {
+    operationId: 'listFunzioni',
+    tags,
+    summary: 'Le funzioni e se sono accese',
+    response: { 200: Type.Array(Ref(FeatureFlag), { maxItems: MAX_FLAGS }) }
+  }
+} as const
+
+const setFeatureRoute = {
+  method: 'POST',
+  url: '/api/settings/features',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'setFunzione',
+    errorCodes: ['TROPPE_FUNZIONI'],
+    tags,
+    summary: 'Accende o spegne una funzione; una chiave nuova è una funzione nuova',
+    body: FeatureChange,
+    response: { 200: Ref(FeatureFlag) }
+  }
+} as const
+
+const maintenanceRoute = {
+  method: 'GET',
+  url: '/api/settings/maintenance',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getManutenzione',
+    tags,
+    summary: 'Se il servizio è in manutenzione',
+    response: { 200: Ref(MaintenanceState) }
+  }
+} as const
+
+const setMaintenanceRoute = {
+  method: 'POST',
+  url: '/api/settings/maintenance',
+  config: { access: 'admin', recentFactor: true, findFaults: ({ body }: RequestFields) => maintenanceFaults(body) },
+  schema: {
+    operationId: 'setManutenzione',
+    tags,
+    summary: 'Comincia, cambia o termina la manutenzione',
+    body: MaintenanceChange,
+    response: { 200: Ref(MaintenanceState) }
+  }
+} as const
 
 /** The feature flags and the maintenance. A change is in force in every process when it is answered. */
 const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -14,100 +66,53 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSubmissionHook('beforeReady', refuseNewSubmission)
   for (const schema of [FeatureFlag, MaintenanceState]) app.addSchema(schema)
 
-  app.route({
-    method: 'GET',
-    url: '/api/settings/features',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'listFunzioni',
-      tags,
-      summary: 'Le funzioni e se sono accese',
-      response: { 200: Type.Array(Ref(FeatureFlag), { maxItems: MAX_FLAGS }) }
-    },
-    handler: async (_request, reply) => {
-      // A change is to be seen at once: caches ask again.
-      reply.header('cache-control', 'no-cache')
-      return [...(await settings.current()).features]
-    }
-  })
+  app.route({ ...featuresRoute, handler: async (_request, reply) => {
+    // A change is to be seen at once: caches ask again.
+    reply.header('cache-control', 'no-cache')
+    return [...(await settings.current()).features]
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/api/settings/features',
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'setFunzione',
-      errorCodes: ['TROPPE_FUNZIONI'],
-      tags,
-      summary: 'Accende o spegne una funzione; una chiave nuova è una funzione nuova',
-      body: FeatureChange,
-      response: { 200: Ref(FeatureFlag) }
-    },
-    handler: async (request) => {
-      const { key, enabled } = request.body
-      await db.transaction(async (tx) => {
-        const before = await setFeature(tx, { key, enabled })
-        await audit.append(tx, {
-          ...authorOf(request),
-          action: 'funzione',
-          object: `funzione:${key}`,
-          details: { before, after: enabled }
-        })
+  app.route({ ...setFeatureRoute, handler: async (request) => {
+    const { key, enabled } = request.body
+    await db.transaction(async (tx) => {
+      const before = await setFeature(tx, { key, enabled })
+      await audit.append(tx, {
+        ...authorOf(request),
+        action: 'funzione',
+        object: `funzione:${key}`,
+        details: { before, after: enabled }
       })
-      await settings.inForce()
-      return { key, enabled }
-    }
-  })
+    })
+    await settings.inForce()
+    return { key, enabled }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: '/api/settings/maintenance',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getManutenzione',
-      tags,
-      summary: 'Se il servizio è in manutenzione',
-      response: { 200: Ref(MaintenanceState) }
-    },
-    handler: async () => (await settings.current()).maintenance
-  })
+  app.route({ ...maintenanceRoute, handler: async () => (await settings.current()).maintenance })
 
-  app.route({
-    method: 'POST',
-    url: '/api/settings/maintenance',
-    config: { access: 'admin', recentFactor: true, findFaults: ({ body }) => maintenanceFaults(body) },
-    schema: {
-      operationId: 'setManutenzione',
-      tags,
-      summary: 'Comincia, cambia o termina la manutenzione',
-      body: MaintenanceChange,
-      response: { 200: Ref(MaintenanceState) }
-    },
-    handler: async (request) => {
-      const { body } = request
-      const { actor, ip } = authorOf(request)
-      const state = await db.transaction(async (tx) => {
-        const { before, after } = await changeMaintenance(tx, body, actor)
-        await audit.append(tx, {
-          actor,
-          ip,
-          action: 'manutenzione',
-          // Not the message: it is free text.
-          details: {
-            before: before.enabled,
-            after: after.enabled,
-            allowed_before: before.allow,
-            allowed_after: after.allow,
-            message_changed: before.message !== after.message
-          }
-        })
-        return after
+  app.route({ ...setMaintenanceRoute, handler: async (request) => {
+    const { body } = request
+    const { actor, ip } = authorOf(request)
+    const state = await db.transaction(async (tx) => {
+      const { before, after } = await changeMaintenance(tx, body, actor)
+      await audit.append(tx, {
+        actor,
+        ip,
+        action: 'manutenzione',
+        // Not the message: it is free text.
+        details: {
+          before: before.enabled,
+          after: after.enabled,
+          allowed_before: before.allow,
+          allowed_after: after.allow,
+          message_changed: before.message !== after.message
+        }
       })
-      request.log.warn({ chi: actor, enabled: state.enabled }, 'the maintenance is switched on or off')
-      await settings.inForce()
-      return state
-    }
-  })
+      return after
+    })
+    request.log.warn({ chi: actor, enabled: state.enabled }, 'the maintenance is switched on or off')
+    await settings.inForce()
+    return state
+  } })
 }
 export default settingsRoutes
 

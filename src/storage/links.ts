@@ -16,23 +16,16 @@ type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
 /** Why a link is not good, in words that hold nothing of it. */
 export type LinkFault = 'invalid' | 'expired' | 'other'
 
-export interface SignedLink { token: string, expiresAt: Date }
+type Named = Pick<StoredObject, 'bucket' | 'name'>
 
-export interface UploadLink { owner: string, upsert: boolean }
+interface SignedLink { token: string, expiresAt: Date }
 
-/**
- * Tokens of links, in the form of Supabase Storage (JWT, HS256).
- * @param now milliseconds since the epoch
- */
-export interface Links {
-  signDownload (object: Pick<StoredObject, 'bucket' | 'name' | 'id'>, seconds: number, now?: number): SignedLink
-  signUpload (file: { bucket: string, name: string }, link: UploadLink, seconds: number, now?: number): SignedLink
-  /** The id of the object that the link reads. */
-  readDownload (token: string, file: { bucket: string, name: string }, now?: number): { object: string } | LinkFault
-  readUpload (token: string, file: { bucket: string, name: string }, now?: number): UploadLink | LinkFault
-}
+interface UploadLink { owner: string, upsert: boolean }
 
-export function createLinks (keys: Keys): Links {
+export type Links = ReturnType<typeof createLinks>
+
+/** Tokens of links, in the form of Supabase Storage (JWT, HS256). `now` is in milliseconds since the epoch. */
+export function createLinks (keys: Keys) {
   const key = keys.derive('storage-link')
   const sign = createSigner({ key, algorithm: 'HS256' })
   // The time is compared here, where tests can set it.
@@ -62,15 +55,16 @@ export function createLinks (keys: Keys): Links {
   }
 
   return {
-    signDownload: (file, seconds, now = Date.now()) =>
+    signDownload: (file: Named & Pick<StoredObject, 'id'>, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'download', url: urlOf(file), object: file.id }, seconds, now),
-    signUpload: (file, link, seconds, now = Date.now()) =>
+    signUpload: (file: Named, link: UploadLink, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'upload', url: urlOf(file), ...link }, seconds, now),
-    readDownload (token, file, now = Date.now()) {
+    /** The id of the object that the link reads. */
+    readDownload (token: string, file: Named, now = Date.now()): { object: string } | LinkFault {
       const claims = open(token, 'download', urlOf(file), now)
       return typeof claims === 'string' || claims.scope === 'download' ? claims : 'other'
     },
-    readUpload (token, file, now = Date.now()) {
+    readUpload (token: string, file: Named, now = Date.now()): UploadLink | LinkFault {
       const claims = open(token, 'upload', urlOf(file), now)
       return typeof claims === 'string' || claims.scope === 'upload' ? claims : 'other'
     }
@@ -78,6 +72,6 @@ export function createLinks (keys: Keys): Links {
 }
 
 /** A bucket's name holds no slash: no two files have the same. */
-function urlOf ({ bucket, name }: { bucket: string, name: string }): string {
+function urlOf ({ bucket, name }: Named): string {
   return `${bucket}/${name}`
 }

@@ -4,10 +4,10 @@ import type { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
 import type { ListV2Answer, StorageEntry } from '#schemas/storage-protocol.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
-import { couldBegin } from './names.ts'
-import { inView, type View } from './objects.ts'
+import { couldBegin } from './file-names.ts'
+import { inView, type View } from './object-rows.ts'
 import { StorageError } from './protocol/errors.ts'
-import { presentEntry } from './protocol/present.ts'
+import { presentEntry } from './protocol/present-files.ts'
 
 interface Order { column: string, order: string }
 interface Place { key: string, sort: string | null }

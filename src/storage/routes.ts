@@ -1,3 +1,4 @@
+import createError from '@fastify/error'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -5,12 +6,12 @@ import { SignedUrl, SignedUrlQuery, StoredFileParams } from '#schemas/signed-url
 import { FileContent, FilePart } from '#schemas/storage-protocol.ts'
 import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
-import { FileNonTrovato } from './errors.ts'
-import type { Files } from './files.ts'
+import { tags, type Files } from './named-files.ts'
 import type { Links } from './links.ts'
 import { StorageError } from './protocol/errors.ts'
 
-const tags = ['Storage']
+const FileNonTrovato = createError('FILE_NON_TROVATO', 'File non trovato', 404)
+
 /** Seconds, by the contract. */
 const LINK_SECONDS = 60
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { SESSION_COOKIE } from '#src/administration/cookies.ts'
+import { SESSION_COOKIE } from '#src/administration/admin-cookies.ts'
 import { bearer } from '#test/identity/requests.ts'
 
 export const MARK = 'service_admin_access=granted'

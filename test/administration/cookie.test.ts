@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import t from 'tap'
-import { SESSION_COOKIE } from '#src/administration/cookies.ts'
+import { SESSION_COOKIE } from '#src/administration/admin-cookies.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { API_KEY, build, extraRoutes, signIn } from '#test/helper.ts'
 import { exchange, listen, target } from '#test/raw.ts'

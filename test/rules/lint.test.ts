@@ -20,7 +20,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area does not import the administration', 'src/alloggiati/plugin.ts', '#src/administration/index.ts', LOWER],
   ['the administration does not import the app', 'src/administration/plugin.ts', '#src/app.ts', LOWER],
   ['an area imports only the index of an area beside it', 'src/identity/plugin.ts', '../bookings/list.ts', INDEX],
-  ['an area imports only the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/list.ts', INDEX],
+  ['an area imports only the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/booking-list.ts', INDEX],
   ['the app imports only the index of an area', 'src/app.ts', './bookings/list.ts', INDEX],
   ['the tool imports only the index of an area', 'src/cli/run-command.ts', '#src/identity/plugin.ts', INDEX],
   ['the tool does not import services', 'src/cli/run-command.ts', '#src/services/jobs/plugin.ts', /does not import the server/],

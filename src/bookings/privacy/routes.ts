@@ -1,7 +1,10 @@
 import type { PassThrough, Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import { eq } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
 import { ZipFile } from 'yazl'
+import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { Closed, ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { READING_ERRORS } from '#schemas/errors/groups.ts'
 import { ErasureAnswer, HeldData, PrivacyAnswer } from '#schemas/privacy.ts'
@@ -9,10 +12,10 @@ import type { Executor } from '#src/database/connect.ts'
 import noBody from '#src/http/no-body.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { PrenotazioneNonTrovata } from '../errors.ts'
-import { describeAll, type ExportFile, jsonFile } from '../holdings.ts'
+import { detailColumns } from '../booking-columns.ts'
+import { describeAll, type ExportFile, HELD, type Holding, jsonFile } from '../holdings.ts'
 import type { BookingRepository } from '../repository.ts'
 import { bookingExists } from '../stays.ts'
-import { ownHolding } from './own.ts'
 
 /**
  * Files as a ZIP archive, made while it is read: one file is open at a time. What fails ends the stream with it, so
@@ -46,7 +49,94 @@ export function archive (files: readonly ExportFile[]): Readable {
   return out
 }
 
+/** What bookings themselves hold: the booking and its guests. */
+export const ownHolding: Holding = {
+  async describe (db, id) {
+    const found = await read(db, id)
+    if (!found) return []
+    const booking = { ...OF_BOOKING, cosa: 'prenotazione' as const }
+    return found.ospiti.length === 0
+      ? [booking]
+      : [booking, { ...OF_BOOKING, cosa: 'ospiti' as const, quanti: found.ospiti.length }]
+  },
+
+  async files (db, id) {
+    const found = await read(db, id)
+    if (!found) return []
+    const { ospiti, ...booking } = found
+    return [jsonFile('prenotazione.json', booking), jsonFile('ospiti.json', ospiti)]
+  }
+}
+
+const OF_BOOKING = {
+  ...HELD,
+  stato: 'finche_esiste_la_prenotazione',
+  motivo: 'Gestione del soggiorno: resta finché la prenotazione non si elimina'
+} as const
+
+async function read (db: Executor, id: number) {
+  const [found] = await db.select(detailColumns).from(t).where(eq(t.id, id))
+  return found
+}
+
 const tags = ['Riservatezza']
+
+type App = Pick<FastifyInstance, 'db' | 'holdings'>
+
+const privacyRoute = {
+  method: 'GET',
+  url: '/api/v1/prenotazioni/:id/privacy',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getPrivacyPrenotazione',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
+    tags,
+    summary: 'Che cosa è conservato di una prenotazione, fino a quando e perché',
+    description: 'Anche di una prenotazione eliminata, finché ne resta qualcosa che la legge vuole conservato.',
+    params: IdParams,
+    response: { 200: PrivacyAnswer }
+  }
+} as const
+
+const exportRoute = {
+  method: 'GET',
+  url: '/api/v1/prenotazioni/:id/export',
+  config: { access: 'auth' },
+  // It would be an export, on record as one.
+  exposeHeadRoute: false,
+  schema: {
+    operationId: 'exportPrenotazione',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...READING_ERRORS],
+    tags,
+    summary: 'Tutti i dati di una prenotazione e dei suoi ospiti: un archivio ZIP di JSON e immagini',
+    description: 'Un file che non si legge interrompe la risposta: un archivio che si apre è completo.',
+    params: IdParams,
+    response: {
+      200: {
+        description: 'L’archivio',
+        content: { 'application/zip': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
+      }
+    }
+  }
+} as const
+
+const erasureRoute = {
+  method: 'POST',
+  url: '/api/v1/prenotazioni/:id/cancellazione',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'cancellaPrenotazione',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'INVIO_IN_CORSO'],
+    tags,
+    summary: 'Cancella i dati di una prenotazione e dei suoi ospiti; resta ciò che la legge vuole conservato',
+    description:
+      'Non si può annullare. Non con un invio alla Polizia aperto o di esito sconosciuto (409). Ripetuta, dice che ' +
+      'cosa resta.',
+    params: IdParams,
+    body: Closed({}, { examples: [{}] }),
+    response: { 200: ErasureAnswer, 409: Ref(ErrorBody) }
+  }
+} as const
 
 /** What the guests of a booking may ask for: what is held of them, a copy, and its end (GDPR, art. 15, 17, 20). */
 export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> = async (
@@ -59,100 +149,51 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   app.addHolding(ownHolding)
 
   app.route({
-    method: 'GET',
-    url: '/api/v1/prenotazioni/:id/privacy',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getPrivacyPrenotazione',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
-      tags,
-      summary: 'Che cosa è conservato di una prenotazione, fino a quando e perché',
-      description: 'Anche di una prenotazione eliminata, finché ne resta qualcosa che la legge vuole conservato.',
-      params: IdParams,
-      response: { 200: PrivacyAnswer }
-    },
-    handler: async (request) => ({ data: await inOneMoment((tx) => describe(tx, request.params.id)) })
+    ...privacyRoute,
+    handler: async (request) => ({ data: await inOneMoment(app, (tx) => describe(app, tx, request.params.id)) })
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/v1/prenotazioni/:id/export',
-    config: { access: 'auth' },
-    // It would be an export, on record as one.
-    exposeHeadRoute: false,
-    schema: {
-      operationId: 'exportPrenotazione',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...READING_ERRORS],
-      tags,
-      summary: 'Tutti i dati di una prenotazione e dei suoi ospiti: un archivio ZIP di JSON e immagini',
-      description: 'Un file che non si legge interrompe la risposta: un archivio che si apre è completo.',
-      params: IdParams,
-      response: {
-        200: {
-          description: 'L’archivio',
-          content: { 'application/zip': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
-        }
-      }
-    },
-    handler: async (request, reply) => {
-      const { id } = request.params
-      return await reply.sendBytes(async () => {
-        const files = await inOneMoment((tx) => filesOf(tx, id))
-        const object = `prenotazione:${id}`
-        await audit.append(db, {
-          ...authorOf(request), action: 'dati_esportati', object, details: { file: files.length }
-        })
-        reply.type('application/zip').header('content-disposition', `attachment; filename=prenotazione_${id}.zip`)
-        return archive(files)
+  app.route({ ...exportRoute, handler: async (request, reply) => {
+    const { id } = request.params
+    return await reply.sendBytes(async () => {
+      const files = await inOneMoment(app, (tx) => filesOf(app, tx, id))
+      const object = `prenotazione:${id}`
+      await audit.append(db, {
+        ...authorOf(request), action: 'dati_esportati', object, details: { file: files.length }
       })
+      reply.type('application/zip').header('content-disposition', `attachment; filename=prenotazione_${id}.zip`)
+      return archive(files)
+    })
+  } })
+
+  app.route({ ...erasureRoute, handler: async (request) => {
+    const { id } = request.params
+    const { existed, before, after } = await repository.erase(id, authorOf(request), (tx) =>
+      describeAll(holdings, tx, id))
+    app.storage.removeDiscarded()
+    return {
+      message: existed ? `Prenotazione ${id} cancellata` : 'Non c’è più niente da cancellare',
+      eliminati: existed ? before.filter(({ per_legge: isLegal }) => !isLegal) : [],
+      conservati: after,
+      status: 200
     }
-  })
+  } })
+}
 
-  app.route({
-    method: 'POST',
-    url: '/api/v1/prenotazioni/:id/cancellazione',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'cancellaPrenotazione',
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'INVIO_IN_CORSO'],
-      tags,
-      summary: 'Cancella i dati di una prenotazione e dei suoi ospiti; resta ciò che la legge vuole conservato',
-      description:
-        'Non si può annullare. Non con un invio alla Polizia aperto o di esito sconosciuto (409). Ripetuta, dice che ' +
-        'cosa resta.',
-      params: IdParams,
-      body: Closed({}, { examples: [{}] }),
-      response: { 200: ErasureAnswer, 409: Ref(ErrorBody) }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      const { existed, before, after } = await repository.erase(id, authorOf(request), (tx) =>
-        describeAll(holdings, tx, id))
-      app.storage.removeDiscarded()
-      return {
-        message: existed ? `Prenotazione ${id} cancellata` : 'Non c’è più niente da cancellare',
-        eliminati: existed ? before.filter(({ per_legge: isLegal }) => !isLegal) : [],
-        conservati: after,
-        status: 200
-      }
-    }
-  })
+/** Everything is read as of one moment. */
+function inOneMoment<Told> ({ db }: App, read: (tx: Executor) => Promise<Told>): Promise<Told> {
+  return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
+}
 
-  /** Everything is read as of one moment. */
-  function inOneMoment<Told> (read: (tx: Executor) => Promise<Told>): Promise<Told> {
-    return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
-  }
+/** @throws PrenotazioneNonTrovata where nothing is held */
+async function describe ({ holdings }: App, tx: Executor, id: number) {
+  const conservati = await describeAll(holdings, tx, id)
+  if (conservati.length === 0) throw new PrenotazioneNonTrovata()
+  return { prenotazione_id: id, esiste: await bookingExists(tx, id), conservati }
+}
 
-  /** @throws PrenotazioneNonTrovata where nothing is held */
-  async function describe (tx: Executor, id: number) {
-    const conservati = await describeAll(holdings, tx, id)
-    if (conservati.length === 0) throw new PrenotazioneNonTrovata()
-    return { prenotazione_id: id, esiste: await bookingExists(tx, id), conservati }
-  }
-
-  async function filesOf (tx: Executor, id: number): Promise<ExportFile[]> {
-    const files = [jsonFile('privacy.json', await describe(tx, id))]
-    for (const holding of holdings) files.push(...await holding.files(tx, id))
-    return files
-  }
+async function filesOf (app: App, tx: Executor, id: number): Promise<ExportFile[]> {
+  const files = [jsonFile('privacy.json', await describe(app, tx, id))]
+  for (const holding of app.holdings) files.push(...await holding.files(tx, id))
+  return files
 }

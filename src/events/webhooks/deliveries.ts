@@ -1,12 +1,10 @@
 import { and, count, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
-import {
-  eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
-} from '#drizzle/tables/events.ts'
+import { eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks } from '#drizzle/tables/events.ts'
 import type { Delivery } from '#schemas/webhook.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import { ConsegnaNonTrovata, WebhookSospeso } from './errors.ts'
+import { ConsegnaNonTrovata, WebhookSospeso } from '../errors.ts'
 
 /** The only order of the list: the newest first. */
 const SORT = '-id'
@@ -83,18 +81,9 @@ export async function findDelivery (db: Executor, webhook: number, id: number): 
 /** A delivery by hand ends the rest of its webhook, the one that the receiver has asked for, too. */
 const NO_REST = { fermo_fino_al: sql`now()`, chiesto_fino_al: null }
 
-/**
- * Those that wait are taken in the order of their times: before the others of the webhook, and after those that were
- * asked for by hand before.
- */
-const FIRST = sql`(select least(
-    now(),
-    min(q.prossimo_tentativo) filter (where not q.a_mano) - interval '1 millisecond',
-    greatest(
-      min(q.prossimo_tentativo) filter (where not q.a_mano) - interval '1 second',
-      max(q.prossimo_tentativo) filter (where q.a_mano) + interval '1 millisecond'
-    )
-  ) from ${t} q where q.webhook_id = ${t}.webhook_id and q.stato = 'in_coda' and q.id <> ${t}.id)`
+/** Those that wait are taken in the order of their times: before all others of the webhook. */
+const FIRST = sql`(select least(now(), min(q.prossimo_tentativo) - interval '1 millisecond')
+  from ${t} q where q.webhook_id = ${t}.webhook_id and q.stato = 'in_coda')`
 const SOONER = { prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo} else ${FIRST} end` }
 const AGAIN = {
   stato: 'in_coda' as const,

@@ -1,16 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Transaction } from '#src/database/connect.ts'
+import { html } from '#src/lib/html.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
 import noBody from '#src/http/no-body.ts'
+import type { Mail } from '#src/services/mail/queue.ts'
 import type { EventFeed } from '../feed.ts'
 import { countByState, queueAge } from './deliveries.ts'
 import deliveryRoutes from './delivery-routes.ts'
 import { receivers as receiversOf } from './receivers.ts'
+import type { Suspended } from './queue.ts'
 import { hasActive } from './repository.ts'
 import webhookRoutes from './routes.ts'
-import { sender } from './send.ts'
-import { suspensionMail, type Suspended } from './suspension-mail.ts'
+import { GONE, sender } from './send.ts'
 import { deliveryWorker } from './worker.ts'
 
 export interface WebhookTimes {
@@ -20,12 +22,56 @@ export interface WebhookTimes {
   attemptMs: number
 }
 
-export interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, times: Partial<WebhookTimes> }
+interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, times: Partial<WebhookTimes> }
 
 const FIRST_DELAY_MS = 5000
 const ATTEMPT_MS = 10_000
 /** How much longer than an attempt a claim lasts: the receiver's name is resolved, the outcome written down. */
 const SLACK_MS = 20_000
+/** Between looks for what has come due. */
+const LOOK_MS = 1000
+
+/** The mail that tells of a suspension, Italian. It names the host alone: the rest of the address may hold a secret. */
+function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mail, 'to'> {
+  const name = `Il webhook ${id}${descrizione === null ? '' : ` (${descrizione})`} verso ${new URL(url).host}`
+  const { stato_http: status, errore } = outcome
+  const paragraphs = [
+    status === GONE
+      ? `${name} ha risposto ${GONE}: non vuole altri eventi.`
+      : `${name} da tre giorni non riceve gli eventi. Ultimo esito: ${status === null ? errore : `stato ${status}`}.`,
+    'È sospeso: non gli si consegna più nulla. Ciò che succede intanto si legge in GET /api/v1/eventi.',
+    `Un amministratore lo riattiva (POST /api/v1/webhooks/${id}/riattiva) o lo elimina (DELETE /api/v1/webhooks/${id}).`
+  ]
+  return {
+    subject: `Locanda: sospeso il webhook ${id}`,
+    text: paragraphs.join('\n\n') + '\n',
+    html: html`${paragraphs.map((each) => html`<p>${each}</p>`)}`.html
+  }
+}
+
+/** Follows the events, and wakes the worker now and then, as long as there is a webhook to serve. */
+function follower (db: Database, feed: EventFeed, wake: () => void, everyMs: number) {
+  let timer: NodeJS.Timeout | undefined
+  let unfollow: (() => void) | undefined
+
+  function leave (): void {
+    clearInterval(timer)
+    unfollow?.()
+    unfollow = undefined
+  }
+
+  async function refresh (): Promise<void> {
+    if (!await hasActive(db)) return leave()
+    if (unfollow === undefined) {
+      unfollow = feed.follow(wake)
+      timer = setInterval(wake, everyMs).unref()
+    }
+    await feed.ready()
+    wake()
+  }
+
+  return { refresh, leave }
+}
 
 /** Webhooks, and the worker of this process that delivers to them. */
 const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed, config, keys, times }) => {
@@ -41,26 +87,13 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     log,
     isTold: app.isToldOfDisk
   })
-  /** Ends following the events; without a webhook to serve this process does not follow them. */
-  let leave: (() => void) | undefined
+  const { refresh, leave } = follower(db, feed, worker.wake, Math.min(LOOK_MS, firstDelayMs))
 
   /** To those who are told of alarms. */
   async function writeMails (tx: Transaction, suspended: Suspended): Promise<void> {
     for (const to of mail.configured ? config.ALARM_EMAIL : []) {
       await mail.enqueue(tx, { to, ...suspensionMail(suspended) })
     }
-  }
-
-  async function refresh (): Promise<void> {
-    const isWanted = await hasActive(db)
-    if (!isWanted) {
-      leave?.()
-      leave = undefined
-      return
-    }
-    leave ??= feed.follow(worker.wake)
-    await feed.ready()
-    feed.look()
   }
 
   app.addJob({
@@ -83,7 +116,10 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     help: 'Age of the oldest event that still waits for its delivery to a webhook; 0 when none does.',
     read: () => queueAge(db)
   })
-  app.addHook('preClose', worker.stop)
+  app.addHook('preClose', async () => {
+    leave()
+    await worker.stop()
+  })
 
   await app.register(noBody)
   const closePast = () => feed.order(Infinity)

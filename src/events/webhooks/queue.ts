@@ -1,13 +1,10 @@
 import { and, eq, sql } from 'drizzle-orm'
-import {
-  eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
-} from '#drizzle/tables/events.ts'
+import { eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks } from '#drizzle/tables/events.ts'
 import type { Event } from '#schemas/event.ts'
 import { delayAfter } from '#src/lib/delay.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
-import { eventColumns, presentEvent } from '../list.ts'
+import { eventColumns, presentEvent } from '../event-list.ts'
 import { GONE, type Outcome } from './send.ts'
-import type { Suspended } from './suspension-mail.ts'
 
 /** A delivery that this process is to attempt now; `tentativi`, this one included, tells its claim from later ones. */
 export interface Claimed {
@@ -21,6 +18,9 @@ export interface Claimed {
 
 /** Of a webhook that has just received something, or is to begin anew. */
 export const NO_FAILURES = { errori_di_fila: 0, errori_dal: null, ultimo_errore: null }
+
+/** A webhook that was suspended, and what came of the last attempt. */
+export interface Suspended { id: number, url: string, descrizione: string | null, outcome: Outcome }
 
 /** What an attempt has changed. */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
@@ -43,13 +43,12 @@ const FAILURES_MIN = 10
 /** A rest and the attempt after it are shorter. In a longer time without an attempt this server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
-/** The webhooks that may be served now; `asOf` is that instant, as PostgreSQL writes it. */
-export async function readyWebhooks (db: Database): Promise<{ ids: number[], asOf: string }> {
-  const [row] = await db.execute<{ ids: number[], asOf: string }>(sql`
-    select now()::text as "asOf", coalesce(
-      json_agg(id) filter (where ${webhooks.stato} = 'attivo' and ${webhooks.fermo_fino_al} <= now()), '[]') as ids
-    from ${webhooks}`)
-  return row!
+/** The webhooks that may be served now, and for which something is due. */
+export async function dueWebhooks (db: Database): Promise<number[]> {
+  const due = await db.select({ id: webhooks.id }).from(webhooks).where(sql`${webhooks.stato} = 'attivo'
+    and ${webhooks.fermo_fino_al} <= now() and exists (select from ${t} c
+      where c.webhook_id = ${webhooks}.id and c.stato = 'in_coda' and c.prossimo_tentativo <= now())`)
+  return due.map(({ id }) => id)
 }
 
 /**
@@ -81,27 +80,6 @@ export async function claim (db: Database, webhook: number, { leaseMs }: QueueTi
   if (!found) return undefined
   const { url, ...event } = found
   return { ...claimed, url, event: presentEvent(event) }
-}
-
-/**
- * Milliseconds until something may be due; undefined when nothing waits.
- * @param asOf the instant of `readyWebhooks`: what has come due since then was not looked at yet
- */
-export async function untilDue (db: Database, asOf: string): Promise<number | undefined> {
-  // What was due by then waits for the end of another attempt, or for its webhook: nothing is gained by asking again.
-  const looked = sql`${asOf}::timestamptz`
-  const [row] = await db.execute<{ ms: number | null }>(sql`
-    select (extract(epoch from min(least(
-      case when c.has_due and w.fermo_fino_al > ${looked} then w.fermo_fino_al end,
-      case when c.next is not null then greatest(c.next, w.fermo_fino_al) end
-    )) - now()) * 1000)::float8 as ms
-    from ${webhooks} w cross join lateral (select
-      (select min(q.prossimo_tentativo) from ${t} q
-        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo > ${looked}) as next,
-      exists (select from ${t} q
-        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo <= ${looked}) as has_due
-    ) c where w.stato = 'attivo'`)
-  return row?.ms ?? undefined
 }
 
 /**

@@ -66,9 +66,7 @@ function bare (hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/**
- * By DNS alone, without the threads that files and passwords need: a name server that is silent would hold them up.
- */
+/** By DNS alone, without the threads that files and passwords need: a name server that is silent would hold them up. */
 async function resolveName (name: string): Promise<string[]> {
   const resolver = new Resolver(DNS)
   const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])

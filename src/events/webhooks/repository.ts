@@ -5,11 +5,11 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { TroppiWebhook, WebhookNonTrovato } from './errors.ts'
+import { TroppiWebhook, WebhookNonTrovato } from '../errors.ts'
 import { NO_FAILURES } from './queue.ts'
 import { newSecret } from './signature.ts'
 
-export const MAX_WEBHOOKS = 20
+const MAX_WEBHOOKS = 20
 /** How long deliveries are signed with the secret before, too. */
 const BOTH = sql`now() + interval '24 hours'`
 
@@ -74,11 +74,11 @@ export async function resumeWebhook (tx: Transaction, id: number): Promise<Webho
 }
 
 /** A new secret; the one before is good for a day more. @throws WebhookNonTrovato */
-export async function rotateSecret (tx: Transaction, keys: Keys, id: number): Promise<void> {
-  const rotated = await tx.update(t)
+export async function rotateSecret (tx: Transaction, keys: Keys, id: number): Promise<Webhook> {
+  await tx.update(t)
     .set({ segreto: seal(keys, id, newSecret()), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: BOTH })
-    .where(eq(t.id, id)).returning({ id: t.id })
-  if (rotated.length === 0) throw new WebhookNonTrovato()
+    .where(eq(t.id, id))
+  return await findWebhook(tx, id)
 }
 
 /** @throws WebhookNonTrovato */

@@ -1,10 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { IdParams } from '#schemas/common.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type FieldError, IdParams } from '#schemas/common.ts'
 import {
   Webhook, WebhookAnswer, WebhookCreation, WebhookDeleted, WebhookEmptyBody, WebhookList, WebhookSecret
 } from '#schemas/webhook.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { authorOf } from '#src/services/audit/log.ts'
+import type { AuditAction } from '#schemas/audit.ts'
+import type { Transaction } from '#src/database/connect.ts'
+import { type AuditEntry, authorOf } from '#src/services/audit/log.ts'
 import type { Receivers } from './receivers.ts'
 import {
   createWebhook, deleteWebhook, findWebhook, listWebhooks, readSecret, resumeWebhook, rotateSecret
@@ -22,180 +26,180 @@ export interface WebhookRoutesOptions {
   onChange: () => Promise<void>
 }
 
+const createRoute = {
+  method: 'POST',
+  url: WEBHOOKS,
+  config: { access: 'admin', idempotent: true },
+  schema: {
+    operationId: 'createWebhook',
+    errorCodes: ['TROPPI_WEBHOOK'],
+    tags,
+    summary: 'Un nuovo webhook: gli si consegnano gli eventi da ora in poi',
+    description:
+      'Un POST per evento, firmato secondo Standard Webhooks col segreto che dà GET /api/v1/webhooks/{id}/segreto. ' +
+      'Vale come ricevuto solo uno stato 2xx entro 10 secondi; altrimenti si ritenta, sempre più di rado, per tre ' +
+      'giorni, poi il webhook è sospeso. Gli eventi di uno stesso oggetto arrivano in ordine; uno può arrivare due ' +
+      'volte, con lo stesso webhook-id.',
+    body: WebhookCreation,
+    response: { 201: WebhookAnswer }
+  }
+} as const
+
+const listRoute = {
+  method: 'GET',
+  url: WEBHOOKS,
+  config: { access: 'admin' },
+  schema: { operationId: 'listWebhook', tags, summary: 'I webhook', response: { 200: WebhookList } }
+} as const
+
+const getRoute = {
+  method: 'GET',
+  url: `${WEBHOOKS}/:id`,
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'getWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO'],
+    tags,
+    summary: 'Un webhook',
+    params: IdParams,
+    response: { 200: WebhookAnswer }
+  }
+} as const
+
+const deleteRoute = {
+  method: 'DELETE',
+  url: `${WEBHOOKS}/:id`,
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'deleteWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO'],
+    tags,
+    summary: 'Elimina un webhook, con le sue consegne',
+    params: IdParams,
+    response: { 200: WebhookDeleted }
+  }
+} as const
+
+const resumeRoute = {
+  method: 'POST',
+  url: `${WEBHOOKS}/:id/riattiva`,
+  config: { access: 'admin', idempotent: true },
+  schema: {
+    operationId: 'riattivaWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO'],
+    tags,
+    summary: 'Riattiva un webhook sospeso, e riprende le consegne abbandonate',
+    description: 'Ciò che è successo mentre era sospeso non si consegna: si legge in GET /api/v1/eventi.',
+    params: IdParams,
+    body: WebhookEmptyBody,
+    response: { 200: WebhookAnswer }
+  }
+} as const
+
+const secretRoute = {
+  method: 'GET',
+  url: `${WEBHOOKS}/:id/segreto`,
+  // A HEAD would be written down, and show nothing.
+  exposeHeadRoute: false,
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'getSegretoWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO'],
+    tags,
+    summary: 'Il segreto con cui si firmano le consegne',
+    params: IdParams,
+    response: { 200: WebhookSecret }
+  }
+} as const
+
+const rotationRoute = {
+  method: 'POST',
+  url: `${WEBHOOKS}/:id/segreto`,
+  config: { access: 'admin', idempotent: true },
+  schema: {
+    operationId: 'ruotaSegretoWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO'],
+    tags,
+    summary: 'Cambia il segreto; per 24 ore si firma anche con quello di prima',
+    description: 'Il nuovo si legge con GET: così nessuna risposta conservata lo contiene.',
+    params: IdParams,
+    body: WebhookEmptyBody,
+    response: { 200: WebhookAnswer }
+  }
+} as const
+
+/** Does something to a webhook, writes down who did it, and notes what a repeated request is answered from. */
+export async function audited<T> (
+  { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
+  request: FastifyRequest,
+  { action, id, details }: { action: AuditAction, id: number, details?: AuditEntry['details'] },
+  act: (tx: Transaction) => Promise<T>
+): Promise<T> {
+  return await db.transaction(async (tx) => {
+    const done = await act(tx)
+    await request.noteDone(tx)
+    await audit.append(tx, { ...authorOf(request), action, object: `webhook:${id}`, ...details && { details } })
+    return done
+  })
+}
+
 /** Webhooks: made, listed, deleted, set going again; their secrets. */
 const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
   const { keys, receivers, closePast, onChange } = options
   const { db, audit } = app
   app.addSchema(Webhook)
 
-  app.route({
-    method: 'POST',
-    url: WEBHOOKS,
-    config: {
-      access: 'admin',
-      idempotent: true,
-      findFaults: ({ body: { url } }) => {
-        const messaggio = typeof url === 'string' && url !== '' ? receivers.faultOf(url) : undefined
-        return messaggio === undefined ? [] : [{ campo: 'url', messaggio }]
-      }
-    },
-    schema: {
-      operationId: 'createWebhook',
-      errorCodes: ['TROPPI_WEBHOOK'],
-      tags,
-      summary: 'Un nuovo webhook: gli si consegnano gli eventi da ora in poi',
-      description:
-        'Un POST per evento, firmato secondo Standard Webhooks col segreto che dà GET /api/v1/webhooks/{id}/segreto. ' +
-        'Vale come ricevuto solo uno stato 2xx entro 10 secondi; altrimenti si ritenta, sempre più di rado, per tre ' +
-        'giorni, poi il webhook è sospeso. Gli eventi di uno stesso oggetto arrivano in ordine; uno può arrivare due ' +
-        'volte, con lo stesso webhook-id.',
-      body: WebhookCreation,
-      response: { 201: WebhookAnswer }
-    },
-    handler: async (request, reply) => {
-      await closePast()
-      const data = await db.transaction(async (tx) => {
-        const created = await createWebhook(tx, keys, request.body)
-        await request.noteDone(tx)
-        await audit.append(tx, {
-          ...authorOf(request),
-          action: 'webhook_creato',
-          object: `webhook:${created.id}`,
-          details: { host: new URL(created.url).host }
-        })
-        return created
+  function findFaults ({ body: { url } }: RequestFields): FieldError[] {
+    const messaggio = typeof url === 'string' && url !== '' ? receivers.faultOf(url) : undefined
+    return messaggio === undefined ? [] : [{ campo: 'url', messaggio }]
+  }
+
+  app.route({ ...createRoute, config: { ...createRoute.config, findFaults }, handler: async (request, reply) => {
+    await closePast()
+    const data = await db.transaction(async (tx) => {
+      const created = await createWebhook(tx, keys, request.body)
+      await request.noteDone(tx)
+      const details = { host: new URL(created.url).host }
+      await audit.append(tx, {
+        ...authorOf(request), action: 'webhook_creato', object: `webhook:${created.id}`, details
       })
-      await onChange()
-      reply.code(201).header('location', `${WEBHOOKS}/${data.id}`)
-      return { data }
-    }
-  })
+      return created
+    })
+    await onChange()
+    reply.code(201).header('location', `${WEBHOOKS}/${data.id}`)
+    return { data }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: WEBHOOKS,
-    config: { access: 'admin' },
-    schema: { operationId: 'listWebhook', tags, summary: 'I webhook', response: { 200: WebhookList } },
-    handler: async () => ({ data: await listWebhooks(db) })
-  })
+  app.route({ ...listRoute, handler: async () => ({ data: await listWebhooks(db) }) })
 
-  app.route({
-    method: 'GET',
-    url: `${WEBHOOKS}/:id`,
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'getWebhook',
-      errorCodes: ['WEBHOOK_NON_TROVATO'],
-      tags,
-      summary: 'Un webhook',
-      params: IdParams,
-      response: { 200: WebhookAnswer }
-    },
-    handler: async ({ params }) => ({ data: await findWebhook(db, params.id) })
-  })
+  app.route({ ...getRoute, handler: async ({ params }) => ({ data: await findWebhook(db, params.id) }) })
 
-  app.route({
-    method: 'DELETE',
-    url: `${WEBHOOKS}/:id`,
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'deleteWebhook',
-      errorCodes: ['WEBHOOK_NON_TROVATO'],
-      tags,
-      summary: 'Elimina un webhook, con le sue consegne',
-      params: IdParams,
-      response: { 200: WebhookDeleted }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      await db.transaction(async (tx) => {
-        await deleteWebhook(tx, id)
-        await audit.append(tx, { ...authorOf(request), action: 'webhook_eliminato', object: `webhook:${id}` })
-      })
-      return { message: 'Webhook eliminato', status: 200 }
-    }
-  })
+  app.route({ ...deleteRoute, handler: async (request) => {
+    const { id } = request.params
+    await audited(app, request, { action: 'webhook_eliminato', id }, (tx) => deleteWebhook(tx, id))
+    return { message: 'Webhook eliminato', status: 200 }
+  } })
 
-  app.route({
-    method: 'POST',
-    url: `${WEBHOOKS}/:id/riattiva`,
-    config: { access: 'admin', idempotent: true },
-    schema: {
-      operationId: 'riattivaWebhook',
-      errorCodes: ['WEBHOOK_NON_TROVATO'],
-      tags,
-      summary: 'Riattiva un webhook sospeso, e riprende le consegne abbandonate',
-      description: 'Ciò che è successo mentre era sospeso non si consegna: si legge in GET /api/v1/eventi.',
-      params: IdParams,
-      body: WebhookEmptyBody,
-      response: { 200: WebhookAnswer }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      await closePast()
-      const data = await db.transaction(async (tx) => {
-        const resumed = await resumeWebhook(tx, id)
-        await request.noteDone(tx)
-        await audit.append(tx, { ...authorOf(request), action: 'webhook_riattivato', object: `webhook:${id}` })
-        return resumed
-      })
-      await onChange()
-      return { data }
-    }
-  })
+  app.route({ ...resumeRoute, handler: async (request) => {
+    const { id } = request.params
+    await closePast()
+    const data = await audited(app, request, { action: 'webhook_riattivato', id }, (tx) => resumeWebhook(tx, id))
+    await onChange()
+    return { data }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: `${WEBHOOKS}/:id/segreto`,
-    // A HEAD would be written down, and show nothing.
-    exposeHeadRoute: false,
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'getSegretoWebhook',
-      errorCodes: ['WEBHOOK_NON_TROVATO'],
-      tags,
-      summary: 'Il segreto con cui si firmano le consegne',
-      params: IdParams,
-      response: { 200: WebhookSecret }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      return await db.transaction(async (tx) => {
-        const secret = await readSecret(tx, keys, id)
-        await audit.append(tx, {
-          ...authorOf(request), action: 'webhook_segreto', object: `webhook:${id}`, details: { cambiato: false }
-        })
-        return secret
-      })
-    }
-  })
+  app.route({ ...secretRoute, handler: async (request) => {
+    const { id } = request.params
+    const details = { cambiato: false }
+    return await audited(app, request, { action: 'webhook_segreto', id, details }, (tx) => readSecret(tx, keys, id))
+  } })
 
-  app.route({
-    method: 'POST',
-    url: `${WEBHOOKS}/:id/segreto`,
-    config: { access: 'admin', idempotent: true },
-    schema: {
-      operationId: 'ruotaSegretoWebhook',
-      errorCodes: ['WEBHOOK_NON_TROVATO'],
-      tags,
-      summary: 'Cambia il segreto; per 24 ore si firma anche con quello di prima',
-      description: 'Il nuovo si legge con GET: così nessuna risposta conservata lo contiene.',
-      params: IdParams,
-      body: WebhookEmptyBody,
-      response: { 200: WebhookAnswer }
-    },
-    handler: async (request) => {
-      const { id } = request.params
-      const data = await db.transaction(async (tx) => {
-        await rotateSecret(tx, keys, id)
-        await request.noteDone(tx)
-        await audit.append(tx, {
-          ...authorOf(request), action: 'webhook_segreto', object: `webhook:${id}`, details: { cambiato: true }
-        })
-        return await findWebhook(tx, id)
-      })
-      return { data }
-    }
-  })
+  app.route({ ...rotationRoute, handler: async (request) => {
+    const { id } = request.params
+    const details = { cambiato: true }
+    const data = await audited(app, request, { action: 'webhook_segreto', id, details }, (tx) =>
+      rotateSecret(tx, keys, id))
+    return { data }
+  } })
 }
 export default webhookRoutes

@@ -3,25 +3,16 @@ import type { EventMessage } from '#schemas/event.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { within } from '#src/lib/within.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
-import { WebhookNonTrovato } from './errors.ts'
-import { claim, readyWebhooks, release, settle, untilDue, type Claimed, type QueueTimes } from './queue.ts'
+import { WebhookNonTrovato } from '../errors.ts'
+import { claim, dueWebhooks, release, settle, type Claimed, type QueueTimes, type Suspended } from './queue.ts'
 import { readSecret } from './repository.ts'
 import type { Send } from './send.ts'
 import { signatureHeaders } from './signature.ts'
-import type { Suspended } from './suspension-mail.ts'
 
 /** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
 const AT_ONCE = 2
-const LONGEST_SLEEP_MS = 60_000
 /** How long the end of the process waits for attempts under way, and for the note of those that it breaks off. */
 const CLOSE_WITHIN_MS = 2000
-
-export interface DeliveryWorker {
-  /** Delivers what is due, soon. */
-  wake (): void
-  /** Begins no further attempt; those under way are broken off after a little while, and made again later. */
-  stop (): Promise<void>
-}
 
 interface WorkerOptions {
   db: Database
@@ -39,8 +30,7 @@ interface WorkerOptions {
  * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
  * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
  */
-export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
-  const { db, keys, send, times, suspensions, log, isTold } = options
+export function deliveryWorker ({ db, log, isTold, times, ...options }: WorkerOptions) {
   const end = new AbortController()
   const breakOff = new AbortController()
   /** By webhook. */
@@ -48,7 +38,6 @@ export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
   const attempts = new Set<Promise<void>>()
   let round: Promise<void> | undefined
   let wanted = false
-  let alarm: NodeJS.Timeout | undefined
 
   function wake (): void {
     if (end.signal.aborted) return
@@ -60,13 +49,7 @@ export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
     try {
       while (wanted && !end.signal.aborted) {
         wanted = false
-        clearTimeout(alarm)
-        const { ids, asOf } = await readyWebhooks(db)
-        for (const id of ids) await fill(id)
-        const ms = await untilDue(db, asOf)
-        if (ms !== undefined && !end.signal.aborted) {
-          alarm = setTimeout(wake, Math.min(Math.max(ms, 0), LONGEST_SLEEP_MS)).unref()
-        }
+        for (const id of await dueWebhooks(db)) await fill(id)
       }
     } catch (err) {
       if (!isTold(err)) log.error({ err }, 'deliveries could not be worked on')
@@ -86,7 +69,7 @@ export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
   function begin (claimed: Claimed): void {
     const { webhook_id: id } = claimed
     underWay.set(id, (underWay.get(id) ?? 0) + 1)
-    const attempt = carryOut(claimed)
+    const attempt = carryOut(claimed, { ...options, db, log, times, breakOff: breakOff.signal })
       .catch((err: unknown) => {
         // Deleted meanwhile, and its deliveries with it.
         if (err instanceof WebhookNonTrovato) return
@@ -100,39 +83,42 @@ export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
     attempts.add(attempt)
   }
 
-  async function carryOut (claimed: Claimed): Promise<void> {
-    const at = new Date()
-    const startedAt = performance.now()
-    const outcome = await send(await messageOf(claimed, at), breakOff.signal)
-    if (breakOff.signal.aborted && outcome.stato_http === null) return await release(db, claimed)
-    const durationMs = Math.round(performance.now() - startedAt)
-    const settled = await settle(db, claimed, { ...outcome, at, durationMs }, times, suspensions.write)
-    if (settled === 'sospeso') {
-      suspensions.tell()
-      log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')
-    } else if (settled === 'in_coda') {
-      log.warn({ webhook: claimed.webhook_id, consegna: claimed.id, ...outcome }, 'delivery of an event failed')
-    }
-  }
-
-  async function messageOf ({ webhook_id: id, url, event }: Claimed, at: Date) {
-    const { segreto, segreto_precedente: before } = await readSecret(db, keys, id)
-    const message: EventMessage = { type: event.tipo, timestamp: event.quando, data: event }
-    const body = JSON.stringify(message)
-    const secrets = before === null ? [segreto] : [segreto, before]
-    const signed = signatureHeaders({ id: event.id, at, body }, secrets)
-    return { url, body, headers: { 'content-type': 'application/json', 'user-agent': 'Locanda', ...signed } }
-  }
-
   return {
+    /** Delivers what is due, soon. */
     wake,
-    async stop () {
+    /** Begins no further attempt; those under way are broken off after a little while, and made again later. */
+    async stop (): Promise<void> {
       end.abort()
-      clearTimeout(alarm)
       await round
       await within(CLOSE_WITHIN_MS, Promise.all(attempts))
       breakOff.abort()
       await within(CLOSE_WITHIN_MS, Promise.all(attempts))
     }
   }
+}
+
+async function carryOut (
+  claimed: Claimed,
+  { db, keys, send, times, suspensions, log, breakOff }: Omit<WorkerOptions, 'isTold'> & { breakOff: AbortSignal }
+): Promise<void> {
+  const at = new Date()
+  const startedAt = performance.now()
+  const { segreto, segreto_precedente: before } = await readSecret(db, keys, claimed.webhook_id)
+  const outcome = await send(messageOf(claimed, at, before === null ? [segreto] : [segreto, before]), breakOff)
+  if (breakOff.aborted && outcome.stato_http === null) return await release(db, claimed)
+  const durationMs = Math.round(performance.now() - startedAt)
+  const settled = await settle(db, claimed, { ...outcome, at, durationMs }, times, suspensions.write)
+  if (settled === 'sospeso') {
+    suspensions.tell()
+    log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')
+  } else if (settled === 'in_coda') {
+    log.warn({ webhook: claimed.webhook_id, consegna: claimed.id, ...outcome }, 'delivery of an event failed')
+  }
+}
+
+function messageOf ({ url, event }: Claimed, at: Date, secrets: readonly string[]) {
+  const message: EventMessage = { type: event.tipo, timestamp: event.quando, data: event }
+  const body = JSON.stringify(message)
+  const signed = signatureHeaders({ id: event.id, at, body }, secrets)
+  return { url, body, headers: { 'content-type': 'application/json', 'user-agent': 'Locanda', ...signed } }
 }

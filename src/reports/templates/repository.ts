@@ -1,9 +1,9 @@
-import { and, asc, eq, getTableColumns, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, getTableColumns, isNull, lte, sql } from 'drizzle-orm'
 import { pdf_template_versions as versions, pdf_templates as templates } from '#drizzle/tables/reports.ts'
 import { TEMPLATE_ID, type TemplateSaving } from '#schemas/template.ts'
 import { builtInTemplates, type BuiltIn } from '#src/pdf/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import { ModelloCambiato, ModelloNonTrovato, ModelloPredefinito } from '../errors.ts'
+import { ModelloCambiato, ModelloNonTrovato, ModelloPredefinito, VersioneNonTrovata } from '../errors.ts'
 
 /** A template, saved or of the product. */
 export interface StoredTemplate {
@@ -19,13 +19,13 @@ export interface StoredTemplate {
 }
 
 /** What a list says of a template. */
-export type ListedTemplate = Pick<StoredTemplate, 'id' | 'nome' | 'predefinito' | 'versione' | 'updated_at'>
+type ListedTemplate = Pick<StoredTemplate, 'id' | 'nome' | 'predefinito' | 'versione' | 'updated_at'>
 
 /** Versions that are kept of a template, the present one among them. */
-export const VERSIONS_KEPT = 50
+const VERSIONS_KEPT = 50
 
 /** Which versions a change is for; a template that is not there has none. */
-export interface Expected {
+interface Expected {
   /** Versions that may be changed; undefined: any, or none. */
   versions?: ReadonlySet<number> | undefined
   /** There must be none. */
@@ -84,10 +84,7 @@ export async function saveTemplate (
   return { ...ofPeople(row!), isNew: before === undefined }
 }
 
-/**
- * Deletes a template with its versions.
- * @throws ModelloNonTrovato, ModelloCambiato (412)
- */
+/** Deletes a template with its versions. @throws ModelloNonTrovato, ModelloCambiato (412) */
 export async function removeTemplate (tx: Transaction, id: string, expected: Expected): Promise<void> {
   const before = await lock(tx, id)
   check(before, expected)
@@ -95,6 +92,27 @@ export async function removeTemplate (tx: Transaction, id: string, expected: Exp
   await tx.delete(versions).where(eq(versions.id, id))
   await tx.update(templates).set({ nome: '', template: '', esempio: null, variabili: [], deleted_at: sql`now()` })
     .where(eq(templates.id, id))
+}
+
+type ListedVersion = Pick<typeof versions.$inferSelect, 'versione' | 'nome' | 'updated_at'>
+
+/**
+ * The versions of a template that are kept, the newest first; one of the product has none.
+ * @throws ModelloNonTrovato
+ */
+export async function listVersions (db: Executor, id: string): Promise<ListedVersion[]> {
+  await findTemplate(db, id)
+  const { versione, nome, updated_at } = versions
+  return await db.select({ versione, nome, updated_at }).from(versions)
+    .where(eq(versions.id, id)).orderBy(desc(versions.versione))
+}
+
+/** A template as it was in one of its versions. @throws ModelloNonTrovato, VersioneNonTrovata */
+export async function findVersion (db: Executor, id: string, versione: number): Promise<StoredTemplate> {
+  const { predefinito } = await findTemplate(db, id)
+  const [row] = await db.select().from(versions).where(and(eq(versions.id, id), eq(versions.versione, versione)))
+  if (!row) throw new VersioneNonTrovata()
+  return { ...row, predefinito }
 }
 
 function present (id: string) {

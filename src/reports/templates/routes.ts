@@ -7,18 +7,18 @@ import { PdfBytes } from '#schemas/pdf.ts'
 import { REPORT_BODY_MAX } from '#schemas/report.ts'
 import {
   PreviewRequest, type Template, TEMPLATE_ID, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault,
-  TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving
+  TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving, TemplateVersionParams, TemplateVersions
 } from '#schemas/template.ts'
 import type { RequestFields } from '#src/http/faults.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { sendPdf } from '../answers.ts'
-import { makeFor } from '../keep.ts'
-import { checkTemplate, requireSound, variables } from './check.ts'
+import { makeFor, sendPdf } from '../kept-pdfs.ts'
+import { checkTemplate, requireSound, variables } from './template-check.ts'
 import {
-  checkChangeable, findTemplate, listTemplates, removeTemplate, saveTemplate, type StoredTemplate
+  checkChangeable, findTemplate, findVersion, listTemplates, listVersions, removeTemplate, saveTemplate,
+  type StoredTemplate
 } from './repository.ts'
 import { previewOf } from './samples.ts'
 
@@ -42,6 +42,123 @@ function isStorable (value: unknown): boolean {
 const tags = ['PDF']
 const URL = '/api/v1/templates'
 
+const listRoute = {
+  method: 'GET',
+  url: URL,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listModelli', tags, summary: 'I modelli dei PDF', response: { 200: TemplateList }
+  }
+} as const
+
+const getRoute = {
+  method: 'GET',
+  url: `${URL}/:id`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getModello',
+    errorCodes: ['MODELLO_NON_TROVATO'],
+    tags,
+    summary: 'Un modello dei PDF, con le variabili che vuole dai dati',
+    params: TemplateParams,
+    response: { 200: TemplateAnswer, 304: Type.Null() }
+  }
+} as const
+
+const saveRoute = {
+  method: 'PUT',
+  url: `${URL}/:id`,
+  config: {
+    access: 'admin',
+    versioned: true,
+    headers: { reads: ['If-None-Match'], sends: { Location: [200, 201] } },
+    findFaults: savingFaults
+  },
+  schema: {
+    operationId: 'putModello',
+    errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],
+    tags,
+    summary: 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id',
+    description:
+      'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione; con If-None-Match: * se ne ' +
+      'salva solo uno nuovo.',
+    params: TemplateParams,
+    body: TemplateSaving,
+    response: { 200: TemplateSaved(200), 201: TemplateSaved(201), 400: Ref(TemplateFault) }
+  }
+} as const
+
+const deleteRoute = {
+  method: 'DELETE',
+  url: `${URL}/:id`,
+  config: { access: 'admin', versioned: true },
+  schema: {
+    operationId: 'deleteModello',
+    errorCodes: ['MODELLO_NON_TROVATO', 'MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO'],
+    tags,
+    summary: 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano',
+    params: TemplateParams,
+    response: { 200: TemplateRemoved }
+  }
+} as const
+
+const previewRoute = {
+  method: 'POST',
+  url: `${URL}/:id/preview`,
+  bodyLimit: REPORT_BODY_MAX,
+  config: { access: 'auth', heavy: true },
+  schema: {
+    operationId: 'previewModello',
+    errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
+    tags,
+    summary: 'Il PDF di un modello con i dati di prova; non si conserva',
+    params: TemplateParams,
+    body: PreviewRequest,
+    response: { 200: PdfBytes, 400: Ref(TemplateFault) }
+  }
+} as const
+
+const checkRoute = {
+  method: 'POST',
+  url: `${URL}/valida`,
+  config: { access: 'auth', heavy: true },
+  schema: {
+    operationId: 'validaModello',
+    tags,
+    summary: 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo',
+    body: TemplateCheck,
+    response: { 200: TemplateChecked }
+  }
+} as const
+
+const versionsRoute = {
+  method: 'GET',
+  url: `${URL}/:id/versioni`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listVersioniModello',
+    errorCodes: ['MODELLO_NON_TROVATO'],
+    tags,
+    summary: 'Le versioni di un modello dei PDF, dall’ultima: se ne conservano 50',
+    params: TemplateParams,
+    response: { 200: TemplateVersions }
+  }
+} as const
+
+const versionRoute = {
+  method: 'GET',
+  url: `${URL}/:id/versioni/:versione`,
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getVersioneModello',
+    errorCodes: ['MODELLO_NON_TROVATO', 'VERSIONE_NON_TROVATA'],
+    tags,
+    summary: 'Un modello dei PDF come era in una sua versione',
+    params: TemplateVersionParams,
+    response: { 200: TemplateAnswer }
+  }
+} as const
+
 /** Templates of PDFs: everybody may read and try them, administrators change them. */
 export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   const { audit, db } = app
@@ -52,136 +169,70 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   })
   const variablesOf = variables(app)
 
-  app.route({
-    method: 'GET',
-    url: URL,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'listModelli', tags, summary: 'I modelli dei PDF', response: { 200: TemplateList }
-    },
-    handler: async () => ({
-      data: (await listTemplates(db)).map(({ id, nome, predefinito, versione, updated_at }) => ({
-        id, nome, predefinito, versione, updated_at: updated_at?.toISOString() ?? null
-      }))
+  app.route({ ...listRoute, handler: async () => ({
+    data: (await listTemplates(db)).map(({ id, nome, predefinito, versione, updated_at }) => ({
+      id, nome, predefinito, versione, updated_at: updated_at?.toISOString() ?? null
+    }))
+  }) })
+
+  app.route({ ...getRoute, handler: async (request, reply) => {
+    const template = await findTemplate(db, request.params.id)
+    const tag = etag(template.versione)
+    reply.header('etag', tag)
+    if (!template.predefinito && isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+    return { data: await present(reply, template) }
+  } })
+
+  app.route({ ...saveRoute, handler: async (request, reply) => {
+    const { params: { id }, body, headers } = request
+    await checkChangeable(id)
+    const variabili = await requireSound(app, reply, body)
+    const { isNew, ...saved } = await db.transaction(async (tx) => {
+      const saved = await saveTemplate(tx, id, { ...body, variabili }, {
+        versions: expectedVersions(headers['if-match']), isNew: headers['if-none-match']?.trim() === '*'
+      })
+      const details = { versione: saved.versione }
+      await audit.append(tx, { ...authorOf(request), action: 'modello_salvato', object: `modello:${id}`, details })
+      return saved
     })
-  })
+    const status = isNew ? 201 : 200
+    reply.code(status).headers({ etag: etag(saved.versione), location: `${URL}/${id}` })
+    return { data: await present(reply, saved), status }
+  } })
 
-  app.route({
-    method: 'GET',
-    url: `${URL}/:id`,
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'getModello',
-      errorCodes: ['MODELLO_NON_TROVATO'],
-      tags,
-      summary: 'Un modello dei PDF, con le variabili che vuole dai dati',
-      params: TemplateParams,
-      response: { 200: TemplateAnswer, 304: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const template = await findTemplate(db, request.params.id)
-      const tag = etag(template.versione)
-      reply.header('etag', tag)
-      if (!template.predefinito && isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return { data: await present(reply, template) }
-    }
-  })
+  app.route({ ...deleteRoute, handler: async (request) => {
+    const { params: { id }, headers } = request
+    await checkChangeable(id)
+    await db.transaction(async (tx) => {
+      await removeTemplate(tx, id, { versions: expectedVersions(headers['if-match']) })
+      await audit.append(tx, { ...authorOf(request), action: 'modello_eliminato', object: `modello:${id}` })
+    })
+    return { message: 'Modello eliminato', status: 200 }
+  } })
 
-  app.route({
-    method: 'PUT',
-    url: `${URL}/:id`,
-    config: {
-      access: 'admin',
-      versioned: true,
-      headers: { reads: ['If-None-Match'], sends: { Location: [200, 201] } },
-      findFaults: savingFaults
-    },
-    schema: {
-      operationId: 'putModello',
-      errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],
-      tags,
-      summary: 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id',
-      description:
-        'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione; con If-None-Match: * se ne ' +
-        'salva solo uno nuovo.',
-      params: TemplateParams,
-      body: TemplateSaving,
-      response: { 200: TemplateSaved(200), 201: TemplateSaved(201), 400: Ref(TemplateFault) }
-    },
-    handler: async (request, reply) => {
-      const { params: { id }, body, headers } = request
-      await checkChangeable(id)
-      const variabili = await requireSound(app, reply, body)
-      const { isNew, ...saved } = await db.transaction(async (tx) => {
-        const saved = await saveTemplate(tx, id, { ...body, variabili }, {
-          versions: expectedVersions(headers['if-match']), isNew: headers['if-none-match']?.trim() === '*'
-        })
-        const details = { versione: saved.versione }
-        await audit.append(tx, { ...authorOf(request), action: 'modello_salvato', object: `modello:${id}`, details })
-        return saved
-      })
-      const status = isNew ? 201 : 200
-      reply.code(status).headers({ etag: etag(saved.versione), location: `${URL}/${id}` })
-      return { data: await present(reply, saved), status }
-    }
-  })
+  app.route({ ...previewRoute, handler: async (request, reply) => {
+    const template = await findTemplate(db, request.params.id)
+    const pdf = await makeFor(app, reply, previewOf(template, request.body.data, clock.today()))
+    warn(reply, pdf)
+    return sendPdf(reply, pdf.bytes, `anteprima-${template.id}.pdf`)
+  } })
 
-  app.route({
-    method: 'DELETE',
-    url: `${URL}/:id`,
-    config: { access: 'admin', versioned: true },
-    schema: {
-      operationId: 'deleteModello',
-      errorCodes: ['MODELLO_NON_TROVATO', 'MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO'],
-      tags,
-      summary: 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano',
-      params: TemplateParams,
-      response: { 200: TemplateRemoved }
-    },
-    handler: async (request) => {
-      const { params: { id }, headers } = request
-      await checkChangeable(id)
-      await db.transaction(async (tx) => {
-        await removeTemplate(tx, id, { versions: expectedVersions(headers['if-match']) })
-        await audit.append(tx, { ...authorOf(request), action: 'modello_eliminato', object: `modello:${id}` })
-      })
-      return { message: 'Modello eliminato', status: 200 }
-    }
-  })
+  app.route({ ...checkRoute, handler: (request, reply) => checkTemplate(app, reply, request.body) })
+}
 
-  app.route({
-    method: 'POST',
-    url: `${URL}/:id/preview`,
-    bodyLimit: REPORT_BODY_MAX,
-    config: { access: 'auth', heavy: true },
-    schema: {
-      operationId: 'previewModello',
-      errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
-      tags,
-      summary: 'Il PDF di un modello con i dati di prova; non si conserva',
-      params: TemplateParams,
-      body: PreviewRequest,
-      response: { 200: PdfBytes, 400: Ref(TemplateFault) }
-    },
-    handler: async (request, reply) => {
-      const template = await findTemplate(db, request.params.id)
-      const pdf = await makeFor(app, reply, previewOf(template, request.body.data, clock.today()))
-      warn(reply, pdf)
-      return sendPdf(reply, pdf.bytes, `anteprima-${template.id}.pdf`)
-    }
-  })
+/** What saved templates were before: who wants a version again saves its text. */
+export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { db } = app
 
-  app.route({
-    method: 'POST',
-    url: `${URL}/valida`,
-    config: { access: 'auth', heavy: true },
-    schema: {
-      operationId: 'validaModello',
-      tags,
-      summary: 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo',
-      body: TemplateCheck,
-      response: { 200: TemplateChecked }
-    },
-    handler: (request, reply) => checkTemplate(app, reply, request.body)
-  })
+  app.route({ ...versionsRoute, handler: async (request) => ({
+    data: (await listVersions(db, request.params.id)).map(({ updated_at, ...version }) => ({
+      ...version, updated_at: updated_at.toISOString()
+    }))
+  }) })
+
+  app.route({ ...versionRoute, handler: async (request) => {
+    const { id, versione } = request.params
+    const { updated_at, variabili, ...rest } = await findVersion(db, id, versione)
+    return { data: { ...rest, variabili: variabili ?? [], updated_at: updated_at?.toISOString() ?? null } }
+  } })
 }

@@ -10,11 +10,11 @@ import { authorOf } from '#src/services/audit/log.ts'
 import {
   type BucketSettings, createBucket, deleteBucket, isOfTheProduct, listBuckets, updateBucket
 } from '../buckets.ts'
-import { isBucketName, isFreeBucketName } from '../names.ts'
-import { discardSome } from '../objects.ts'
+import { isBucketName, isFreeBucketName } from '../file-names.ts'
+import { discardSome } from '../object-rows.ts'
+import { tags, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
-import { type ProtocolOptions, tags } from './options.ts'
-import { presentBucket } from './present.ts'
+import { presentBucket } from './present-files.ts'
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9 }
 
@@ -38,126 +38,132 @@ const UPDATED = 'Successfully updated'
 const EMPTIED = 'Empty bucket has been queued. Completion may take up to an hour.'
 const DELETED = 'Successfully deleted'
 
+const listRoute = {
+  method: 'GET',
+  url: '/bucket',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'storageListBuckets',
+    tags,
+    summary: 'I bucket',
+    querystring: BucketListQuery,
+    response: { 200: BucketList }
+  }
+} as const
+
+const getRoute = {
+  method: 'GET',
+  url: '/bucket/:bucket',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'storageGetBucket',
+    tags,
+    summary: 'Un bucket',
+    params: BucketParams,
+    response: { 200: Ref(StorageBucket) }
+  }
+} as const
+
+const createRoute = {
+  method: 'POST',
+  url: '/bucket',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'storageCreateBucket',
+    tags,
+    summary: 'Crea un bucket',
+    body: BucketCreation,
+    response: { 200: BucketMade }
+  }
+} as const
+
+const updateRoute = {
+  method: 'PUT',
+  url: '/bucket/:bucket',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'storageUpdateBucket',
+    tags,
+    summary: 'Cambia un bucket',
+    params: BucketParams,
+    body: BucketUpdate,
+    response: { 200: Done(UPDATED) }
+  }
+} as const
+
+const emptyRoute = {
+  method: 'POST',
+  url: '/bucket/:bucket/empty',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'storageEmptyBucket',
+    tags,
+    summary: 'Svuota un bucket',
+    params: BucketParams,
+    body: NoFields,
+    response: { 200: Done(EMPTIED) }
+  }
+} as const
+
+const deleteRoute = {
+  method: 'DELETE',
+  url: '/bucket/:bucket',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'storageDeleteBucket',
+    tags,
+    summary: 'Elimina un bucket vuoto',
+    params: BucketParams,
+    response: { 200: Done(DELETED) }
+  }
+} as const
+
 /** Buckets: everybody with credentials sees them, administrators make and change them. */
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { access, files }) => {
   const { db, storage } = app
 
-  app.route({
-    method: 'GET',
-    url: '/bucket',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'storageListBuckets',
-      tags,
-      summary: 'I bucket',
-      querystring: BucketListQuery,
-      response: { 200: BucketList }
-    },
-    handler: async (request) =>
-      (await listBuckets(db, request.query)).map((bucket) => ({ ...presentBucket(bucket), type: 'STANDARD' }))
-  })
+  app.route({ ...listRoute, handler: async (request) =>
+    (await listBuckets(db, request.query)).map((bucket) => ({ ...presentBucket(bucket), type: 'STANDARD' })) })
 
-  app.route({
-    method: 'GET',
-    url: '/bucket/:bucket',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'storageGetBucket',
-      tags,
-      summary: 'Un bucket',
-      params: BucketParams,
-      response: { 200: Ref(StorageBucket) }
-    },
-    handler: async ({ params: { bucket } }) => presentBucket(await files.bucket(bucket))
-  })
+  app.route({ ...getRoute, handler: async ({ params: { bucket } }) => presentBucket(await files.bucket(bucket)) })
 
-  app.route({
-    method: 'POST',
-    url: '/bucket',
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'storageCreateBucket',
-      tags,
-      summary: 'Crea un bucket',
-      body: BucketCreation,
-      response: { 200: BucketMade }
-    },
-    handler: async (request) => {
-      const { body: { name, id = name, type, ...fields } } = request
-      if (type === 'ANALYTICS') throw new StorageError('FeatureNotEnabled')
-      if (!isFreeBucketName(id)) throw new StorageError('InvalidBucketName')
-      const settings = settingsOf(fields)
-      await recorded(request, 'bucket_creato', id, (tx) => createBucket(tx, id, settings))
-      return { name: id }
-    }
-  })
+  app.route({ ...createRoute, handler: async (request) => {
+    const { body: { name, id = name, type, ...fields } } = request
+    if (type === 'ANALYTICS') throw new StorageError('FeatureNotEnabled')
+    if (!isFreeBucketName(id)) throw new StorageError('InvalidBucketName')
+    const settings = settingsOf(fields)
+    await recorded(request, 'bucket_creato', id, (tx) => createBucket(tx, id, settings))
+    return { name: id }
+  } })
 
-  app.route({
-    method: 'PUT',
-    url: '/bucket/:bucket',
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'storageUpdateBucket',
-      tags,
-      summary: 'Cambia un bucket',
-      params: BucketParams,
-      body: BucketUpdate,
-      response: { 200: Done(UPDATED) }
-    },
-    handler: async (request) => {
-      const id = changeable(request.params.bucket)
-      const settings = settingsOf(request.body)
-      if (Object.keys(settings).length === 0) throw new StorageError('InvalidRequest')
-      await recorded(request, 'bucket_modificato', id, (tx) => updateBucket(tx, id, settings))
-      return { message: UPDATED }
-    }
-  })
+  app.route({ ...updateRoute, handler: async (request) => {
+    const id = changeable(request.params.bucket)
+    const settings = settingsOf(request.body)
+    if (Object.keys(settings).length === 0) throw new StorageError('InvalidRequest')
+    await recorded(request, 'bucket_modificato', id, (tx) => updateBucket(tx, id, settings))
+    return { message: UPDATED }
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/bucket/:bucket/empty',
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'storageEmptyBucket',
-      tags,
-      summary: 'Svuota un bucket',
-      params: BucketParams,
-      body: NoFields,
-      response: { 200: Done(EMPTIED) }
-    },
-    handler: async (request) => {
-      const { id } = await files.bucket(request.params.bucket)
-      if (!access.isWritable(id)) throw new StorageError('AccessDenied')
-      let discarded: number
-      do {
-        discarded = await db.transaction(async (tx) => {
-          const count = await discardSome(tx, storage, id, BATCH)
-          if (count > 0) await note(request, tx, 'bucket_svuotato', id, { file: count })
-          return count
-        })
-      } while (discarded === BATCH)
-      storage.removeDiscarded()
-      return { message: EMPTIED }
-    }
-  })
+  app.route({ ...emptyRoute, handler: async (request) => {
+    const { id } = await files.bucket(request.params.bucket)
+    if (!access.isWritable(id)) throw new StorageError('AccessDenied')
+    let discarded: number
+    do {
+      discarded = await db.transaction(async (tx) => {
+        const count = await discardSome(tx, storage, id, BATCH)
+        if (count > 0) await note(request, tx, 'bucket_svuotato', id, { file: count })
+        return count
+      })
+    } while (discarded === BATCH)
+    storage.removeDiscarded()
+    return { message: EMPTIED }
+  } })
 
-  app.route({
-    method: 'DELETE',
-    url: '/bucket/:bucket',
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'storageDeleteBucket',
-      tags,
-      summary: 'Elimina un bucket vuoto',
-      params: BucketParams,
-      response: { 200: Done(DELETED) }
-    },
-    handler: async (request) => {
-      const id = changeable(request.params.bucket)
-      await recorded(request, 'bucket_eliminato', id, (tx) => deleteBucket(tx, id))
-      return { message: DELETED }
-    }
-  })
+  app.route({ ...deleteRoute, handler: async (request) => {
+    const id = changeable(request.params.bucket)
+    await recorded(request, 'bucket_eliminato', id, (tx) => deleteBucket(tx, id))
+    return { message: DELETED }
+  } })
 
   type Action = 'bucket_creato' | 'bucket_modificato' | 'bucket_svuotato' | 'bucket_eliminato'
 

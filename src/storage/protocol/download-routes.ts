@@ -2,13 +2,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DownloadQuery, FileContent, FileParams, FilePart, LinkQuery, ObjectInfo } from '#schemas/storage-protocol.ts'
-import type { Files } from '../files.ts'
-import { StorageError } from './errors.ts'
-import { tags, type ProtocolOptions } from './options.ts'
-import { presentInfo } from './present.ts'
-import { checkLink } from './signed-links.ts'
+import { tags, type Files, type ProtocolOptions } from '../named-files.ts'
+import { checkLink, StorageError } from './errors.ts'
+import { presentInfo } from './present-files.ts'
 
 const response = { 200: FileContent, 206: FilePart, 304: Type.Null() }
+const download = { tags, params: FileParams, querystring: DownloadQuery, response }
 
 /** What is known of a file is told under three addresses. */
 const INFO = [
@@ -29,76 +28,71 @@ const INFO = [
   }
 ] as const
 
+const downloadRoute = {
+  method: 'GET',
+  url: '/object/:bucket/*',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'storageDownload',
+    summary: 'Il contenuto di un file',
+    ...download
+  }
+} as const
+
+const authenticatedRoute = {
+  method: 'GET',
+  url: '/object/authenticated/:bucket/*',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'storageDownloadAuthenticated',
+    summary: 'Il contenuto di un file, con l’indirizzo che lo dice privato',
+    ...download
+  }
+} as const
+
+const publicRoute = {
+  method: 'GET',
+  url: '/object/public/:bucket/*',
+  config: { access: 'public' },
+  schema: {
+    operationId: 'storageDownloadPublic',
+    summary: 'Il contenuto di un file di un bucket pubblico',
+    ...download
+  }
+} as const
+
+const linkRoute = {
+  method: 'GET',
+  url: '/object/sign/:bucket/*',
+  config: { access: 'public' },
+  schema: {
+    operationId: 'storageDownloadByLink',
+    tags,
+    summary: 'Il contenuto di un file, con un link firmato',
+    params: FileParams,
+    querystring: LinkQuery,
+    response
+  }
+} as const
+
 /** Downloads of files, and what is known of them. */
 const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
-  app.route({
-    method: 'GET',
-    url: '/object/:bucket/*',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'storageDownload',
-      tags,
-      summary: 'Il contenuto di un file',
-      params: FileParams,
-      querystring: DownloadQuery,
-      response
-    },
-    handler: async (request, reply) => await sendVisible(request, reply, request.params, request.query.download)
-  })
+  app.route({ ...downloadRoute, handler: sendVisible })
 
-  app.route({
-    method: 'GET',
-    url: '/object/authenticated/:bucket/*',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'storageDownloadAuthenticated',
-      tags,
-      summary: 'Il contenuto di un file, con l’indirizzo che lo dice privato',
-      params: FileParams,
-      querystring: DownloadQuery,
-      response
-    },
-    handler: async (request, reply) => await sendVisible(request, reply, request.params, request.query.download)
-  })
+  app.route({ ...authenticatedRoute, handler: sendVisible })
 
-  app.route({
-    method: 'GET',
-    url: '/object/public/:bucket/*',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'storageDownloadPublic',
-      tags,
-      summary: 'Il contenuto di un file di un bucket pubblico',
-      params: FileParams,
-      querystring: DownloadQuery,
-      response
-    },
-    handler: async ({ params, query: { download } }, reply) => {
-      const file = await files.open(params.bucket, params['*'])
-      return await reply.sendObject(file, { download, isLinked: true, cacheControl: file.cache_control ?? 'no-cache' })
-    }
-  })
+  app.route({ ...publicRoute, handler: async ({ params, query: { download } }, reply) => {
+    const file = await files.open(params.bucket, params['*'])
+    return await reply.sendObject(file, { download, isLinked: true, cacheControl: file.cache_control ?? 'no-cache' })
+  } })
 
-  app.route({
-    method: 'GET',
-    url: '/object/sign/:bucket/*',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'storageDownloadByLink',
-      tags,
-      summary: 'Il contenuto di un file, con un link firmato',
-      params: FileParams,
-      querystring: LinkQuery,
-      response
-    },
-    handler: async ({ params: { bucket, '*': name }, query: { token, download } }, reply) => {
-      const { object } = checkLink(links.readDownload(token, { bucket, name }))
-      const file = await files.named(bucket, name)
-      // The link was for what had the name before.
-      if (file.id !== object) throw new StorageError('NoSuchKey')
-      return await reply.sendObject(file, { download, isLinked: true })
-    }
-  })
+  app.route({ ...linkRoute, handler: async ({ params: { bucket, '*': name }, query: { token, download } }, reply) => {
+    const { object } = checkLink(links.readDownload(token, { bucket, name }))
+    const file = await files.named(bucket, name)
+    // The link was for what had the name before.
+    if (file.id !== object) throw new StorageError('NoSuchKey')
+    return await reply.sendObject(file, { download, isLinked: true })
+  } })
 
   for (const { path, access, operationId, of, find } of INFO) {
     app.route({
@@ -117,9 +111,10 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
   }
 
   async function sendVisible (
-    request: FastifyRequest, reply: FastifyReply, params: FileParams, download: string | undefined
+    request: FastifyRequest<{ Params: FileParams, Querystring: DownloadQuery }>, reply: FastifyReply
   ) {
-    return await reply.sendObject(await findVisible(files, request, params), { download })
+    const file = await findVisible(files, request, request.params)
+    return await reply.sendObject(file, { download: request.query.download })
   }
 }
 export default downloadRoutes

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { StorageErrorBody } from '#schemas/storage-protocol.ts'
+import type { LinkFault } from '../links.ts'
 import { databaseProblem } from '#src/database/problems.ts'
 import { challenge } from '#src/http/errors.ts'
 
@@ -40,12 +41,13 @@ const KINDS = {
 export type StorageErrorCode = keyof typeof KINDS
 
 /** Kinds that go by another code: the protocol has none for them. */
-const CODES = {
-  NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown'
-} as const
-
 function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
-  return kind === 'NoSuchRoute' || kind === 'NoCredentials' || kind === 'Unavailable' ? CODES[kind] : kind
+  switch (kind) {
+    case 'NoSuchRoute': return 'InvalidRequest'
+    case 'NoCredentials': return 'AccessDenied'
+    case 'Unavailable': return 'SlowDown'
+    default: return kind
+  }
 }
 
 /** Statuses that clients, proxies and people go by in HTTP, too; all others are a 400, as with the real server. */
@@ -117,4 +119,17 @@ function translate (err: FastifyError | StorageError): StorageError {
 function invalid ({ validation, validationContext = 'body' }: FastifyError): StorageError {
   const [first] = validation ?? []
   return new StorageError('InvalidRequest', `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`)
+}
+
+/** What Supabase Storage says of links, in fixed words: the token of a link is not repeated. */
+const FAULTS: Readonly<Record<LinkFault, () => StorageError>> = {
+  invalid: () => new StorageError('InvalidJWT', 'signature verification failed'),
+  expired: () => new StorageError('InvalidJWT', '"exp" claim timestamp check failed'),
+  other: () => new StorageError('InvalidSignature')
+}
+
+/** @throws StorageError for a link that is not good */
+export function checkLink<T extends object> (link: T | LinkFault): T {
+  if (typeof link === 'string') throw FAULTS[link]()
+  return link
 }

@@ -5,86 +5,89 @@ import {
 } from '#schemas/storage-protocol.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 import { isOfTheProduct } from '../buckets.ts'
-import { isFileName } from '../names.ts'
-import { findVisible, isTaken } from '../objects.ts'
+import { isFileName } from '../file-names.ts'
+import { findVisible, isTaken } from '../object-rows.ts'
+import { tags, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
-import { tags, type ProtocolOptions } from './options.ts'
 
 /** Seconds for which a link is good at most, whatever was asked for: of personal files, and of others. */
 const LONGEST = { personal: 3600, other: 7 * 86_400 }
 /** Seconds within which an upload with a link begins. */
 const UPLOAD_SECONDS = 60
 
+const signRoute = {
+  method: 'POST',
+  url: '/object/sign/:bucket/*',
+  config: { access: 'auth', scope: 'lettura' },
+  schema: {
+    operationId: 'storageSign',
+    tags,
+    summary: 'Un link che legge un file',
+    params: FileParams,
+    body: SignBody,
+    response: { 200: Signed }
+  }
+} as const
+
+const signManyRoute = {
+  method: 'POST',
+  url: '/object/sign/:bucket',
+  config: { access: 'auth', scope: 'lettura' },
+  schema: {
+    operationId: 'storageSignMany',
+    tags,
+    summary: 'Link che leggono dei file',
+    params: BucketParams,
+    body: SignManyBody,
+    response: { 200: SignedMany }
+  }
+} as const
+
+const signUploadRoute = {
+  method: 'POST',
+  url: '/object/upload/sign/:bucket/*',
+  config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
+  schema: {
+    operationId: 'storageSignUpload',
+    tags,
+    summary: 'Un link che carica un file',
+    params: FileParams,
+    body: NoFields,
+    response: { 200: SignedUpload }
+  }
+} as const
+
 /** Links that stand for credentials. They are written without percent signs: clients encode them. */
 const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
   const { db } = app
 
-  app.route({
-    method: 'POST',
-    url: '/object/sign/:bucket/*',
-    config: { access: 'auth', scope: 'lettura' },
-    schema: {
-      operationId: 'storageSign',
-      tags,
-      summary: 'Un link che legge un file',
-      params: FileParams,
-      body: SignBody,
-      response: { 200: Signed }
-    },
-    handler: async (request) => {
-      const { params: { bucket, '*': name }, body: { expiresIn } } = request
-      return { signedURL: linkTo(await files.visible(request, bucket, name), expiresIn) }
-    }
-  })
+  app.route({ ...signRoute, handler: async (request) => {
+    const { params: { bucket, '*': name }, body: { expiresIn } } = request
+    return { signedURL: linkTo(await files.visible(request, bucket, name), expiresIn) }
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/object/sign/:bucket',
-    config: { access: 'auth', scope: 'lettura' },
-    schema: {
-      operationId: 'storageSignMany',
-      tags,
-      summary: 'Link che leggono dei file',
-      params: BucketParams,
-      body: SignManyBody,
-      response: { 200: SignedMany }
-    },
-    handler: async (request) => {
-      const { params: { bucket }, body: { expiresIn, paths } } = request
-      const view = await files.view(request, bucket)
-      const found = await findVisible(db, view, paths.filter(isFileName))
-      const byName = new Map(found.map((file) => [file.name, file]))
-      return paths.map((path) => {
-        const file = byName.get(path)
-        return file
-          ? { path, error: null, signedURL: linkTo(file, expiresIn) }
-          : { path, error: 'Either the object does not exist or you do not have access to it', signedURL: null }
-      })
-    }
-  })
+  app.route({ ...signManyRoute, handler: async (request) => {
+    const { params: { bucket }, body: { expiresIn, paths } } = request
+    const view = await files.view(request, bucket)
+    const found = await findVisible(db, view, paths.filter(isFileName))
+    const byName = new Map(found.map((file) => [file.name, file]))
+    return paths.map((path) => {
+      const file = byName.get(path)
+      return file
+        ? { path, error: null, signedURL: linkTo(file, expiresIn) }
+        : { path, error: 'Either the object does not exist or you do not have access to it', signedURL: null }
+    })
+  } })
 
-  app.route({
-    method: 'POST',
-    url: '/object/upload/sign/:bucket/*',
-    config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
-    schema: {
-      operationId: 'storageSignUpload',
-      tags,
-      summary: 'Un link che carica un file',
-      params: FileParams,
-      body: NoFields,
-      response: { 200: SignedUpload }
-    },
-    handler: async ({ params: { bucket, '*': name }, principal, headers }) => {
-      await files.bucket(bucket)
-      if (!access.isWritable(bucket)) throw new StorageError('AccessDenied')
-      if (!isFileName(name)) throw new StorageError('InvalidKey')
-      const upsert = headers['x-upsert'] === 'true'
-      if (!upsert && await isTaken(db, bucket, name)) throw new StorageError('KeyAlreadyExists')
-      const { token } = links.signUpload({ bucket, name }, { owner: principal!.id, upsert }, UPLOAD_SECONDS)
-      return { url: `/object/upload/sign/${bucket}/${name}?token=${token}`, token }
-    }
-  })
+  app.route({ ...signUploadRoute, handler: async ({ params: { bucket, '*': name }, principal, headers }) => {
+    await files.bucket(bucket)
+    if (!access.isWritable(bucket)) throw new StorageError('AccessDenied')
+    if (!isFileName(name)) throw new StorageError('InvalidKey')
+    const upsert = headers['x-upsert'] === 'true'
+    if (!upsert && await isTaken(db, bucket, name)) throw new StorageError('KeyAlreadyExists')
+    const { token } = links.signUpload({ bucket, name }, { owner: principal!.id, upsert }, UPLOAD_SECONDS)
+    return { url: `/object/upload/sign/${bucket}/${name}?token=${token}`, token }
+  } })
 
   function linkTo (file: StoredObject, seconds: number): string {
     const isPersonal = isOfTheProduct(file.bucket) && !access.isWritable(file.bucket)

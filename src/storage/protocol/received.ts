@@ -26,10 +26,7 @@ export function fileLimit ({ file_size_limit: own }: BucketRow): number {
   return Math.min(own ?? FILE_BYTES_MAX, FILE_BYTES_MAX)
 }
 
-/**
- * What the request brings, as bytes or as a form; nothing of the content is read yet.
- * @throws StorageError
- */
+/** What the request brings, as bytes or as a form; nothing of the content is read yet. @throws StorageError */
 export async function receive (request: FastifyRequest, bucket: BucketRow): Promise<ReceivedFile> {
   const received = request.isMultipart() ? await fromForm(request) : fromBytes(request, bucket)
   checkType(received.contentType, bucket)

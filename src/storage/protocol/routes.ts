@@ -8,7 +8,7 @@ import downloadRoutes from './download-routes.ts'
 import { renderStorageError, StorageError } from './errors.ts'
 import linkRoutes from './link-routes.ts'
 import objectRoutes from './object-routes.ts'
-import type { ProtocolOptions } from './options.ts'
+import type { ProtocolOptions } from '../named-files.ts'
 import uploadRoutes from './upload-routes.ts'
 
 /** What Supabase Storage has and this server has not: transformed images, resumable uploads, S3, tables, vectors. */

@@ -3,15 +3,50 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { FileParams, Uploaded, UploadLinkQuery } from '#schemas/storage-protocol.ts'
 import { FileBody } from '#schemas/storage-upload.ts'
-import { isFileName } from '../names.ts'
-import { isTaken } from '../objects.ts'
-import { StorageError } from './errors.ts'
-import { tags, type ProtocolOptions } from './options.ts'
+import { isFileName } from '../file-names.ts'
+import { isTaken } from '../object-rows.ts'
+import { tags, type ProtocolOptions } from '../named-files.ts'
+import { checkLink, StorageError } from './errors.ts'
 import { fileLimit, receive } from './received.ts'
-import { checkLink } from './signed-links.ts'
 
 /** Where a file is to go, and on whose behalf. */
 interface Destination { bucket: string, name: string, owner: string, replace: boolean }
+
+const upload = { tags, params: FileParams, body: FileBody, response: { 200: Uploaded } }
+
+const uploadRoute = {
+  method: 'POST',
+  url: '/object/:bucket/*',
+  config: { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
+  schema: {
+    operationId: 'storageUpload',
+    summary: 'Carica un file; con x-upsert: true anche al posto di un altro',
+    ...upload
+  }
+} as const
+
+const updateRoute = {
+  method: 'PUT',
+  url: '/object/:bucket/*',
+  config: { access: 'auth', headers: { reads: ['X-Metadata'] } },
+  schema: {
+    operationId: 'storageUpdate',
+    summary: 'Carica un file al posto di quello che c’è',
+    ...upload
+  }
+} as const
+
+const linkRoute = {
+  method: 'PUT',
+  url: '/object/upload/sign/:bucket/*',
+  config: { access: 'public', headers: { reads: ['X-Metadata'] } },
+  schema: {
+    operationId: 'storageUploadToLink',
+    summary: 'Carica un file con un link firmato',
+    querystring: UploadLinkQuery,
+    ...upload
+  }
+} as const
 
 /** Uploads: the bytes of a file, of whatever type, are written while they arrive. */
 const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
@@ -22,60 +57,20 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
   // What is left of a body that was refused is read and dropped: then the client hears why.
   app.addHook('onError', async ({ raw }) => { raw.unpipe().resume() })
 
-  app.route({
-    method: 'POST',
-    url: '/object/:bucket/*',
-    config: { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
-    schema: {
-      operationId: 'storageUpload',
-      tags,
-      summary: 'Carica un file; con x-upsert: true anche al posto di un altro',
-      params: FileParams,
-      body: FileBody,
-      response: { 200: Uploaded }
-    },
-    handler: async (request) => await upload(request, {
-      ...named(request.params), owner: request.principal!.id, replace: request.headers['x-upsert'] === 'true'
-    })
-  })
+  app.route({ ...uploadRoute, handler: async (request) => await receiveFile(request, {
+    ...named(request.params), owner: request.principal!.id, replace: request.headers['x-upsert'] === 'true'
+  }) })
 
-  app.route({
-    method: 'PUT',
-    url: '/object/:bucket/*',
-    config: { access: 'auth', headers: { reads: ['X-Metadata'] } },
-    schema: {
-      operationId: 'storageUpdate',
-      tags,
-      summary: 'Carica un file al posto di quello che c’è',
-      params: FileParams,
-      body: FileBody,
-      response: { 200: Uploaded }
-    },
-    handler: async (request) =>
-      await upload(request, { ...named(request.params), owner: request.principal!.id, replace: true })
-  })
+  app.route({ ...updateRoute, handler: async (request) =>
+    await receiveFile(request, { ...named(request.params), owner: request.principal!.id, replace: true }) })
 
-  app.route({
-    method: 'PUT',
-    url: '/object/upload/sign/:bucket/*',
-    config: { access: 'public', headers: { reads: ['X-Metadata'] } },
-    schema: {
-      operationId: 'storageUploadToLink',
-      tags,
-      summary: 'Carica un file con un link firmato',
-      params: FileParams,
-      querystring: UploadLinkQuery,
-      body: FileBody,
-      response: { 200: Uploaded }
-    },
-    handler: async (request) => {
-      const file = named(request.params)
-      const { owner, upsert: replace } = checkLink(links.readUpload(request.query.token, file))
-      return await upload(request, { ...file, owner, replace })
-    }
-  })
+  app.route({ ...linkRoute, handler: async (request) => {
+    const file = named(request.params)
+    const { owner, upsert: replace } = checkLink(links.readUpload(request.query.token, file))
+    return await receiveFile(request, { ...file, owner, replace })
+  } })
 
-  async function upload (request: FastifyRequest, { bucket: id, name, owner, replace }: Destination) {
+  async function receiveFile (request: FastifyRequest, { bucket: id, name, owner, replace }: Destination) {
     const bucket = await files.bucket(id)
     if (!access.isWritable(id)) throw new StorageError('AccessDenied')
     if (!isFileName(name)) throw new StorageError('InvalidKey')

@@ -1,9 +1,9 @@
 import { IMAGE_STATES } from '#schemas/privacy.ts'
-import { jsonFile, type Holding } from '#src/bookings/index.ts'
+import { HELD, jsonFile, storedFile, type Holding } from '#src/bookings/index.ts'
 import type { Storage } from '#src/services/files/storage.ts'
-import { picturesOf } from './pictures.ts'
+import { picturesOf } from './scan-pictures.ts'
 import type { ScanRepository } from './repository.ts'
-import type { ScanRetention } from './retention.ts'
+import type { ScanRetention } from './scan-retention.ts'
 
 /** What is held of a booking in scans of its guests' documents. */
 export function scanHolding (
@@ -18,15 +18,13 @@ export function scanHolding (
       return scans.map(({ id, guest_idx: ospite }, at) => {
         const { stato, until } = standings[at]!
         return {
+          ...HELD,
           cosa: 'scansione',
-          quanti: 1,
           ospite,
-          lato: null,
           riferimento: String(id),
           stato: stato ?? 'in_scadenza',
           fino_a: until,
-          motivo: IMAGE_STATES[stato ?? 'in_scadenza'],
-          per_legge: false
+          motivo: IMAGE_STATES[stato ?? 'in_scadenza']
         }
       })
     },
@@ -36,11 +34,7 @@ export function scanHolding (
       const pictures = await picturesOf(storage, db, scans.map(({ id }) => id))
       return [
         ...scans.map((scan) => jsonFile(`scansioni/${scan.id}.json`, repository.open(scan))),
-        ...[...pictures.values()].map((picture) => ({
-          path: picture.name,
-          changed: picture.updated_at,
-          content: { bytes: picture.size, open: () => storage.read(picture) }
-        }))
+        ...[...pictures.values()].map((picture) => storedFile(storage, picture.name, picture))
       ]
     }
   }

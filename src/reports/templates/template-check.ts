@@ -14,10 +14,7 @@ export async function checkTemplate (app: App, reply: FastifyReply, checked: Che
   return { valid: fault === null, variabili, errors, warnings }
 }
 
-/**
- * What a template that is to be saved wants of the data.
- * @throws ModelloNonValido (400)
- */
+/** What a template that is to be saved wants of the data. @throws ModelloNonValido (400) */
 export async function requireSound (app: App, reply: FastifyReply, checked: Checked): Promise<string[]> {
   const { fault, variables } = await check(app, reply, checked)
   if (fault !== null) throw new ModelloNonValido(fault)

@@ -1,14 +1,13 @@
 import type { ScanData } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
-import { savedGuests } from '#src/bookings/index.ts'
+import { savedGuests, type GuestPlace } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { expired, minor } from '#src/scanning/index.ts'
-import type { ScanPlace } from './repository.ts'
 
 /** What a person should know of a scan: of the holder, of the document, and of the guests of the same stay. */
 export async function scanNotices (
-  db: Executor, data: ScanData, place: ScanPlace | null, today: Day
+  db: Executor, data: ScanData, place: GuestPlace | null, today: Day
 ): Promise<Avviso[]> {
   return [
     ...minor(data.birthDate, today),
@@ -18,7 +17,7 @@ export async function scanNotices (
 }
 
 async function sameDocument (
-  db: Executor, number: string, { prenotazione_id: booking, guest_idx: place }: ScanPlace
+  db: Executor, number: string, { prenotazione_id: booking, guest_idx: place }: GuestPlace
 ): Promise<Avviso[]> {
   const guests = (await savedGuests(db, [booking])).get(booking) ?? []
   return guests

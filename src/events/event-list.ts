@@ -3,8 +3,39 @@ import { eventi as t } from '#drizzle/tables/events.ts'
 import { ADMIN_EVENT_TYPES, type Event, type EventQuery, type EventType } from '#schemas/event.ts'
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
 import { CursoreScaduto } from './errors.ts'
-import { BEGINNING, cursorOf, type Position, type Reached } from './position.ts'
+
+/** An event up to which a reader has read: its place, and the beginning of its id. */
+export interface Position { posizione: number, mark: string }
+
+/** Up to where events were read: a place, and the cursor that names it. */
+export interface Reached { place: number, cursor: string }
+
+/** Before the first event. */
+const BEGINNING: Reached = { place: 0, cursor: '0-00000000' }
+
+const CURSOR = /^([1-9]\d{0,9})-([\da-f]{8})$/
+const LAST = 2_147_483_647
+
+/**
+ * The cursor of an event. The id tells whether the event in that place is still the same: after a restore of the
+ * database places are given a second time.
+ */
+function cursorOf ({ posizione, id }: { posizione: number, id: string }): string {
+  return `${posizione}-${id.slice(0, 8)}`
+}
+
+/** @throws CampiNonValidi naming `campo` when the text is no cursor of ours */
+export function readCursor (campo: string, text: string): Position {
+  if (text === BEGINNING.cursor) return { posizione: BEGINNING.place, mark: '00000000' }
+  const [, place, mark] = CURSOR.exec(text) ?? []
+  const posizione = Number(place)
+  if (mark === undefined || posizione > LAST) {
+    throw new CampiNonValidi({ campo, messaggio: 'non è il cursore di un evento' })
+  }
+  return { posizione, mark }
+}
 
 export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
   /** The reader is an administrator. */

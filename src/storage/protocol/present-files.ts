@@ -1,7 +1,6 @@
 import type { StorageBucket } from '#schemas/storage-bucket.ts'
 import type { ObjectInfo, ObjectRow, StorageEntry } from '#schemas/storage-protocol.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
-import { ownerId } from '../access.ts'
 import type { BucketRow } from '../buckets.ts'
 
 /** What Supabase Storage says of a file that was uploaded without a word on caches. */
@@ -42,6 +41,11 @@ export function presentRow (file: StoredObject): ObjectRow {
     version: file.id,
     user_metadata: file.metadata ?? {}
   }
+}
+
+/** The name of an owner as the protocol tells it: a person's id; of a machine none. */
+function ownerId (owner: string | null): string {
+  return owner?.startsWith('user:') ? owner.slice('user:'.length) : ''
 }
 
 export function presentInfo (file: StoredObject): ObjectInfo {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Bucket } from '#schemas/storage.ts'
+import { contentDisposition } from '#src/lib/content-disposition.ts'
 import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
 import { departureOf } from '#src/http/departures.ts'
 
@@ -10,8 +11,6 @@ const BYTES_MAX = 64 * 1024 * 1024
 
 export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'storage'>
 
-export type Description = Pick<NewPdf, 'tipo' | 'utente' | 'template_id' | 'nome'>
-
 /** Makes a PDF for who waits for a reply. */
 export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pdf> {
   return app.pdf.make(job, { caller: reply.request.principal!.id, signal: departureOf(reply) })
@@ -19,7 +18,10 @@ export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pd
 
 /** Keeps a PDF: one transaction for the file, the record, and what a repeated request is answered from. */
 export async function keepPdf (
-  { db, pdf, storage }: App, request: FastifyRequest, { bytes }: Pdf, description: Description
+  { db, pdf, storage }: App,
+  request: FastifyRequest,
+  { bytes }: Pdf,
+  description: Pick<NewPdf, 'tipo' | 'utente' | 'template_id' | 'nome'>
 ): Promise<GeneratedPdf> {
   const id = randomUUID()
   const owner = description.utente === null ? null : `user:${description.utente}`
@@ -32,4 +34,22 @@ export async function keepPdf (
     await request.noteBegun(tx, id)
     return record
   }))
+}
+
+/** Where a PDF that is kept is downloaded, by whoever may see it. */
+export function downloadUrl (publicUrl: string, { id }: Pick<GeneratedPdf, 'id'>): string {
+  return `${publicUrl}/api/csv-pdf-download/${id}`
+}
+
+/** What is answered of a PDF that was made and is kept. */
+export function madeAnswer (publicUrl: string, record: Pick<GeneratedPdf, 'id'>) {
+  return { status: 'success' as const, download_url: downloadUrl(publicUrl, record), transaction_ref: record.id }
+}
+
+/** A PDF that is not read from the archive. */
+export function sendPdf (reply: FastifyReply, bytes: Buffer, nome: string): FastifyReply {
+  return reply.type('application/pdf').headers({
+    'content-disposition': contentDisposition('attachment', nome),
+    'x-content-type-options': 'nosniff'
+  }).send(bytes)
 }

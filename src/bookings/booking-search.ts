@@ -19,36 +19,14 @@ const SETTINGS = {
 
 const QUERY_CANCELED = '57014'
 
-export interface Search {
-  /** For statements that search: a pool of its own, with a short time limit for each. */
-  db: Database
-  /**
-   * One search of a caller's.
-   * @throws ServizioOccupato when too many search
-   * @throws RicercaTroppoLunga
-   */
-  run<T> (caller: string, work: () => Promise<T>): Promise<T>
-  /** A caller's search that is answered in pieces: one turn until the last of them. It fails as `run` does. */
-  pieces (caller: string, pieces: JsonPieces): JsonPieces
-}
-
 /** The search in name, code and e-mail, apart from all other work: what is asked for decides how long it takes. */
-export function createSearch (app: FastifyInstance): Search {
+export function createSearch (app: FastifyInstance) {
   const { db } = app.openPool(CONNECTIONS, SETTINGS)
   const takeTurn = limitTurns(TURNS)
-  return {
-    db,
-    async run (caller, work) {
-      const giveBack = takeTurn(caller)
-      try {
-        return await work()
-      } catch (err) {
-        throw failure(err)
-      } finally {
-        giveBack()
-      }
-    },
-    pieces: (caller, pieces) => async function * searched (takeLongTurn) {
+
+  /** A caller's search that is answered in pieces: one turn until the last of them. It fails as `run` does. */
+  function pieces (caller: string, pieces: JsonPieces): JsonPieces {
+    return async function * searched (takeLongTurn) {
       const giveBack = takeTurn(caller)
       try {
         yield * pieces(takeLongTurn)
@@ -59,6 +37,24 @@ export function createSearch (app: FastifyInstance): Search {
       }
     }
   }
+
+  /**
+   * One search of a caller's.
+   * @throws ServizioOccupato when too many search; RicercaTroppoLunga
+   */
+  async function run<T> (caller: string, work: () => Promise<T>): Promise<T> {
+    const giveBack = takeTurn(caller)
+    try {
+      return await work()
+    } catch (err) {
+      throw failure(err)
+    } finally {
+      giveBack()
+    }
+  }
+
+  // The pool is for statements that search, with a short time limit for each.
+  return { db, run, pieces }
 }
 
 function failure (err: unknown): unknown {

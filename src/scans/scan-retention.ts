@@ -6,25 +6,16 @@ import { imageStanding, type ImageStanding } from '#src/documents/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, dayInRome, instantInRome, type Clock } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { discardScans } from './pictures.ts'
+import { discardScans } from './scan-pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 
 /** Scans that are deleted in one transaction. */
 const BATCH = 500
 
 /** `stato` is null of a scan that is no guest's: it goes on its day. */
-export type ScanStanding = ImageStanding | { stato: null, until: string }
+type ScanStanding = ImageStanding | { stato: null, until: string }
 
-export interface ScanRetention {
-  /** Until when and why scans are kept, in their order. */
-  judge (db: Executor, scans: readonly StoredScan[]): Promise<ScanStanding[]>
-  /**
-   * Deletes the scans whose day has come. A process may end at any time, and the next run goes on; a booking that fails
-   * does not keep the others.
-   * @throws the first failure, at the end
-   */
-  purge (): Promise<void>
-}
+export type ScanRetention = ReturnType<typeof scanRetention>
 
 /**
  * A guest's scan goes as the images of the document do: so many days after the receipt that covers the guest. One that
@@ -34,11 +25,12 @@ export function scanRetention (
   app: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log' | 'forgetAnswers'>,
   repository: ScanRepository,
   { config, keys, clock }: { config: Config, keys: Keys, clock: Clock }
-): ScanRetention {
+) {
   const { db, storage, audit, log, forgetAnswers } = app
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
   const daysAlone = Math.max(1, days)
 
+  /** Until when and why scans are kept, in their order. */
   async function judge (db: Executor, scans: readonly StoredScan[]): Promise<ScanStanding[]> {
     const bookings = new Set(scans.flatMap(({ prenotazione_id: id }) => id ?? []))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
@@ -81,7 +73,12 @@ export function scanRetention (
 
   return {
     judge,
-    async purge () {
+    /**
+     * Deletes the scans whose day has come. A process may end at any time, and the next run goes on; a booking that
+     * fails does not keep the others.
+     * @throws the first failure, at the end
+     */
+    async purge (): Promise<void> {
       const failures: unknown[] = []
       let purged = 0
       for (const booking of await repository.bookings(db)) {

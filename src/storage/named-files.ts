@@ -2,40 +2,33 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { StoredObject } from '#src/services/files/storage.ts'
 import type { StorageAccess } from './access.ts'
 import { findBucket, getBucket, type BucketRow } from './buckets.ts'
-import { isBucketName, isFileName } from './names.ts'
-import type { View } from './objects.ts'
+import { isBucketName, isFileName } from './file-names.ts'
+import type { Links } from './links.ts'
+import type { View } from './object-rows.ts'
 import { StorageError } from './protocol/errors.ts'
 
-/** Looks for buckets and files as their callers name them. What a caller may not see is not there. */
-export interface Files {
-  /** @throws StorageError NoSuchBucket */
-  bucket (id: string): Promise<BucketRow>
-  /** @throws StorageError NoSuchBucket */
-  view (request: FastifyRequest, bucket: string): Promise<View>
-  /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
-  visible (request: FastifyRequest, bucket: string, name: string): Promise<StoredObject>
-  /**
-   * A file that whoever has its address may read: `/object/public/a/b.png` is `b.png` of the bucket `a`, when that is
-   * public; else `a/b.png` of the bucket that is called `public`, which clients ask for in the same words.
-   * @throws StorageError NoSuchKey
-   */
-  open (first: string, rest: string): Promise<StoredObject>
-  /** A file whatever its bucket: for who has shown a link to it. @throws StorageError NoSuchKey */
-  named (bucket: string, name: string): Promise<StoredObject>
-}
+export type Files = ReturnType<typeof namedFiles>
 
-export function files ({ db, storage }: FastifyInstance, access: StorageAccess): Files {
+/** What the routes of the protocol have in common. */
+export interface ProtocolOptions { links: Links, access: StorageAccess, files: Files }
+export const tags = ['Storage']
+
+/** Looks for buckets and files as their callers name them. What a caller may not see is not there. */
+export function namedFiles ({ db, storage }: Pick<FastifyInstance, 'db' | 'storage'>, access: StorageAccess) {
+  /** @throws StorageError NoSuchBucket */
   async function bucket (id: string): Promise<BucketRow> {
     if (!isBucketName(id)) throw new StorageError('NoSuchBucket')
     return await getBucket(db, id)
   }
 
+  /** A file whatever its bucket: for who has shown a link to it. @throws StorageError NoSuchKey */
   async function named (bucket: string, name: string): Promise<StoredObject> {
     const found = isBucketName(bucket) && isFileName(name) ? await storage.find(db, bucket, name) : undefined
     if (found === undefined) throw new StorageError('NoSuchKey')
     return found
   }
 
+  /** @throws StorageError NoSuchBucket */
   async function view (request: FastifyRequest, id: string): Promise<View> {
     await bucket(id)
     return await access.view(request, id)
@@ -45,13 +38,19 @@ export function files ({ db, storage }: FastifyInstance, access: StorageAccess):
     bucket,
     view,
     named,
-    async visible (request, id, name) {
+    /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
+    async visible (request: FastifyRequest, id: string, name: string): Promise<StoredObject> {
       const { owner } = await view(request, id)
       const file = await named(id, name)
       if (owner !== undefined && file.owner !== owner) throw new StorageError('NoSuchKey')
       return file
     },
-    async open (first, rest) {
+    /**
+     * A file that whoever has its address may read: `/object/public/a/b.png` is `b.png` of the bucket `a`, when that is
+     * public; else `a/b.png` of the bucket that is called `public`, which clients ask for in the same words.
+     * @throws StorageError NoSuchKey
+     */
+    async open (first: string, rest: string): Promise<StoredObject> {
       const bucket = isBucketName(first) ? await findBucket(db, first) : undefined
       const found = bucket?.public && isFileName(rest) ? await storage.find(db, first, rest) : undefined
       return found ?? await named('public', `${first}/${rest}`)

@@ -4,9 +4,10 @@ import type { BookingQuery } from '#schemas/booking.ts'
 import { asJson, containing } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
+import { inRuns } from '#src/http/lists.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
-import { bookingColumns } from './columns.ts'
-import { isTooLong } from './search.ts'
+import { bookingColumns } from './booking-columns.ts'
+import { isTooLong } from './booking-search.ts'
 
 /** Rows fetched at a time: what a full list holds in memory. */
 const BATCH = 1000
@@ -18,20 +19,10 @@ type Sort = NonNullable<BookingQuery['sort']>
  * A run of bookings as PostgreSQL writes it, JSON objects with commas between them, how many they are, and where the
  * next run begins.
  */
-export interface Page { json: string, rows: number, next: Position | undefined }
+interface Page { json: string, rows: number, next: Position | undefined }
 
 const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t.updated_at>> = {
   id: t.id, check_in: t.check_in, updated_at: t.updated_at
-}
-
-/** `limit` rows after the query's cursor. */
-function bookingPage (
-  db: Executor,
-  filters: Filters,
-  limit: number,
-  cursor: string | undefined
-): Promise<Page> {
-  return page(db, filters, limit, cursor === undefined ? undefined : decodeCursor(cursor, filters.sort ?? 'id'))
 }
 
 /** How many bookings the filters let through: all, or those of a country, from the counts that the database keeps. */
@@ -43,16 +34,14 @@ async function countBookings (db: Executor, { sort: _, ...filters }: Filters): P
   return counted!.total ?? 0
 }
 
-/** A page and, where the count is wanted, how many bookings there are. */
-export interface CountedPage extends Page { total: number | undefined }
-
 /** One page of the list. The count of a search that takes too long is left out: the page is what was searched for. */
 export async function countedPage (
   db: Executor,
   filters: Filters,
   { limit, cursor, conteggio }: { limit: number, cursor: string | undefined, conteggio: boolean }
-): Promise<CountedPage> {
-  const page = await bookingPage(db, filters, limit, cursor)
+): Promise<Page & { total: number | undefined }> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, filters.sort ?? 'id')
+  const page = await bookingPage(db, filters, limit, after)
   if (!conteggio) return { ...page, total: undefined }
   if (cursor === undefined && page.next === undefined) return { ...page, total: page.rows }
   const total = await countBookings(db, filters).catch((err: unknown) => {
@@ -62,29 +51,15 @@ export async function countedPage (
   return { ...page, total }
 }
 
-/**
- * All bookings that the filters let through, in batches by keyset: memory stays flat, and no connection is held while a
- * slow client reads.
- */
+/** All bookings that the filters let through, in batches by keyset. */
 export function wholeList (db: Executor, filters: Filters): JsonPieces {
-  return async function * list (takeTurn) {
-    let separator = '{"data":['
-    let position: Position | undefined
-    do {
-      const after = position
-      const { json, next }: Page = await page(db, filters, BATCH, after)
-      if (next !== undefined) takeTurn()
-      // Those that followed may have been deleted since.
-      if (json !== '') yield separator + json
-      if (json !== '') separator = ','
-      position = next
-    } while (position !== undefined)
-    yield separator === ',' ? ']}' : `${separator}]}`
-  }
+  return inRuns<Position>('{"data":[', ']}', (after) => bookingPage(db, filters, BATCH, after))
 }
 
 /** One row for the whole run: a thousand rows of their own take the driver and Drizzle three times as long. */
-async function page (db: Executor, filters: Filters, limit: number, after: Position | undefined): Promise<Page> {
+async function bookingPage (
+  db: Executor, filters: Filters, limit: number, after: Position | undefined
+): Promise<Page> {
   const { column, direction, sort } = order(filters.sort)
   const rows = db.select({
     json: asJson(bookingColumns).as('json'),

@@ -1,36 +1,47 @@
 import type { FastifyInstance } from 'fastify'
+import type { ImageState } from '#schemas/privacy.ts'
 import type { Side } from '#schemas/storage.ts'
-import { coverageOf } from '#src/alloggiati/index.ts'
+import { coverageOf, type BookingCoverage } from '#src/alloggiati/index.ts'
 import { lockBooking } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Clock } from '#src/lib/time.ts'
+import { addDays, dayInRome, type Clock, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
-import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './names.ts'
-import { imageStanding, type ImageStanding } from './standing.ts'
+import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './image-names.ts'
 
 /** Images that are judged together. */
 const BATCH = 1000
 
+/** Until when and why what was taken from a guest's document is kept. */
+export interface ImageStanding {
+  stato: ImageState
+  /** The day on which it goes; null as long as that is not known. */
+  until: Day | null
+}
+
+/**
+ * It goes so many days after the receipt that covers the guest is in, never while a submission of the booking is open
+ * or its outcome is unknown.
+ * @param place of the guest, 0-based
+ */
+export function imageStanding ({ open, guest }: BookingCoverage, place: number, days: number): ImageStanding {
+  if (open !== null) return { stato: open, until: null }
+  const standing = guest(place)
+  return standing.stato === 'ricevuto'
+    ? { stato: 'in_scadenza', until: addDays(dayInRome(standing.dal), days) }
+    : { stato: standing.stato, until: null }
+}
+
 /** An image, and until when and why it is kept. */
-export interface KeptImage extends ImageStanding {
+interface KeptImage extends ImageStanding {
   image: StoredObject
   booking: number
   guest: number
   side: Side
 }
 
-export interface ImageRetention {
-  /** Until when and why images are kept. Those of bookings that do not exist are left out. */
-  judge (db: Executor, images: readonly StoredObject[]): Promise<KeptImage[]>
-  /**
-   * Deletes the images whose day has come, booking by booking: a process may end at any time, and the next run goes on.
-   * A booking that fails does not keep the others.
-   * @throws the first failure, at the end
-   */
-  purge (): Promise<void>
-}
+export type ImageRetention = ReturnType<typeof imageRetention>
 
 /**
  * The images of a guest's document go so many days after the receipt that covers the guest is in, never while a
@@ -39,9 +50,10 @@ export interface ImageRetention {
 export function imageRetention (
   { db, storage, audit, log }: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log'>,
   { config, keys, clock }: { config: Config, keys: Keys, clock: Clock }
-): ImageRetention {
+) {
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
 
+  /** Until when and why images are kept. Those of bookings that do not exist are left out. */
   async function judge (db: Executor, images: readonly StoredObject[]): Promise<KeptImage[]> {
     const placed = images.filter(({ name }) => isOfGuest(name)).map((image) => ({ image, ...placeOf(image.name) }))
     const bookings = new Set(placed.map(({ booking_id }) => booking_id))
@@ -75,7 +87,12 @@ export function imageRetention (
 
   return {
     judge,
-    async purge () {
+    /**
+     * Deletes the images whose day has come, booking by booking: a process may end at any time, and the next run goes
+     * on. A booking that fails does not keep the others.
+     * @throws the first failure, at the end
+     */
+    async purge (): Promise<void> {
       const failures: unknown[] = []
       let purged = 0
       for (let after: string | undefined = ''; after !== undefined;) {

@@ -1,7 +1,0 @@
-/** A setting that stops the start: the message is one line and begins with the variable's name. */
-export class ConfigError extends Error {
-  constructor (variable: string, reason: string) {
-    super(`${variable}: ${reason}`)
-    this.name = 'ConfigError'
-  }
-}
