@@ -17,8 +17,6 @@ import { PAGE_POLICY, overviewPage } from './overview-page.ts'
 const tags = ['Sistema']
 
 const grantRoute = {
-  method: 'POST',
-  url: '/api/admin/grant-cookie',
   config: { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
   schema: {
     operationId: 'grantCookie',
@@ -30,8 +28,6 @@ const grantRoute = {
 } as const
 
 const pageRoute = {
-  method: 'GET',
-  url: '/ad/',
   config: { access: 'cookie' },
   schema: {
     hide: true,
@@ -43,8 +39,6 @@ const pageRoute = {
 } as const
 
 const otherPageRoute = {
-  method: 'GET',
-  url: '/ad/*',
   config: { access: 'cookie' },
   schema: { hide: true, operationId: 'getAltraPagina', tags, summary: 'Le pagine che non ci sono' }
 } as const
@@ -70,7 +64,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
     if (!grantee || !await authenticator.isAdmin(grantee, request)) throw new NonAutorizzato()
   }
 
-  app.route({ ...grantRoute, handler: async (request, reply) => {
+  app.post('/api/admin/grant-cookie', grantRoute, async (request, reply) => {
     const { value, idHash } = cookies.mint()
     const expires_at = await db.transaction(async (tx) => {
       const session = await grantSession(tx, idHash, request.principal!)
@@ -90,14 +84,14 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
       expires_at,
       status: 200
     }
-  } })
+  })
 
-  app.route({ ...pageRoute, handler: async (_request, reply) => {
+  app.get('/ad/', pageRoute, async (_request, reply) => {
     const page = overviewPage(VERSION, await overview(db, config.ALLOGGIATI_MODE))
     return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
-  } })
+  })
 
   // Only administrators learn which pages there are: everyone else gets the refusal of the guard.
-  app.route({ ...otherPageRoute, handler: async () => { throw new RisorsaNonTrovata() } })
+  app.get('/ad/*', otherPageRoute, async () => { throw new RisorsaNonTrovata() })
 }
 export default pages

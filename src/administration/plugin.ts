@@ -18,8 +18,6 @@ const tags = ['Sistema']
 const ANSWER_WITHIN_MS = 10_000
 
 const auditRoute = {
-  method: 'GET',
-  url: '/api/v1/audit',
   config: { access: 'admin', findFaults: ({ query }: RequestFields) => boundsFaults(query) },
   schema: {
     operationId: 'listAudit',
@@ -31,8 +29,6 @@ const auditRoute = {
 } as const
 
 const verificationRoute = {
-  method: 'GET',
-  url: '/api/v1/audit/verifica',
   config: { access: 'admin' },
   schema: {
     operationId: 'verificaAudit',
@@ -43,8 +39,6 @@ const verificationRoute = {
 } as const
 
 const jobsRoute = {
-  method: 'GET',
-  url: '/api/v1/jobs',
   config: { access: 'admin' },
   schema: {
     operationId: 'listLavori',
@@ -55,8 +49,6 @@ const jobsRoute = {
 } as const
 
 const startRoute = {
-  method: 'POST',
-  url: '/api/v1/jobs/:nome/avvia',
   config: { access: 'admin' },
   schema: {
     operationId: 'avviaLavoro',
@@ -74,7 +66,7 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
   app.addSchema(AuditEvent)
 
-  app.route({ ...auditRoute, handler: async (request, reply) => {
+  app.get('/api/v1/audit', auditRoute, async (request, reply) => {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
     const [{ data, next }, total] = await Promise.all([
       auditPage(db, filters, limit, cursor),
@@ -83,9 +75,9 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (total !== undefined) reply.header('x-total-count', total)
     if (next) reply.header('link', nextLink('/api/v1/audit', request.query, next))
     return { data }
-  } })
+  })
 
-  app.route({ ...verificationRoute, handler: async () => ({ ...(await app.audit.verify()), status: 200 }) })
+  app.get('/api/v1/audit/verifica', verificationRoute, async () => ({ ...(await app.audit.verify()), status: 200 }))
 }
 
 /** The recurring work of the server, and starting it by hand. */
@@ -94,9 +86,9 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(Job)
   await app.register(noBody)
 
-  app.route({ ...jobsRoute, handler: async () => ({ data: await jobs.list() }) })
+  app.get('/api/v1/jobs', jobsRoute, async () => ({ data: await jobs.list() }))
 
-  app.route({ ...startRoute, handler: async (request, reply) => {
+  app.post('/api/v1/jobs/:nome/avvia', startRoute, async (request, reply) => {
     const { nome } = request.params
     const run = await jobs.start(nome, (tx) =>
       app.audit.append(tx, { ...authorOf(request), action: 'lavoro', object: `lavoro:${nome}` })
@@ -108,7 +100,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (data === undefined) throw new LavoroNonTrovato()
     reply.code(data.in_corso ? 202 : 200)
     return { data }
-  } })
+  })
 }
 
 /** The pages under `/ad/`, the audit log and the jobs, for administrators. The one area that looks into all others. */

@@ -26,8 +26,6 @@ import { givenStayFaults, newStayFaults } from './stay.ts'
 const tags = ['Prenotazioni']
 
 const calendarRoute = {
-  method: 'GET',
-  url: '/api/prenotazioni',
   config: { access: 'auth', findFaults: ({ query }: RequestFields) => calendarFaults(query) },
   schema: {
     operationId: 'getCalendario',
@@ -40,8 +38,6 @@ const calendarRoute = {
 } as const
 
 const listRoute = {
-  method: 'GET',
-  url: '/api/v1/prenotazioni',
   config: { access: 'auth' },
   schema: {
     operationId: 'listPrenotazioni',
@@ -54,8 +50,6 @@ const listRoute = {
 } as const
 
 const getRoute = {
-  method: 'GET',
-  url: '/api/v1/prenotazioni/:id',
   config: { access: 'auth' },
   schema: {
     operationId: 'getPrenotazione',
@@ -68,8 +62,6 @@ const getRoute = {
 } as const
 
 const createRoute = {
-  method: 'POST',
-  url: '/api/v1/prenotazioni',
   config: {
     access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }: RequestFields) => newStayFaults(body)
   },
@@ -83,8 +75,6 @@ const createRoute = {
 } as const
 
 const updateRoute = {
-  method: 'PUT',
-  url: '/api/v1/prenotazioni/:id',
   config: { access: 'auth', versioned: true, findFaults: ({ body }: RequestFields) => givenStayFaults(body) },
   schema: {
     operationId: 'updatePrenotazione',
@@ -98,8 +88,6 @@ const updateRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'POST',
-  url: '/api/v1/prenotazioni/delete-bulk',
   config: { access: 'auth' },
   schema: {
     operationId: 'deletePrenotazioni',
@@ -112,8 +100,6 @@ const deleteRoute = {
 } as const
 
 const guestsRoute = {
-  method: 'POST',
-  url: '/api/saveOspiti',
   config: { access: 'auth', idempotent: true },
   schema: {
     operationId: 'saveOspiti',
@@ -126,8 +112,6 @@ const guestsRoute = {
 } as const
 
 const countriesRoute = {
-  method: 'GET',
-  url: '/api/v1/paesi',
   config: { access: 'auth' },
   schema: {
     operationId: 'listPaesi',
@@ -145,12 +129,10 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   const countries = { data: listCountries() }
   await app.register(privacyRoutes, { repository })
 
-  app.route({
-    ...calendarRoute,
-    handler: async (request, reply) => reply.sendPieces(calendar(app.sql, calendarSpan(request.query)))
-  })
+  app.get('/api/prenotazioni', calendarRoute, async (request, reply) =>
+    reply.sendPieces(calendar(app.sql, calendarSpan(request.query))))
 
-  app.route({ ...listRoute, handler: async (request, reply) => {
+  app.get('/api/v1/prenotazioni', listRoute, async (request, reply) => {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
     const isSearch = filters.q !== undefined
     const caller = request.principal!.id
@@ -165,44 +147,44 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     if (total !== undefined) reply.header('x-total-count', total)
     if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
     return sendJson(reply, `{"data":[${json}]}`)
-  } })
+  })
 
-  app.route({ ...getRoute, handler: async (request, reply) => {
+  app.get('/api/v1/prenotazioni/:id', getRoute, async (request, reply) => {
     const { json, versione } = await repository.find(request.params.id)
     const tag = etag(versione)
     reply.header('etag', tag)
     if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
     return sendJson(reply, `{"data":${json}}`)
-  } })
+  })
 
-  app.route({ ...createRoute, handler: async (request, reply) => {
+  app.post('/api/v1/prenotazioni', createRoute, async (request, reply) => {
     // Without a key the insertion is a statement of its own.
     const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
     const { booking, versione } = await repository.create(request.body, noteDone)
     reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
     return { data: booking, status: 201 }
-  } })
+  })
 
-  app.route({ ...updateRoute, handler: async (request, reply) => {
+  app.put('/api/v1/prenotazioni/:id', updateRoute, async (request, reply) => {
     const expected = expectedVersions(request.headers['if-match'])
     const { booking, versione } = await repository.update(request.params.id, request.body, expected)
     reply.header('etag', etag(versione))
     return { data: booking, status: 200 }
-  } })
+  })
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.post('/api/v1/prenotazioni/delete-bulk', deleteRoute, async (request) => {
     const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
     const message = counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate')
     return { message, deleted, status: 200 }
-  } })
+  })
 
-  app.route({ ...guestsRoute, handler: async (request) => {
+  app.post('/api/saveOspiti', guestsRoute, async (request) => {
     const { guestsRemoved } = app.bookingHooks
     const count = await saveGuests(app.db, guestsRemoved, request.body, (tx) => request.noteDone(tx))
     return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
-  } })
+  })
 
-  app.route({ ...countriesRoute, handler: async () => countries })
+  app.get('/api/v1/paesi', countriesRoute, async () => countries)
 }
 export default bookings
 

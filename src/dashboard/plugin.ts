@@ -15,8 +15,6 @@ interface DashboardOptions { config: Config, keys: Keys, clock: Clock }
 const tags = ['Sistema']
 
 const versionRoute = {
-  method: 'GET',
-  url: '/api/version',
   config: { access: 'public' },
   schema: {
     operationId: 'getVersion',
@@ -34,8 +32,6 @@ const SITEMAP = Type.String({
 })
 
 const sitemapRoute = {
-  method: 'GET',
-  url: '/sitemap.xml',
   config: { access: 'public' },
   schema: {
     operationId: 'getSitemap',
@@ -48,8 +44,6 @@ const sitemapRoute = {
 } as const
 
 const widgetRoute = {
-  method: 'GET',
-  url: '/api/widget/data',
   config: { access: 'auth' },
   schema: {
     operationId: 'getWidgetData',
@@ -60,8 +54,6 @@ const widgetRoute = {
 } as const
 
 const countriesRoute = {
-  method: 'GET',
-  url: '/api/map/top-countries',
   config: { access: 'auth' },
   schema: {
     operationId: 'getTopCountries',
@@ -80,7 +72,7 @@ const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { con
   // Once every plugin has named its pages: they stay the same.
   app.addHook('onReady', async () => { sitemap = sitemapOf(config.PUBLIC_URL, app.publicPages) })
 
-  app.route({ ...versionRoute, handler: async (_request, reply) => {
+  app.get('/api/version', versionRoute, async (_request, reply) => {
     // The files do not change under a process: git answers once.
     running ??= runningVersion()
     const { version, commit } = await running.catch(() => {
@@ -90,23 +82,20 @@ const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { con
     })
     reply.header('cache-control', 'public, max-age=300')
     return { version, latestCommit: commit, hostingDeploy: config.HOSTING_DEPLOY ?? 'local' }
-  } })
-
-  app.route({
-    ...sitemapRoute,
-    handler: async (_request, reply) =>
-      reply.type('application/xml; charset=utf-8').header('cache-control', 'public, max-age=3600').send(sitemap)
   })
 
-  app.route({ ...widgetRoute, handler: async () => {
+  app.get('/sitemap.xml', sitemapRoute, async (_request, reply) =>
+    reply.type('application/xml; charset=utf-8').header('cache-control', 'public, max-age=3600').send(sitemap))
+
+  app.get('/api/widget/data', widgetRoute, async () => {
     const { arrivals, departures, next_guest } = await countDay(sql, clock.today())
     return { todayArrivals: arrivals, todayDepartures: departures, nextGuest: next_guest ?? '' }
-  } })
+  })
 
-  app.route({ ...countriesRoute, handler: async (request) => {
+  app.get('/api/map/top-countries', countriesRoute, async (request) => {
     const found = await countByCountry(sql, request.query.limit)
     return found.map(({ paese_id, totale }) => ({ country: countryName(paese_id), count: totale }))
-  } })
+  })
 
   await app.register(emailRoutes, { keys })
 }

@@ -50,8 +50,6 @@ const tags = ['Documenti']
 interface DocumentsOptions { config: Config, keys: Keys, clock: Clock }
 
 const uploadRoute = {
-  method: 'POST',
-  url: '/api/documents/upload',
   bodyLimit: IMAGE_BODY_MAX,
   config: { access: 'auth', idempotent: true, holdsBody: true },
   schema: {
@@ -68,8 +66,6 @@ const uploadRoute = {
 } as const
 
 const downloadRoute = {
-  method: 'GET',
-  url: '/api/documents/:booking_id/:guest_idx/:side',
   config: { access: 'auth' },
   schema: {
     operationId: 'getDocumento',
@@ -105,7 +101,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
   }
 
-  app.route({ ...uploadRoute, handler: async (request, reply) => {
+  app.post('/api/documents/upload', uploadRoute, async (request, reply) => {
     const { booking_id, guest_idx, side } = request.body
     const name = await saveImage(app, request, request.body, departureOf(reply))
     return {
@@ -114,12 +110,12 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
       path: `${DOCUMENTS}/${name}`,
       url: `${config.PUBLIC_URL}/api/documents/${booking_id}/${guest_idx}/${side}`
     }
-  } })
+  })
 
-  app.route({ ...downloadRoute, handler: async (request, reply) => {
+  app.get('/api/documents/:booking_id/:guest_idx/:side', downloadRoute, async (request, reply) => {
     const [image] = await storage.findByPrefix(db, DOCUMENTS, ofSide(request.params))
     if (!image) throw new DocumentoNonTrovato()
     return await reply.sendObject(image)
-  } })
+  })
 }
 export default documents

@@ -32,8 +32,6 @@ interface EventRoutesOptions extends StreamTimes { feed: EventFeed }
 type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
 
 const eventsRoute = {
-  method: 'GET',
-  url: URL,
   config: { access: 'auth', headers: { reads: ['Last-Event-ID'] } },
   schema: {
     operationId: 'listEventi',
@@ -60,12 +58,12 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
   const streams = openStreams(app.changes)
   app.addSchema(Event)
 
-  app.route({ ...eventsRoute, handler: (request, reply) => {
+  app.get(URL, eventsRoute, (request, reply) => {
     reply.header('vary', 'Accept')
     return prefers(request.headers.accept, 'text/event-stream', 'application/json')
       ? onStream(request, reply)
       : onPage(request, reply)
-  } })
+  })
 
   async function onPage (request: EventRequest, reply: FastifyReply) {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...wanted } = request.query

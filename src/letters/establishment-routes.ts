@@ -22,8 +22,6 @@ const URL = '/api/v1/struttura'
 interface EstablishmentOptions { config: Config, establishments: Establishments }
 
 const getRoute = {
-  method: 'GET',
-  url: URL,
   config: { access: 'auth' },
   schema: {
     operationId: 'getStruttura',
@@ -34,8 +32,6 @@ const getRoute = {
 } as const
 
 const updateRoute = {
-  method: 'PUT',
-  url: URL,
   config: { access: 'admin', versioned: true },
   schema: {
     operationId: 'putStruttura',
@@ -49,8 +45,6 @@ const updateRoute = {
 } as const
 
 const saveLogoRoute = {
-  method: 'PUT',
-  url: LOGO_PATH,
   bodyLimit: LOGO_BODY_MAX,
   config: { access: 'admin', holdsBody: true },
   schema: {
@@ -65,8 +59,6 @@ const saveLogoRoute = {
 } as const
 
 const logoRoute = {
-  method: 'GET',
-  url: LOGO_PATH,
   config: { access: 'auth' },
   schema: {
     operationId: 'getLogo',
@@ -78,8 +70,6 @@ const logoRoute = {
 } as const
 
 const deleteLogoRoute = {
-  method: 'DELETE',
-  url: LOGO_PATH,
   config: { access: 'admin' },
   schema: {
     operationId: 'deleteLogo',
@@ -100,16 +90,16 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   const { audit, db, storage } = app
   app.addSchema(Establishment)
 
-  app.route({ ...getRoute, handler: async (request, reply) => {
+  app.get(URL, getRoute, async (request, reply) => {
     const stored = await establishments.find(db)
     const logo = await findLogo(storage, db)
     const tag = tagOf(stored.versione, logo)
     reply.header('etag', tag)
     if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
     return { data: present(stored, logo, config) }
-  } })
+  })
 
-  app.route({ ...updateRoute, handler: async (request, reply) => {
+  app.put(URL, updateRoute, async (request, reply) => {
     const { body, headers } = request
     return await db.transaction(async (tx) => {
       const expected = expectedTags(headers['if-match'])
@@ -125,26 +115,26 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
       reply.header('etag', tagOf(stored.versione, logo))
       return { data, status: 200 }
     })
-  } })
+  })
 
-  app.route({ ...saveLogoRoute, handler: async (request, reply) => {
+  app.put(LOGO_PATH, saveLogoRoute, async (request, reply) => {
     const file = await writeLogo(app, reply, request.body.base64Image)
     await storage.settle(file, () => db.transaction((tx) =>
       changeLogo(tx, request, () => storage.keep(tx, file, { replace: false }))))
     return { success: true, message: 'Logo salvato', url: config.PUBLIC_URL + LOGO_PATH }
-  } })
+  })
 
-  app.route({ ...logoRoute, handler: async (_request, reply) => {
+  app.get(LOGO_PATH, logoRoute, async (_request, reply) => {
     const logo = await findLogo(storage, db)
     if (!logo) throw new LogoNonTrovato()
     return await reply.sendObject(logo)
-  } })
+  })
 
-  app.route({ ...deleteLogoRoute, handler: async (request) => {
+  app.delete(LOGO_PATH, deleteLogoRoute, async (request) => {
     await db.transaction((tx) => changeLogo(tx, request))
     storage.removeDiscarded()
     return { success: true, message: 'Logo eliminato' }
-  } })
+  })
 
   /** Another logo, or none, in the place of the one before. */
   async function changeLogo (tx: Transaction, request: FastifyRequest, keep?: () => Promise<unknown>): Promise<void> {

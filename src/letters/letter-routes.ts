@@ -39,8 +39,6 @@ const URL = '/api/lettere-benvenuto'
 interface LetterOptions { config: Config, clock: Clock, establishments: Establishments }
 
 const listRoute = {
-  method: 'GET',
-  url: URL,
   config: { access: 'auth' },
   schema: {
     operationId: 'listLettere',
@@ -52,8 +50,6 @@ const listRoute = {
 } as const
 
 const getRoute = {
-  method: 'GET',
-  url: `${URL}/:prenotazioneId`,
   config: { access: 'auth' },
   schema: {
     operationId: 'getLettera',
@@ -65,8 +61,6 @@ const getRoute = {
 } as const
 
 const downloadRoute = {
-  method: 'GET',
-  url: `${URL}/:prenotazioneId/pdf`,
   config: { access: 'auth' },
   schema: {
     operationId: 'downloadLettera',
@@ -79,8 +73,6 @@ const downloadRoute = {
 } as const
 
 const createRoute = {
-  method: 'POST',
-  url: `${URL}/genera`,
   config: { access: 'auth', idempotent: true, heavy: true },
   schema: {
     operationId: 'generaLettera',
@@ -96,8 +88,6 @@ const createRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'DELETE',
-  url: `${URL}/:prenotazioneId`,
   config: { access: 'auth' },
   schema: {
     operationId: 'deleteLettera',
@@ -126,23 +116,23 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     url: `${config.PUBLIC_URL}${URL}/${letter.prenotazione_id}/pdf`
   })
 
-  app.route({ ...listRoute, handler: async (request, reply) => await answerList(request, reply, {
+  app.get(URL, listRoute, async (request, reply) => await answerList(request, reply, {
     path: URL, page: (limit, cursor) => letterPage(db, limit, cursor), count: () => countLetters(db), present
-  }) })
+  }))
 
-  app.route({ ...getRoute, handler: async (request) => {
+  app.get(`${URL}/:prenotazioneId`, getRoute, async (request) => {
     const letter = await findLetter(db, request.params.prenotazioneId)
     return letter ? { exists: true, data: present(letter) } : { exists: false, data: null }
-  } })
+  })
 
-  app.route({ ...downloadRoute, handler: async (request, reply) => {
+  app.get(`${URL}/:prenotazioneId/pdf`, downloadRoute, async (request, reply) => {
     const letter = await findLetter(db, request.params.prenotazioneId)
     const file = letter && await fileOf(storage, db, letter)
     if (!file) throw new LetteraNonTrovata()
     return await reply.sendObject(file, { download: `lettera-benvenuto-${letter.prenotazione_id}.pdf` })
-  } })
+  })
 
-  app.route({ ...createRoute, handler: async (request, reply) => {
+  app.post(`${URL}/genera`, createRoute, async (request, reply) => {
     const { body } = request
     const answer = (letter: StoredLetter) => {
       reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
@@ -152,9 +142,9 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     const made = await inTurn(body.prenotazione_id, () => generateLetter(app, { clock, establishments }, reply, body))
     warn(reply, made.pdf)
     return answer(made.letter)
-  } })
+  })
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.delete(`${URL}/:prenotazioneId`, deleteRoute, async (request) => {
     const { prenotazioneId: id } = request.params
     await db.transaction(async (tx) => {
       const [letter] = await lockLetters(tx, [id])
@@ -164,7 +154,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     })
     storage.removeDiscarded()
     return { success: true, message: 'Lettera di benvenuto eliminata' }
-  } })
+  })
 
   /** What a request with the same key has made. */
   async function begunBy (request: FastifyRequest): Promise<StoredLetter> {

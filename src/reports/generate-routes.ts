@@ -24,8 +24,6 @@ const MARKS_MAX = 1_000_000
 export interface GenerateOptions { config: Config, clock: Clock }
 
 const pdfRoute = {
-  method: 'POST',
-  url: '/api/generate-pdf',
   bodyLimit: REPORT_BODY_MAX,
   config: {
     access: 'auth',
@@ -49,8 +47,6 @@ const pdfRoute = {
 } as const
 
 const reportRoute = {
-  method: 'POST',
-  url: '/api/generate-template',
   bodyLimit: REPORT_BODY_MAX,
   config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
   schema: {
@@ -68,13 +64,13 @@ const reportRoute = {
 
 /** PDFs from templates and data, and financial reports from rows. */
 export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
-  app.route({ ...pdfRoute, handler: onGeneratePdf })
+  app.post('/api/generate-pdf', pdfRoute, onGeneratePdf)
 
-  app.route({ ...reportRoute, handler: (request, reply) => {
+  app.post('/api/generate-template', reportRoute, (request, reply) => {
     const { templateId, user_id, titolo } = request.body
     const wishes: ReportWishes = { templateId, user_id, titolo, rows: { body: request.bodyText } }
     return answerReport(app, { config, clock }, request, reply, wishes)
-  } })
+  })
 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
     // A repeated request is answered from the record, and not told of a PDF that was deleted since.

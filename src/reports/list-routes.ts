@@ -16,8 +16,6 @@ import { checkVisible, visibleTo } from './whose.ts'
 const tags = ['PDF']
 
 const listRoute = {
-  method: 'GET',
-  url: '/api/csv-pdf-list',
   config: { access: 'auth' },
   schema: {
     operationId: 'listPdf',
@@ -29,8 +27,6 @@ const listRoute = {
 } as const
 
 const historyRoute = {
-  method: 'GET',
-  url: '/api/history',
   config: { access: 'auth' },
   schema: {
     operationId: 'listStoriaPdf',
@@ -42,8 +38,6 @@ const historyRoute = {
 } as const
 
 const downloadRoute = {
-  method: 'GET',
-  url: '/api/csv-pdf-download/:id',
   config: { access: 'auth' },
   schema: {
     operationId: 'downloadPdf',
@@ -56,8 +50,6 @@ const downloadRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'DELETE',
-  url: '/api/v1/pdf/:id',
   config: { access: 'auth' },
   schema: {
     operationId: 'deletePdf',
@@ -94,28 +86,28 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     download_url: downloadUrl(config.PUBLIC_URL, row)
   })
 
-  app.route({ ...listRoute, handler: async (request, reply) => {
+  app.get('/api/csv-pdf-list', listRoute, async (request, reply) => {
     const { user_id: utente } = request.query
     await checkVisible(app, request, utente)
     const filters = { utente, tipi: ['report_finanziario', 'documento_pdf'] as const }
     return await answerList(request, reply, { path: '/api/csv-pdf-list', ...listed(filters), present: inList })
-  } })
+  })
 
-  app.route({ ...historyRoute, handler: async (request, reply) => {
+  app.get('/api/history', historyRoute, async (request, reply) => {
     const filters = { utente: await visibleTo(app, request) }
     return await answerList(request, reply, { path: '/api/history', ...listed(filters), present: inHistory })
-  } })
+  })
 
-  app.route({ ...downloadRoute, handler: async (request, reply) => {
+  app.get('/api/csv-pdf-download/:id', downloadRoute, async (request, reply) => {
     const record = await pdf.find(db, request.params.id)
     if (!record) throw new PdfNonTrovato()
     await checkVisible(app, request, record.utente)
     const object = await storage.find(db, record.bucket, record.oggetto)
     if (!object) throw new PdfNonTrovato()
     return await reply.sendObject(object, { download: record.nome })
-  } })
+  })
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.delete('/api/v1/pdf/:id', deleteRoute, async (request) => {
     const record = await pdf.find(db, request.params.id)
     if (!record) throw new PdfNonTrovato()
     await checkVisible(app, request, record.utente)
@@ -126,5 +118,5 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     })
     storage.removeDiscarded()
     return { message: 'PDF eliminato', status: 200 }
-  } })
+  })
 }

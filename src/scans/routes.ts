@@ -62,8 +62,6 @@ const URL = '/api/v1/scansioni'
 interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetention, clock: Clock }
 
 const saveRoute = {
-  method: 'POST',
-  url: '/api/save-scan',
   bodyLimit: IMAGE_BODY_MAX,
   config: { access: 'auth', idempotent: true, holdsBody: true },
   schema: {
@@ -80,8 +78,6 @@ const saveRoute = {
 } as const
 
 const listRoute = {
-  method: 'GET',
-  url: URL,
   config: { access: 'auth' },
   schema: {
     operationId: 'listScansioni',
@@ -93,8 +89,6 @@ const listRoute = {
 } as const
 
 const getRoute = {
-  method: 'GET',
-  url: `${URL}/:id`,
   config: { access: 'auth' },
   schema: {
     operationId: 'getScansione',
@@ -107,8 +101,6 @@ const getRoute = {
 } as const
 
 const pictureRoute = {
-  method: 'GET',
-  url: `${URL}/:id/immagine`,
   config: { access: 'auth' },
   schema: {
     operationId: 'getImmagineScansione',
@@ -121,8 +113,6 @@ const pictureRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'DELETE',
-  url: `${URL}/:id`,
   config: { access: 'auth' },
   schema: {
     operationId: 'deleteScansione',
@@ -135,8 +125,6 @@ const deleteRoute = {
 } as const
 
 const guestRoute = {
-  method: 'POST',
-  url: `${URL}/:id/ospite`,
   config: { access: 'auth', idempotent: true },
   schema: {
     operationId: 'creaOspiteDaScansione',
@@ -160,33 +148,33 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
 
   const findFaults = (fields: RequestFields) => scanFaults(fields, clock.today())
 
-  app.route({ ...saveRoute, config: { ...saveRoute.config, findFaults }, handler: async (request, reply) => {
+  app.post('/api/save-scan', { ...saveRoute, config: { ...saveRoute.config, findFaults } }, async (request, reply) => {
     const signal = departureOf(reply)
     const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
     return { success: true, message: SAVED, id, avvisi }
-  } })
+  })
 
-  app.route({ ...listRoute, handler: async (request, reply) => {
+  app.get(URL, listRoute, async (request, reply) => {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, prenotazione_id } = request.query
     const { rows, next } = await repository.page(db, prenotazione_id, limit, cursor)
     if (conteggio) reply.header('x-total-count', await repository.count(db, prenotazione_id))
     if (next) reply.header('link', nextLink(URL, request.query, next))
     return { data: await present(shown, db, rows) }
-  } })
+  })
 
-  app.route({ ...getRoute, handler: async (request) => {
+  app.get(`${URL}/:id`, getRoute, async (request) => {
     const [data] = await present(shown, db, [await repository.find(db, request.params.id)])
     return { data: data! }
-  } })
+  })
 
-  app.route({ ...pictureRoute, handler: async (request, reply) => {
+  app.get(`${URL}/:id/immagine`, pictureRoute, async (request, reply) => {
     const { id } = request.params
     const picture = (await picturesOf(storage, db, [id])).get(id)
     if (!picture) throw new ScansioneNonTrovata()
     return await reply.sendObject(picture)
-  } })
+  })
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.delete(`${URL}/:id`, deleteRoute, async (request) => {
     const { id } = request.params
     await db.transaction(async (tx) => {
       await repository.find(tx, id, { lock: true })
@@ -195,9 +183,9 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     })
     storage.removeDiscarded()
     return { success: true, message: 'Scansione eliminata' }
-  } })
+  })
 
-  app.route({ ...guestRoute, handler: async (request) => {
+  app.post(`${URL}/:id/ospite`, guestRoute, async (request) => {
     const { id } = request.params
     const { prenotazione_id, guest_idx } = request.body
     const { ospite, avvisi } = await makeGuest(app, id, request.body, {
@@ -216,5 +204,5 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
       },
       status: 200
     }
-  } })
+  })
 }

@@ -5,8 +5,6 @@ import type { ChangeListener } from '#src/database/changes.ts'
 
 /** How long a request waits for the database. */
 const PATIENCE_MS = 2000
-/** And how long a start does, as long as a statement may take. */
-const START_PATIENCE_MS = 30_000
 /** Between two attempts to read. */
 const PAUSE_MS = 100
 
@@ -45,8 +43,8 @@ export function kept<T> (
     }
   }
 
-  async function freshOrLast (patienceMs: number): Promise<T> {
-    const deadline = performance.now() + patienceMs
+  async function freshOrLast (): Promise<T> {
+    const deadline = performance.now() + PATIENCE_MS
     for (;;) {
       try {
         return await orTooLate(deadline - performance.now(), read())
@@ -72,9 +70,7 @@ export function kept<T> (
      * database does not answer, what was last known, unless that has changed since: then it rejects, as it does when
      * nothing was ever known.
      */
-    current: (): T | Promise<T> => isCurrent ? last!.value : freshOrLast(PATIENCE_MS),
-    /** The same for a start, which waits longer: no request waits for it. */
-    first: (): Promise<T> => freshOrLast(START_PATIENCE_MS),
+    current: (): T | Promise<T> => isCurrent ? last!.value : freshOrLast(),
     /** It may have changed: the next request asks for the present one. */
     forget,
     /** It has changed: what was last known is not in force any more. */

@@ -14,8 +14,6 @@ export async function readMaintenance (db: Executor): Promise<MaintenanceState> 
   return open ? { enabled: true, ...open } : OFF
 }
 
-export interface MaintenanceStates { before: MaintenanceState, after: MaintenanceState }
-
 /**
  * Switches the maintenance on or off. Switched on a second time, it gets the new message and the new allowances and
  * keeps its beginning. Switched off a second time, it stays off.
@@ -25,7 +23,7 @@ export async function changeMaintenance (
   tx: Transaction,
   { enabled, message, allow = [] }: MaintenanceChange,
   who: string
-): Promise<MaintenanceStates> {
+): Promise<{ before: MaintenanceState, after: MaintenanceState }> {
   // Waits for submissions that are being reserved, and for other administrators.
   await tx.execute(sql`lock table ${table} in share row exclusive mode`)
   const before = await readMaintenance(tx)

@@ -79,7 +79,7 @@ export default fp(async function settings (app) {
 
   let timer: NodeJS.Timeout | undefined
   app.addHook('onReady', async () => {
-    await settings.first()
+    await settings.refresh()
     timer = setInterval(() => { void settings.refresh() }, REREAD_MS).unref()
   })
   app.addHook('onClose', async () => clearInterval(timer))

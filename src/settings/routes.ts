@@ -10,8 +10,6 @@ import { changeMaintenance, refuseNewSubmission } from './maintenance.ts'
 const tags = ['Sistema']
 
 const featuresRoute = {
-  method: 'GET',
-  url: '/api/settings/features',
   config: { access: 'public' },
   schema: {
     operationId: 'listFunzioni',
@@ -22,8 +20,6 @@ const featuresRoute = {
 } as const
 
 const setFeatureRoute = {
-  method: 'POST',
-  url: '/api/settings/features',
   config: { access: 'admin' },
   schema: {
     operationId: 'setFunzione',
@@ -36,8 +32,6 @@ const setFeatureRoute = {
 } as const
 
 const maintenanceRoute = {
-  method: 'GET',
-  url: '/api/settings/maintenance',
   config: { access: 'auth' },
   schema: {
     operationId: 'getManutenzione',
@@ -48,8 +42,6 @@ const maintenanceRoute = {
 } as const
 
 const setMaintenanceRoute = {
-  method: 'POST',
-  url: '/api/settings/maintenance',
   config: { access: 'admin', recentFactor: true, findFaults: ({ body }: RequestFields) => maintenanceFaults(body) },
   schema: {
     operationId: 'setManutenzione',
@@ -66,13 +58,13 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSubmissionHook('beforeReady', refuseNewSubmission)
   for (const schema of [FeatureFlag, MaintenanceState]) app.addSchema(schema)
 
-  app.route({ ...featuresRoute, handler: async (_request, reply) => {
+  app.get('/api/settings/features', featuresRoute, async (_request, reply) => {
     // A change is to be seen at once: caches ask again.
     reply.header('cache-control', 'no-cache')
     return [...(await settings.current()).features]
-  } })
+  })
 
-  app.route({ ...setFeatureRoute, handler: async (request) => {
+  app.post('/api/settings/features', setFeatureRoute, async (request) => {
     const { key, enabled } = request.body
     await db.transaction(async (tx) => {
       const before = await setFeature(tx, { key, enabled })
@@ -85,11 +77,11 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
     await settings.inForce()
     return { key, enabled }
-  } })
+  })
 
-  app.route({ ...maintenanceRoute, handler: async () => (await settings.current()).maintenance })
+  app.get('/api/settings/maintenance', maintenanceRoute, async () => (await settings.current()).maintenance)
 
-  app.route({ ...setMaintenanceRoute, handler: async (request) => {
+  app.post('/api/settings/maintenance', setMaintenanceRoute, async (request) => {
     const { body } = request
     const { actor, ip } = authorOf(request)
     const state = await db.transaction(async (tx) => {
@@ -112,7 +104,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     request.log.warn({ chi: actor, enabled: state.enabled }, 'the maintenance is switched on or off')
     await settings.inForce()
     return state
-  } })
+  })
 }
 export default settingsRoutes
 

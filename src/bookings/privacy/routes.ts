@@ -84,8 +84,6 @@ const tags = ['Riservatezza']
 type App = Pick<FastifyInstance, 'db' | 'holdings'>
 
 const privacyRoute = {
-  method: 'GET',
-  url: '/api/v1/prenotazioni/:id/privacy',
   config: { access: 'auth' },
   schema: {
     operationId: 'getPrivacyPrenotazione',
@@ -99,8 +97,6 @@ const privacyRoute = {
 } as const
 
 const exportRoute = {
-  method: 'GET',
-  url: '/api/v1/prenotazioni/:id/export',
   config: { access: 'auth' },
   // It would be an export, on record as one.
   exposeHeadRoute: false,
@@ -121,8 +117,6 @@ const exportRoute = {
 } as const
 
 const erasureRoute = {
-  method: 'POST',
-  url: '/api/v1/prenotazioni/:id/cancellazione',
   config: { access: 'auth' },
   schema: {
     operationId: 'cancellaPrenotazione',
@@ -148,12 +142,11 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   app.addSchema(HeldData)
   app.addHolding(ownHolding)
 
-  app.route({
-    ...privacyRoute,
-    handler: async (request) => ({ data: await inOneMoment(app, (tx) => describe(app, tx, request.params.id)) })
-  })
+  app.get('/api/v1/prenotazioni/:id/privacy', privacyRoute, async (request) => ({
+    data: await inOneMoment(app, (tx) => describe(app, tx, request.params.id))
+  }))
 
-  app.route({ ...exportRoute, handler: async (request, reply) => {
+  app.get('/api/v1/prenotazioni/:id/export', exportRoute, async (request, reply) => {
     const { id } = request.params
     return await reply.sendBytes(async () => {
       const files = await inOneMoment(app, (tx) => filesOf(app, tx, id))
@@ -164,9 +157,9 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
       reply.type('application/zip').header('content-disposition', `attachment; filename=prenotazione_${id}.zip`)
       return archive(files)
     })
-  } })
+  })
 
-  app.route({ ...erasureRoute, handler: async (request) => {
+  app.post('/api/v1/prenotazioni/:id/cancellazione', erasureRoute, async (request) => {
     const { id } = request.params
     const { existed, before, after } = await repository.erase(id, authorOf(request), (tx) =>
       describeAll(holdings, tx, id))
@@ -177,7 +170,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
       conservati: after,
       status: 200
     }
-  } })
+  })
 }
 
 /** Everything is read as of one moment. */

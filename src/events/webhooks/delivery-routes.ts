@@ -40,8 +40,6 @@ async function deliveryOf (db: Executor, webhook: number, event: string): Promis
 const tags = ['Eventi']
 
 const listRoute = {
-  method: 'GET',
-  url: `${WEBHOOKS}/:id/consegne`,
   config: { access: 'admin' },
   schema: {
     operationId: 'listConsegneWebhook',
@@ -55,8 +53,6 @@ const listRoute = {
 } as const
 
 const repeatRoute = {
-  method: 'POST',
-  url: `${WEBHOOKS}/:id/consegne/:consegna/ripeti`,
   config: { access: 'admin', idempotent: true },
   schema: {
     operationId: 'ripetiConsegnaWebhook',
@@ -72,8 +68,6 @@ const repeatRoute = {
 } as const
 
 const testRoute = {
-  method: 'POST',
-  url: `${WEBHOOKS}/:id/prova`,
   config: { access: 'admin', idempotent: true },
   schema: {
     operationId: 'provaWebhook',
@@ -94,7 +88,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
   const { db } = app
   app.addSchema(Delivery)
 
-  app.route({ ...listRoute, handler: async (request, reply) => {
+  app.get(`${WEBHOOKS}/:id/consegne`, listRoute, async (request, reply) => {
     const { params: { id }, query } = request
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, stato } = query
     await findWebhook(db, id)
@@ -102,17 +96,17 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
     if (conteggio) reply.header('x-total-count', await countDeliveries(db, id, stato))
     if (next) reply.header('link', nextLink(`${WEBHOOKS}/${id}/consegne`, query, next))
     return { data }
-  } })
+  })
 
-  app.route({ ...repeatRoute, handler: async (request) => {
+  app.post(`${WEBHOOKS}/:id/consegne/:consegna/ripeti`, repeatRoute, async (request) => {
     const { id, consegna } = request.params
     const data = await audited(app, request, { action: 'webhook_consegna', id, details: { consegna } }, (tx) =>
       repeatDelivery(tx, id, consegna))
     await onChange()
     return { data }
-  } })
+  })
 
-  app.route({ ...testRoute, handler: async (request) => {
+  app.post(`${WEBHOOKS}/:id/prova`, testRoute, async (request) => {
     const { id } = request.params
     const event = await audited(app, request, { action: 'webhook_prova', id }, (tx) => writeTest(tx, id))
     await closePast()
@@ -122,6 +116,6 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
     const data = await findDelivery(db, id, consegna)
     await onChange()
     return { data }
-  } })
+  })
 }
 export default deliveryRoutes

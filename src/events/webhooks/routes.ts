@@ -27,8 +27,6 @@ export interface WebhookRoutesOptions {
 }
 
 const createRoute = {
-  method: 'POST',
-  url: WEBHOOKS,
   config: { access: 'admin', idempotent: true },
   schema: {
     operationId: 'createWebhook',
@@ -46,15 +44,11 @@ const createRoute = {
 } as const
 
 const listRoute = {
-  method: 'GET',
-  url: WEBHOOKS,
   config: { access: 'admin' },
   schema: { operationId: 'listWebhook', tags, summary: 'I webhook', response: { 200: WebhookList } }
 } as const
 
 const getRoute = {
-  method: 'GET',
-  url: `${WEBHOOKS}/:id`,
   config: { access: 'admin' },
   schema: {
     operationId: 'getWebhook',
@@ -67,8 +61,6 @@ const getRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'DELETE',
-  url: `${WEBHOOKS}/:id`,
   config: { access: 'admin' },
   schema: {
     operationId: 'deleteWebhook',
@@ -81,8 +73,6 @@ const deleteRoute = {
 } as const
 
 const resumeRoute = {
-  method: 'POST',
-  url: `${WEBHOOKS}/:id/riattiva`,
   config: { access: 'admin', idempotent: true },
   schema: {
     operationId: 'riattivaWebhook',
@@ -97,8 +87,6 @@ const resumeRoute = {
 } as const
 
 const secretRoute = {
-  method: 'GET',
-  url: `${WEBHOOKS}/:id/segreto`,
   // A HEAD would be written down, and show nothing.
   exposeHeadRoute: false,
   config: { access: 'admin' },
@@ -113,8 +101,6 @@ const secretRoute = {
 } as const
 
 const rotationRoute = {
-  method: 'POST',
-  url: `${WEBHOOKS}/:id/segreto`,
   config: { access: 'admin', idempotent: true },
   schema: {
     operationId: 'ruotaSegretoWebhook',
@@ -154,7 +140,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     return messaggio === undefined ? [] : [{ campo: 'url', messaggio }]
   }
 
-  app.route({ ...createRoute, config: { ...createRoute.config, findFaults }, handler: async (request, reply) => {
+  app.post(WEBHOOKS, { ...createRoute, config: { ...createRoute.config, findFaults } }, async (request, reply) => {
     await closePast()
     const data = await db.transaction(async (tx) => {
       const created = await createWebhook(tx, keys, request.body)
@@ -168,38 +154,38 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     await onChange()
     reply.code(201).header('location', `${WEBHOOKS}/${data.id}`)
     return { data }
-  } })
+  })
 
-  app.route({ ...listRoute, handler: async () => ({ data: await listWebhooks(db) }) })
+  app.get(WEBHOOKS, listRoute, async () => ({ data: await listWebhooks(db) }))
 
-  app.route({ ...getRoute, handler: async ({ params }) => ({ data: await findWebhook(db, params.id) }) })
+  app.get(`${WEBHOOKS}/:id`, getRoute, async ({ params }) => ({ data: await findWebhook(db, params.id) }))
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.delete(`${WEBHOOKS}/:id`, deleteRoute, async (request) => {
     const { id } = request.params
     await audited(app, request, { action: 'webhook_eliminato', id }, (tx) => deleteWebhook(tx, id))
     return { message: 'Webhook eliminato', status: 200 }
-  } })
+  })
 
-  app.route({ ...resumeRoute, handler: async (request) => {
+  app.post(`${WEBHOOKS}/:id/riattiva`, resumeRoute, async (request) => {
     const { id } = request.params
     await closePast()
     const data = await audited(app, request, { action: 'webhook_riattivato', id }, (tx) => resumeWebhook(tx, id))
     await onChange()
     return { data }
-  } })
+  })
 
-  app.route({ ...secretRoute, handler: async (request) => {
+  app.get(`${WEBHOOKS}/:id/segreto`, secretRoute, async (request) => {
     const { id } = request.params
     const details = { cambiato: false }
     return await audited(app, request, { action: 'webhook_segreto', id, details }, (tx) => readSecret(tx, keys, id))
-  } })
+  })
 
-  app.route({ ...rotationRoute, handler: async (request) => {
+  app.post(`${WEBHOOKS}/:id/segreto`, rotationRoute, async (request) => {
     const { id } = request.params
     const details = { cambiato: true }
     const data = await audited(app, request, { action: 'webhook_segreto', id, details }, (tx) =>
       rotateSecret(tx, keys, id))
     return { data }
-  } })
+  })
 }
 export default webhookRoutes

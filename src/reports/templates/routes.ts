@@ -43,8 +43,6 @@ const tags = ['PDF']
 const URL = '/api/v1/templates'
 
 const listRoute = {
-  method: 'GET',
-  url: URL,
   config: { access: 'auth' },
   schema: {
     operationId: 'listModelli', tags, summary: 'I modelli dei PDF', response: { 200: TemplateList }
@@ -52,8 +50,6 @@ const listRoute = {
 } as const
 
 const getRoute = {
-  method: 'GET',
-  url: `${URL}/:id`,
   config: { access: 'auth' },
   schema: {
     operationId: 'getModello',
@@ -66,8 +62,6 @@ const getRoute = {
 } as const
 
 const saveRoute = {
-  method: 'PUT',
-  url: `${URL}/:id`,
   config: {
     access: 'admin',
     versioned: true,
@@ -89,8 +83,6 @@ const saveRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'DELETE',
-  url: `${URL}/:id`,
   config: { access: 'admin', versioned: true },
   schema: {
     operationId: 'deleteModello',
@@ -103,8 +95,6 @@ const deleteRoute = {
 } as const
 
 const previewRoute = {
-  method: 'POST',
-  url: `${URL}/:id/preview`,
   bodyLimit: REPORT_BODY_MAX,
   config: { access: 'auth', heavy: true },
   schema: {
@@ -119,8 +109,6 @@ const previewRoute = {
 } as const
 
 const checkRoute = {
-  method: 'POST',
-  url: `${URL}/valida`,
   config: { access: 'auth', heavy: true },
   schema: {
     operationId: 'validaModello',
@@ -132,8 +120,6 @@ const checkRoute = {
 } as const
 
 const versionsRoute = {
-  method: 'GET',
-  url: `${URL}/:id/versioni`,
   config: { access: 'auth' },
   schema: {
     operationId: 'listVersioniModello',
@@ -146,8 +132,6 @@ const versionsRoute = {
 } as const
 
 const versionRoute = {
-  method: 'GET',
-  url: `${URL}/:id/versioni/:versione`,
   config: { access: 'auth' },
   schema: {
     operationId: 'getVersioneModello',
@@ -169,21 +153,21 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   })
   const variablesOf = variables(app)
 
-  app.route({ ...listRoute, handler: async () => ({
+  app.get(URL, listRoute, async () => ({
     data: (await listTemplates(db)).map(({ id, nome, predefinito, versione, updated_at }) => ({
       id, nome, predefinito, versione, updated_at: updated_at?.toISOString() ?? null
     }))
-  }) })
+  }))
 
-  app.route({ ...getRoute, handler: async (request, reply) => {
+  app.get(`${URL}/:id`, getRoute, async (request, reply) => {
     const template = await findTemplate(db, request.params.id)
     const tag = etag(template.versione)
     reply.header('etag', tag)
     if (!template.predefinito && isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
     return { data: await present(reply, template) }
-  } })
+  })
 
-  app.route({ ...saveRoute, handler: async (request, reply) => {
+  app.put(`${URL}/:id`, saveRoute, async (request, reply) => {
     const { params: { id }, body, headers } = request
     await checkChangeable(id)
     const variabili = await requireSound(app, reply, body)
@@ -198,9 +182,9 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     const status = isNew ? 201 : 200
     reply.code(status).headers({ etag: etag(saved.versione), location: `${URL}/${id}` })
     return { data: await present(reply, saved), status }
-  } })
+  })
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.delete(`${URL}/:id`, deleteRoute, async (request) => {
     const { params: { id }, headers } = request
     await checkChangeable(id)
     await db.transaction(async (tx) => {
@@ -208,31 +192,31 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
       await audit.append(tx, { ...authorOf(request), action: 'modello_eliminato', object: `modello:${id}` })
     })
     return { message: 'Modello eliminato', status: 200 }
-  } })
+  })
 
-  app.route({ ...previewRoute, handler: async (request, reply) => {
+  app.post(`${URL}/:id/preview`, previewRoute, async (request, reply) => {
     const template = await findTemplate(db, request.params.id)
     const pdf = await makeFor(app, reply, previewOf(template, request.body.data, clock.today()))
     warn(reply, pdf)
     return sendPdf(reply, pdf.bytes, `anteprima-${template.id}.pdf`)
-  } })
+  })
 
-  app.route({ ...checkRoute, handler: (request, reply) => checkTemplate(app, reply, request.body) })
+  app.post(`${URL}/valida`, checkRoute, (request, reply) => checkTemplate(app, reply, request.body))
 }
 
 /** What saved templates were before: who wants a version again saves its text. */
 export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
 
-  app.route({ ...versionsRoute, handler: async (request) => ({
+  app.get(`${URL}/:id/versioni`, versionsRoute, async (request) => ({
     data: (await listVersions(db, request.params.id)).map(({ updated_at, ...version }) => ({
       ...version, updated_at: updated_at.toISOString()
     }))
-  }) })
+  }))
 
-  app.route({ ...versionRoute, handler: async (request) => {
+  app.get(`${URL}/:id/versioni/:versione`, versionRoute, async (request) => {
     const { id, versione } = request.params
     const { updated_at, variabili, ...rest } = await findVersion(db, id, versione)
     return { data: { ...rest, variabili: variabili ?? [], updated_at: updated_at?.toISOString() ?? null } }
-  } })
+  })
 }

@@ -39,8 +39,6 @@ const EMPTIED = 'Empty bucket has been queued. Completion may take up to an hour
 const DELETED = 'Successfully deleted'
 
 const listRoute = {
-  method: 'GET',
-  url: '/bucket',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageListBuckets',
@@ -52,8 +50,6 @@ const listRoute = {
 } as const
 
 const getRoute = {
-  method: 'GET',
-  url: '/bucket/:bucket',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageGetBucket',
@@ -65,8 +61,6 @@ const getRoute = {
 } as const
 
 const createRoute = {
-  method: 'POST',
-  url: '/bucket',
   config: { access: 'admin' },
   schema: {
     operationId: 'storageCreateBucket',
@@ -78,8 +72,6 @@ const createRoute = {
 } as const
 
 const updateRoute = {
-  method: 'PUT',
-  url: '/bucket/:bucket',
   config: { access: 'admin' },
   schema: {
     operationId: 'storageUpdateBucket',
@@ -92,8 +84,6 @@ const updateRoute = {
 } as const
 
 const emptyRoute = {
-  method: 'POST',
-  url: '/bucket/:bucket/empty',
   config: { access: 'admin' },
   schema: {
     operationId: 'storageEmptyBucket',
@@ -106,8 +96,6 @@ const emptyRoute = {
 } as const
 
 const deleteRoute = {
-  method: 'DELETE',
-  url: '/bucket/:bucket',
   config: { access: 'admin' },
   schema: {
     operationId: 'storageDeleteBucket',
@@ -122,29 +110,29 @@ const deleteRoute = {
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { access, files }) => {
   const { db, storage } = app
 
-  app.route({ ...listRoute, handler: async (request) =>
-    (await listBuckets(db, request.query)).map((bucket) => ({ ...presentBucket(bucket), type: 'STANDARD' })) })
+  app.get('/bucket', listRoute, async (request) =>
+    (await listBuckets(db, request.query)).map((bucket) => ({ ...presentBucket(bucket), type: 'STANDARD' })))
 
-  app.route({ ...getRoute, handler: async ({ params: { bucket } }) => presentBucket(await files.bucket(bucket)) })
+  app.get('/bucket/:bucket', getRoute, async ({ params: { bucket } }) => presentBucket(await files.bucket(bucket)))
 
-  app.route({ ...createRoute, handler: async (request) => {
+  app.post('/bucket', createRoute, async (request) => {
     const { body: { name, id = name, type, ...fields } } = request
     if (type === 'ANALYTICS') throw new StorageError('FeatureNotEnabled')
     if (!isFreeBucketName(id)) throw new StorageError('InvalidBucketName')
     const settings = settingsOf(fields)
     await recorded(request, 'bucket_creato', id, (tx) => createBucket(tx, id, settings))
     return { name: id }
-  } })
+  })
 
-  app.route({ ...updateRoute, handler: async (request) => {
+  app.put('/bucket/:bucket', updateRoute, async (request) => {
     const id = changeable(request.params.bucket)
     const settings = settingsOf(request.body)
     if (Object.keys(settings).length === 0) throw new StorageError('InvalidRequest')
     await recorded(request, 'bucket_modificato', id, (tx) => updateBucket(tx, id, settings))
     return { message: UPDATED }
-  } })
+  })
 
-  app.route({ ...emptyRoute, handler: async (request) => {
+  app.post('/bucket/:bucket/empty', emptyRoute, async (request) => {
     const { id } = await files.bucket(request.params.bucket)
     if (!access.isWritable(id)) throw new StorageError('AccessDenied')
     let discarded: number
@@ -157,13 +145,13 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
     } while (discarded === BATCH)
     storage.removeDiscarded()
     return { message: EMPTIED }
-  } })
+  })
 
-  app.route({ ...deleteRoute, handler: async (request) => {
+  app.delete('/bucket/:bucket', deleteRoute, async (request) => {
     const id = changeable(request.params.bucket)
     await recorded(request, 'bucket_eliminato', id, (tx) => deleteBucket(tx, id))
     return { message: DELETED }
-  } })
+  })
 
   type Action = 'bucket_creato' | 'bucket_modificato' | 'bucket_svuotato' | 'bucket_eliminato'
 

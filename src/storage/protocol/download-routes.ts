@@ -29,8 +29,6 @@ const INFO = [
 ] as const
 
 const downloadRoute = {
-  method: 'GET',
-  url: '/object/:bucket/*',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageDownload',
@@ -40,8 +38,6 @@ const downloadRoute = {
 } as const
 
 const authenticatedRoute = {
-  method: 'GET',
-  url: '/object/authenticated/:bucket/*',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageDownloadAuthenticated',
@@ -51,8 +47,6 @@ const authenticatedRoute = {
 } as const
 
 const publicRoute = {
-  method: 'GET',
-  url: '/object/public/:bucket/*',
   config: { access: 'public' },
   schema: {
     operationId: 'storageDownloadPublic',
@@ -62,8 +56,6 @@ const publicRoute = {
 } as const
 
 const linkRoute = {
-  method: 'GET',
-  url: '/object/sign/:bucket/*',
   config: { access: 'public' },
   schema: {
     operationId: 'storageDownloadByLink',
@@ -77,22 +69,23 @@ const linkRoute = {
 
 /** Downloads of files, and what is known of them. */
 const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
-  app.route({ ...downloadRoute, handler: sendVisible })
+  app.get('/object/:bucket/*', downloadRoute, sendVisible)
 
-  app.route({ ...authenticatedRoute, handler: sendVisible })
+  app.get('/object/authenticated/:bucket/*', authenticatedRoute, sendVisible)
 
-  app.route({ ...publicRoute, handler: async ({ params, query: { download } }, reply) => {
+  app.get('/object/public/:bucket/*', publicRoute, async ({ params, query: { download } }, reply) => {
     const file = await files.open(params.bucket, params['*'])
     return await reply.sendObject(file, { download, isLinked: true, cacheControl: file.cache_control ?? 'no-cache' })
-  } })
+  })
 
-  app.route({ ...linkRoute, handler: async ({ params: { bucket, '*': name }, query: { token, download } }, reply) => {
+  app.get('/object/sign/:bucket/*', linkRoute, async (request, reply) => {
+    const { params: { bucket, '*': name }, query: { token, download } } = request
     const { object } = checkLink(links.readDownload(token, { bucket, name }))
     const file = await files.named(bucket, name)
     // The link was for what had the name before.
     if (file.id !== object) throw new StorageError('NoSuchKey')
     return await reply.sendObject(file, { download, isLinked: true })
-  } })
+  })
 
   for (const { path, access, operationId, of, find } of INFO) {
     app.route({

@@ -16,8 +16,6 @@ const LONGEST = { personal: 3600, other: 7 * 86_400 }
 const UPLOAD_SECONDS = 60
 
 const signRoute = {
-  method: 'POST',
-  url: '/object/sign/:bucket/*',
   config: { access: 'auth', scope: 'lettura' },
   schema: {
     operationId: 'storageSign',
@@ -30,8 +28,6 @@ const signRoute = {
 } as const
 
 const signManyRoute = {
-  method: 'POST',
-  url: '/object/sign/:bucket',
   config: { access: 'auth', scope: 'lettura' },
   schema: {
     operationId: 'storageSignMany',
@@ -44,8 +40,6 @@ const signManyRoute = {
 } as const
 
 const signUploadRoute = {
-  method: 'POST',
-  url: '/object/upload/sign/:bucket/*',
   config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
   schema: {
     operationId: 'storageSignUpload',
@@ -61,12 +55,12 @@ const signUploadRoute = {
 const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
   const { db } = app
 
-  app.route({ ...signRoute, handler: async (request) => {
+  app.post('/object/sign/:bucket/*', signRoute, async (request) => {
     const { params: { bucket, '*': name }, body: { expiresIn } } = request
     return { signedURL: linkTo(await files.visible(request, bucket, name), expiresIn) }
-  } })
+  })
 
-  app.route({ ...signManyRoute, handler: async (request) => {
+  app.post('/object/sign/:bucket', signManyRoute, async (request) => {
     const { params: { bucket }, body: { expiresIn, paths } } = request
     const view = await files.view(request, bucket)
     const found = await findVisible(db, view, paths.filter(isFileName))
@@ -77,9 +71,10 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
         ? { path, error: null, signedURL: linkTo(file, expiresIn) }
         : { path, error: 'Either the object does not exist or you do not have access to it', signedURL: null }
     })
-  } })
+  })
 
-  app.route({ ...signUploadRoute, handler: async ({ params: { bucket, '*': name }, principal, headers }) => {
+  app.post('/object/upload/sign/:bucket/*', signUploadRoute, async (request) => {
+    const { params: { bucket, '*': name }, principal, headers } = request
     await files.bucket(bucket)
     if (!access.isWritable(bucket)) throw new StorageError('AccessDenied')
     if (!isFileName(name)) throw new StorageError('InvalidKey')
@@ -87,7 +82,7 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
     if (!upsert && await isTaken(db, bucket, name)) throw new StorageError('KeyAlreadyExists')
     const { token } = links.signUpload({ bucket, name }, { owner: principal!.id, upsert }, UPLOAD_SECONDS)
     return { url: `/object/upload/sign/${bucket}/${name}?token=${token}`, token }
-  } })
+  })
 
   function linkTo (file: StoredObject, seconds: number): string {
     const isPersonal = isOfTheProduct(file.bucket) && !access.isWritable(file.bucket)

@@ -19,8 +19,6 @@ interface Transfer { bucketId: string, sourceKey: string, destinationKey: string
 const REMOVED = 'Successfully deleted'
 
 const listRoute = {
-  method: 'POST',
-  url: '/object/list/:bucket',
   config: { access: 'auth', scope: 'lettura' },
   schema: {
     operationId: 'storageList',
@@ -33,8 +31,6 @@ const listRoute = {
 } as const
 
 const listPartsRoute = {
-  method: 'POST',
-  url: '/object/list-v2/:bucket',
   config: { access: 'auth', scope: 'lettura' },
   schema: {
     operationId: 'storageListV2',
@@ -47,8 +43,6 @@ const listPartsRoute = {
 } as const
 
 const removeManyRoute = {
-  method: 'DELETE',
-  url: '/object/:bucket',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageRemoveMany',
@@ -61,8 +55,6 @@ const removeManyRoute = {
 } as const
 
 const removeRoute = {
-  method: 'DELETE',
-  url: '/object/:bucket/*',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageRemove',
@@ -74,8 +66,6 @@ const removeRoute = {
 } as const
 
 const moveRoute = {
-  method: 'POST',
-  url: '/object/move',
   config: { access: 'auth' },
   schema: {
     operationId: 'storageMove',
@@ -87,8 +77,6 @@ const moveRoute = {
 } as const
 
 const copyRoute = {
-  method: 'POST',
-  url: '/object/copy',
   config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
   schema: {
     operationId: 'storageCopy',
@@ -104,29 +92,25 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
   const { db, storage, audit } = app
   const { files } = options
 
-  app.route({
-    ...listRoute,
-    handler: async (request) => await listFolder(db, await files.view(request, request.params.bucket), request.body)
-  })
+  app.post('/object/list/:bucket', listRoute, async (request) =>
+    await listFolder(db, await files.view(request, request.params.bucket), request.body))
 
-  app.route({
-    ...listPartsRoute,
-    handler: async (request) => await listPrefix(db, await files.view(request, request.params.bucket), request.body)
-  })
+  app.post('/object/list-v2/:bucket', listPartsRoute, async (request) =>
+    await listPrefix(db, await files.view(request, request.params.bucket), request.body))
 
-  app.route({ ...removeManyRoute, handler: async (request) => {
+  app.delete('/object/:bucket', removeManyRoute, async (request) => {
     const { params: { bucket }, body: { prefixes: names } } = request
     return (await remove(app, options, request, { bucket, names })).map(presentRow)
-  } })
+  })
 
-  app.route({ ...removeRoute, handler: async (request) => {
+  app.delete('/object/:bucket/*', removeRoute, async (request) => {
     const { bucket, '*': name } = request.params
     const removed = await remove(app, options, request, { bucket, names: [name] })
     if (removed.length === 0) throw new StorageError('NoSuchKey')
     return { message: REMOVED }
-  } })
+  })
 
-  app.route({ ...moveRoute, handler: async (request) => {
+  app.post('/object/move', moveRoute, async (request) => {
     const { file, to } = await transfer(options, request, request.body)
     const moved = await db.transaction(async (tx) => {
       const locked = await lockObject(tx, file.id)
@@ -137,9 +121,9 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
       return moved
     })
     return { message: 'Successfully moved', Id: moved.id, Key: moved.name }
-  } })
+  })
 
-  app.route({ ...copyRoute, handler: async (request) => {
+  app.post('/object/copy', copyRoute, async (request) => {
     const { file, to } = await transfer(options, request, request.body)
     const copy = await storage.copy(file, { ...to, owner: request.principal!.id })
     if (request.body.copyMetadata === false) copy.metadata = null
@@ -150,7 +134,7 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
       return kept
     }))
     return { Id: kept.id, Key: `${to.bucket}/${to.name}`, ...presentRow(kept) }
-  } })
+  })
 }
 export default objectRoutes
 

@@ -15,8 +15,6 @@ interface Destination { bucket: string, name: string, owner: string, replace: bo
 const upload = { tags, params: FileParams, body: FileBody, response: { 200: Uploaded } }
 
 const uploadRoute = {
-  method: 'POST',
-  url: '/object/:bucket/*',
   config: { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
   schema: {
     operationId: 'storageUpload',
@@ -26,8 +24,6 @@ const uploadRoute = {
 } as const
 
 const updateRoute = {
-  method: 'PUT',
-  url: '/object/:bucket/*',
   config: { access: 'auth', headers: { reads: ['X-Metadata'] } },
   schema: {
     operationId: 'storageUpdate',
@@ -37,8 +33,6 @@ const updateRoute = {
 } as const
 
 const linkRoute = {
-  method: 'PUT',
-  url: '/object/upload/sign/:bucket/*',
   config: { access: 'public', headers: { reads: ['X-Metadata'] } },
   schema: {
     operationId: 'storageUploadToLink',
@@ -57,18 +51,19 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
   // What is left of a body that was refused is read and dropped: then the client hears why.
   app.addHook('onError', async ({ raw }) => { raw.unpipe().resume() })
 
-  app.route({ ...uploadRoute, handler: async (request) => await receiveFile(request, {
-    ...named(request.params), owner: request.principal!.id, replace: request.headers['x-upsert'] === 'true'
-  }) })
+  app.post('/object/:bucket/*', uploadRoute, async (request) => {
+    const replace = request.headers['x-upsert'] === 'true'
+    return await receiveFile(request, { ...named(request.params), owner: request.principal!.id, replace })
+  })
 
-  app.route({ ...updateRoute, handler: async (request) =>
-    await receiveFile(request, { ...named(request.params), owner: request.principal!.id, replace: true }) })
+  app.put('/object/:bucket/*', updateRoute, async (request) =>
+    await receiveFile(request, { ...named(request.params), owner: request.principal!.id, replace: true }))
 
-  app.route({ ...linkRoute, handler: async (request) => {
+  app.put('/object/upload/sign/:bucket/*', linkRoute, async (request) => {
     const file = named(request.params)
     const { owner, upsert: replace } = checkLink(links.readUpload(request.query.token, file))
     return await receiveFile(request, { ...file, owner, replace })
-  } })
+  })
 
   async function receiveFile (request: FastifyRequest, { bucket: id, name, owner, replace }: Destination) {
     const bucket = await files.bucket(id)
