@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { limitTurns } from '#src/lib/turns.ts'
-import type { Database } from '#src/database/connect.ts'
 import { postgresError } from '#src/database/problems.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'

@@ -17,62 +17,60 @@ const ANSWER_WITHIN_MS = 10_000
 /** PostgreSQL's `integer`. */
 const ID_MAX = 2_147_483_647
 
+const sendRoute = {
+  config: { access: 'admin', idempotent: true },
+  schema: {
+    operationId: 'sendEmail',
+    errorCodes: ['POSTA_NON_CONFIGURATA'],
+    tags,
+    summary: 'Invia un’e-mail a ogni destinatario e dice che cosa ha risposto il server di posta',
+    body: EmailRequest,
+    response: { 200: EmailAnswer }
+  }
+} as const
+
+const emailsRoute = {
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'getEmail',
+    tags,
+    summary: 'Dove stanno le e-mail inviate, e che cosa ha risposto il server di posta',
+    querystring: EmailQuery,
+    response: { 200: EmailList }
+  }
+} as const
+
 /** Mails that administrators write. */
 const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) => {
   const { db, mail } = app
   app.addSchema(Email)
 
-  app.route({
-    method: 'POST',
-    url: '/api/send-email',
-    config: { access: 'admin', idempotent: true },
-    schema: {
-      operationId: 'sendEmail',
-      errorCodes: ['POSTA_NON_CONFIGURATA'],
-      tags,
-      summary: 'Invia un’e-mail a ogni destinatario e dice che cosa ha risposto il server di posta',
-      body: EmailRequest,
-      response: { 200: EmailAnswer }
-    },
-    handler: async (request) => {
-      const begun = performance.now()
-      if (!mail.configured) throw new PostaNonConfigurata()
-      const { recipients, subject, content } = await check(request.body)
-      const posted = await db.transaction(async (tx) => {
-        const rows: Posted[] = []
-        for (const to of recipients) {
-          rows.push({ recipient: to, ...await mail.enqueue(tx, { to, subject, ...content }) })
-        }
-        await request.noteDone(tx)
-        await app.audit.append(tx, {
-          ...authorOf(request),
-          action: 'email',
-          object: `mail:${rows[0]!.messageId}`,
-          details: { recipients: rows.length, fingerprints: recipients.map((to) => accountFingerprint(keys, to)) }
-        })
-        return rows
+  app.post('/api/send-email', sendRoute, async (request) => {
+    const begun = performance.now()
+    if (!mail.configured) throw new PostaNonConfigurata()
+    const { recipients, subject, content } = await check(request.body)
+    const posted = await db.transaction(async (tx) => {
+      const rows: Posted[] = []
+      for (const to of recipients) {
+        rows.push({ recipient: to, ...await mail.enqueue(tx, { to, subject, ...content }) })
+      }
+      await request.noteDone(tx)
+      await app.audit.append(tx, {
+        ...authorOf(request),
+        action: 'email',
+        object: `mail:${rows[0]!.messageId}`,
+        details: { recipients: rows.length, fingerprints: recipients.map((to) => accountFingerprint(keys, to)) }
       })
-      mail.deliver()
-      const left = Math.max(ANSWER_WITHIN_MS - (performance.now() - begun), 0)
-      return presentSending(posted, await mail.awaitOutcomes(posted.map(({ id }) => id), left))
-    }
+      return rows
+    })
+    mail.deliver()
+    const left = Math.max(ANSWER_WITHIN_MS - (performance.now() - begun), 0)
+    return presentSending(posted, await mail.awaitOutcomes(posted.map(({ id }) => id), left))
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/v1/email',
-    config: { access: 'admin' },
-    schema: {
-      operationId: 'getEmail',
-      tags,
-      summary: 'Dove stanno le e-mail inviate, e che cosa ha risposto il server di posta',
-      querystring: EmailQuery,
-      response: { 200: EmailList }
-    },
-    handler: async ({ query }) => {
-      const ids = query.ids.split(',').map(Number).filter((id) => id <= ID_MAX)
-      return { data: (await mail.outcomes(ids)).map(presentEmail), status: 200 }
-    }
+  app.get('/api/v1/email', emailsRoute, async ({ query }) => {
+    const ids = query.ids.split(',').map(Number).filter((id) => id <= ID_MAX)
+    return { data: (await mail.outcomes(ids)).map(presentEmail), status: 200 }
   })
 }
 export default emails

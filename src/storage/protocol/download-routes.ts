@@ -104,7 +104,7 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
   }
 
   async function sendVisible (
-    request: FastifyRequest<{ Params: FileParams, Querystring: DownloadQuery }>, reply: FastifyReply
+    request: FastifyRequest<{ Params: FileParams, Querystring: { download?: string } }>, reply: FastifyReply
   ) {
     const file = await findVisible(files, request, request.params)
     return await reply.sendObject(file, { download: request.query.download })
