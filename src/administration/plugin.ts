@@ -11,7 +11,7 @@ import { within } from '#src/lib/within.ts'
 import { auditPage, boundsFaults, countEntries } from '#src/services/audit/list.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { LavoroInCorso, LavoroNonTrovato } from './errors.ts'
-import pages from './pages.ts'
+import pages from './admin-pages.ts'
 
 const tags = ['Sistema']
 /** How long a caller waits for the end of a run. */

@@ -9,11 +9,11 @@ import type { EventFeed } from '../feed.ts'
 import { countByState, queueAge } from './deliveries.ts'
 import deliveryRoutes from './delivery-routes.ts'
 import { receivers as receiversOf } from './receivers.ts'
-import type { Suspended } from './queue.ts'
+import type { Suspended } from './delivery-queue.ts'
 import { hasActive } from './repository.ts'
 import webhookRoutes from './routes.ts'
-import { GONE, sender } from './send.ts'
-import { deliveryWorker } from './worker.ts'
+import { GONE, sender } from './send-event.ts'
+import { deliveryWorker } from './delivery-worker.ts'
 
 export interface WebhookTimes {
   /** Milliseconds until the second attempt. */

@@ -6,7 +6,7 @@ import { isoInstant } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { TroppiWebhook, WebhookNonTrovato } from '../errors.ts'
-import { NO_FAILURES } from './queue.ts'
+import { NO_FAILURES } from './delivery-queue.ts'
 import { newSecret } from './signature.ts'
 
 const MAX_WEBHOOKS = 20

@@ -4,7 +4,7 @@ import type { Event } from '#schemas/event.ts'
 import { delayAfter } from '#src/lib/delay.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { eventColumns, presentEvent } from '../event-list.ts'
-import { GONE, type Outcome } from './send.ts'
+import { GONE, type Outcome } from './send-event.ts'
 
 /** A delivery that this process is to attempt now; `tentativi`, this one included, tells its claim from later ones. */
 export interface Claimed {

@@ -4,9 +4,9 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { within } from '#src/lib/within.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { WebhookNonTrovato } from '../errors.ts'
-import { claim, dueWebhooks, release, settle, type Claimed, type QueueTimes, type Suspended } from './queue.ts'
+import { claim, dueWebhooks, release, settle, type Claimed, type QueueTimes, type Suspended } from './delivery-queue.ts'
 import { readSecret } from './repository.ts'
-import type { Send } from './send.ts'
+import type { Send } from './send-event.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
