@@ -174,7 +174,7 @@ async function registerAreas (app: FastifyInstance, { config, keys, clock, times
   await app.register(bookingRemarks)
   await app.register(guestCodes)
   await app.register(pdf, { config, patienceMs: times.pdfEngineMs })
-  await app.register(identityRoutes, { config, keys })
+  await app.register(identityRoutes)
   await app.register(bookings)
   await app.register(scanning, { config, clock, ...times })
   await app.register(alloggiati, { config, keys, clock, ...times })

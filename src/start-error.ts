@@ -1,6 +1,6 @@
 import { isDiskFull, startProblem } from './database/problems.ts'
 import { EmbeddedError } from './database/embedded/problems.ts'
-import { ConfigError } from './config/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
 import { serializeError } from './http/logging.ts'
 
 /** What PostgreSQL and its initdb say of a disk without room. */

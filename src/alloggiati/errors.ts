@@ -77,32 +77,22 @@ export class ConnessioneFallita extends ShapedError {
 
 /** The service is needed for something else than a submission, and is not there. */
 export const ServizioNonRaggiungibile = createError(
-  'SERVIZIO_NON_RAGGIUNGIBILE',
-  'Servizio Alloggiati Web non raggiungibile: riprovare più tardi',
-  503
+  'SERVIZIO_NON_RAGGIUNGIBILE', 'Servizio Alloggiati Web non raggiungibile: riprovare più tardi', 503
 )
 export const CredenzialiMancanti = createError(
-  'CREDENZIALI_MANCANTI',
-  'Credenziali Alloggiati Web non configurate',
-  503
+  'CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate', 503
 )
 export const CartellaNonScrivibile = createError(
-  'CARTELLA_NON_SCRIVIBILE',
-  'Il server non può scrivere nella sua cartella dati',
-  503
+  'CARTELLA_NON_SCRIVIBILE', 'Il server non può scrivere nella sua cartella dati', 503
 )
 export const InvioInCorso = createError(
-  'INVIO_IN_CORSO',
-  'Prenotazioni con un invio alla Polizia ancora aperto: %s',
-  409
+  'INVIO_IN_CORSO', 'Prenotazioni con un invio alla Polizia ancora aperto: %s', 409
 )
 export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per la data richiesta', 404)
 
 export const InvioNonTrovato = createError('INVIO_NON_TROVATO', 'Invio non trovato', 404)
 export const InvioCambiato = createError(
-  'INVIO_CAMBIATO',
-  "L'invio è cambiato nel frattempo: ora è alla versione %s, nello stato %s",
-  409
+  'INVIO_CAMBIATO', "L'invio è cambiato nel frattempo: ora è alla versione %s, nello stato %s", 409
 )
 export const NullaDaDecidere = createError(
   'NULLA_DA_DECIDERE',

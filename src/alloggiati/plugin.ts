@@ -1,38 +1,33 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
 import { EsitoSchedina, InvioFailure, InvioUnderWay } from '#schemas/alloggiati.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
-import { ConfigError, type Config } from '#src/config/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
+import { type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { plainAddress } from '#src/services/mail/address.ts'
-import { addRecordJobs, addServiceJobs, addWatchJobs } from './jobs.ts'
-import { alarmBell } from './ledger/alarms/bell.ts'
-import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
+import { addRecordJobs, addServiceJobs, addWatchJobs, type ServiceParts } from './police-jobs.ts'
+import { alarmBell } from './ledger/alarms/alarm-bell.ts'
+import { refuseWhileUnfinished, ledgerHolding } from './ledger/kept-records.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
-import { ledgerHolding } from './ledger/holding.ts'
 import { createLane } from './ledger/sending/lane.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
 import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
 import { serverTimeline } from './ledger/timeline.ts'
-import { receiptArchive } from './receipts/archive.ts'
-import { apartmentRoutes } from './routes/apartments.ts'
-import { checkRoutes } from './routes/check.ts'
-import { codiciRoutes } from './routes/codici.ts'
-import { controlRoutes } from './routes/control.ts'
-import { correctionRoutes } from './routes/corrections.ts'
-import { dayRoutes } from './routes/day.ts'
-import { receiptRoutes } from './routes/receipts.ts'
-import { sandboxRoutes } from './routes/sandbox.ts'
-import { schedineRoutes } from './routes/schedine.ts'
-import { submissionRoutes } from './routes/submissions.ts'
-import { verificationRoutes } from './routes/verification.ts'
-import { judge } from './schedine/accept.ts'
+import { receiptArchive } from './receipts/receipt-archive.ts'
+import { serviceRoutes } from './routes/service-routes.ts'
+import { controlRoutes } from './routes/control-routes.ts'
+import { submissionRoutes, verificationRoutes } from './routes/submission-routes.ts'
+import { schedineRoutes } from './routes/schedine-routes.ts'
+import { receiptRoutes } from './routes/receipt-routes.ts'
+import { judge } from './schedine/accept-schedine.ts'
 import { fromBooking } from './schedine/from-booking.ts'
 import { policeService } from './service/police-service.ts'
 import { guestCodes } from './tables/guest-codes.ts'
-import { tablesSource } from './tables/source.ts'
+import { tablesSource } from './tables/tables-source.ts'
 
 export interface AlloggiatiOptions {
   config: Config
@@ -42,7 +37,6 @@ export interface AlloggiatiOptions {
   policeAnswerMs?: number
 }
 
-/** The legal registration of guests with the State Police. */
 const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, options) => {
   const { config, keys, clock, soapTimeoutMs: timeoutMs, policeAnswerMs: answerWithinMs } = options
   const { db, audit, log } = app
@@ -52,16 +46,10 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const chainHead = ledgerChainHead(config.DATA_DIR, keys)
   const bell = { db, clock, log, isTold: app.isToldOfDisk, mail: app.mail, recipients: recipientsOf(config), mode }
   const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
-  const ledger: LedgerContext | null =
-    service && {
-      ...watch,
-      service,
-      lane: createLane(app.closing),
-      chainHead,
-      timeline: serverTimeline(),
-      audit,
-      beforeReady: app.submissionHooks.beforeReady
-    }
+  const { beforeReady } = app.submissionHooks
+  const ledger: LedgerContext | null = service && {
+    ...watch, service, lane: createLane(app.closing), chainHead, timeline: serverTimeline(), audit, beforeReady
+  }
   const tables = tablesSource(db)
   const archive = receiptArchive({ db, service, mode, clock })
 
@@ -73,43 +61,43 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     app.addHook('onSend', async (_request, reply) => { reply.header('x-alloggiati-mode', 'sandbox') })
   }
 
-  if (ledger !== null) {
-    // One that begins now raises the alarm.
-    if (await currentSuspension(db)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
-    await checkSuspension(ledger)
-    await ledger.timeline.note(db)
-    addServiceJobs(app, { ledger, archive, tables })
-    // What was dispatched is followed to its end; nothing else is in the lane then.
-    app.addHook('preClose', ledger.lane.empty)
-    // When the connection was lost, another database may have taken the place of the one before.
-    const { ready } = app.changes.subscribe({}, () => {
-      checkSuspension(ledger).catch((err: unknown) =>
-        log.warn({ err }, 'the end of the chain could not be compared')
-      )
-    })
-    app.addHook('onReady', async () => { await ready() })
-  }
+  if (ledger !== null) await startLedger(app, ledger, { archive, tables })
   addWatchJobs(app, { watch, service, ledger, archive })
   addRecordJobs(app, { keys, chainHead, watch, eraseAfterDays: config.ERASE_AFTER_DAYS })
   addLedgerGauges(app, watch)
 
+  app.addHook('onRoute', (route) => { Object.assign(route.schema!, { tags: ['Alloggiati Web'] }) })
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioUnderWay]) app.addSchema(schema)
-  await app.register(checkRoutes, { service })
+  await app.register(serviceRoutes, { service, tables: tables.get })
   const context = { ledger, clock, tables: tables.get }
   app.provideBookingRemarks(async (executor, id) => {
     const { schedine, soggiorno } = await fromBooking(executor, id, {})
     return await judge(context, schedine, soggiorno)
   })
   await app.register(schedineRoutes, { context })
-  await app.register(dayRoutes, { context })
-  await app.register(submissionRoutes, { ledger, mode, keys, clock })
-  await app.register(correctionRoutes, { mode, keys })
+  const submissions = { ledger, mode, keys, clock, chainHead }
+  await app.register(submissionRoutes, submissions)
+  await app.register(verificationRoutes, submissions)
   await app.register(controlRoutes, { ledger, mode })
-  await app.register(verificationRoutes, { keys, clock, chainHead })
   await app.register(receiptRoutes, { archive, mode, keys, clock })
-  await app.register(codiciRoutes, { tables: tables.get })
-  await app.register(apartmentRoutes, { service })
-  if (service?.mode === 'sandbox') await app.register(sandboxRoutes, { utente: service.utente })
+}
+
+/** What a server does that can reach the police. */
+async function startLedger (
+  app: FastifyInstance, ledger: LedgerContext, parts: Pick<ServiceParts, 'archive' | 'tables'>
+): Promise<void> {
+  // One that begins now raises the alarm.
+  if (await currentSuspension(app.db)) app.log.error('sending is suspended: see GET /api/v1/invii/sospensione')
+  await checkSuspension(ledger)
+  await ledger.timeline.note(app.db)
+  addServiceJobs(app, { ledger, ...parts })
+  // What was dispatched is followed to its end; nothing else is in the lane then.
+  app.addHook('preClose', () => ledger.lane.empty())
+  // When the connection was lost, another database may have taken the place of the one before.
+  const { ready } = app.changes.subscribe({}, () => {
+    checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the end of the chain could not be compared'))
+  })
+  app.addHook('onReady', async () => { await ready() })
 }
 
 /** @throws ConfigError for what is no address */

@@ -40,8 +40,7 @@ export class SchedineGiaInviate extends ShapedError {
    * @param movedFrom the arrival with which all of them were sent: the booking was moved since
    */
   constructor (
-    duplicati: readonly Duplicato[],
-    { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
+    duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
   ) {
     const references = referencesOf(duplicati)
     const day = movedFrom === undefined ? '' : ` con l'arrivo del ${movedFrom}`
@@ -67,7 +66,6 @@ export class SchedineGiaInviate extends ShapedError {
 interface UnderWay {
   /** It waits for its next try: when that is. */
   waitsUntil?: Date | undefined
-  /** Guests who are being sent already. */
   duplicati?: readonly Duplicato[]
   /** The booking whose places it holds, where its guests are others than these. */
   prenotazione_id?: number
@@ -124,7 +122,6 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
   }
 }
 
-/** How many guests were sent, may have been, or were communicated by another way, each with the references. */
 function tellSent (rows: Excess['gia_inviati']): string {
   const parts = SENT_WORDS.flatMap(([one, many, isMeant]) => {
     const meant = rows.filter(({ esito }) => isMeant(esito))
@@ -146,7 +143,6 @@ function isUnresolved (esito: RowOutcome): boolean {
 
 /** Bookings were changed, or deleted, after their guests had been read: nothing is sent that the host took back. */
 export class PrenotazioneCambiata extends ShapedError {
-  /** All of them. */
   readonly prenotazioni: readonly number[]
   constructor (prenotazioni: readonly number[]) {
     const text = 'La prenotazione è stata cambiata nel frattempo: non è stato inviato nulla, ripetere l’invio'

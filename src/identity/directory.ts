@@ -26,7 +26,6 @@ export interface Directory {
   operators (): Promise<AuthUser[]>
   /** All users, newest first, in batches: an embedded provider has them read one after the other. */
   users (): AsyncIterable<AuthUser[]>
-  /** @throws ProviderNonCollegato, UnicaIdentita */
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
   /** The caller's sessions that have not ended. */
   sessions (caller: PersonPrincipal): Promise<Session[]>
@@ -49,7 +48,6 @@ export interface Directory {
   requireLevel (tx: Transaction, caller: PersonPrincipal): Promise<void>
 }
 
-/** A caller that is a person. */
 export type PersonPrincipal = Principal & { userId: string }
 
 export function isPerson (principal: Principal): principal is PersonPrincipal {

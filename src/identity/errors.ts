@@ -1,10 +1,27 @@
 import createError from '@fastify/error'
 import type { AUTH_ERROR_CODES } from '#schemas/auth/errors.ts'
-import { FACTOR_ERRORS } from './factors/errors.ts'
 
 /** The errors of Supabase Auth that this provider answers (`internal/api/apierrors`): status and text by code. */
 const AUTH_ERRORS = {
-  ...FACTOR_ERRORS,
+  insufficient_aal: [403, 'AAL2 session is required'],
+  mfa_challenge_expired: [422, 'MFA challenge has expired, create a new challenge.'],
+  mfa_factor_name_conflict: [422, 'A factor with this friendly name already exists for this user'],
+  mfa_factor_not_found: [404, 'Factor not found'],
+  mfa_ip_address_mismatch: [422, 'Challenge and verify IP addresses mismatch.'],
+  mfa_phone_enroll_not_enabled: [422, 'MFA enroll is disabled for Phone'],
+  mfa_recovery_codes_locked: [429, 'Too many failed attempts with recovery codes'],
+  mfa_recovery_codes_sole_factor: [422, 'Recovery codes cannot be the only factor'],
+  mfa_verification_failed: [422, 'Invalid TOTP code entered'],
+  mfa_verified_factor_exists: [422, 'A verified factor of this kind already exists, unenroll it to continue'],
+  mfa_webauthn_enroll_not_enabled: [422, 'MFA enroll is disabled for WebAuthn'],
+  mfa_webauthn_verify_not_enabled: [422, 'MFA verification is disabled for WebAuthn'],
+  passkey_disabled: [404, 'Passkeys are disabled'],
+  too_many_passkeys: [422, 'Maximum number of passkeys reached'],
+  webauthn_challenge_expired: [400, 'Challenge has expired'],
+  webauthn_challenge_not_found: [400, 'Challenge not found or already used'],
+  webauthn_credential_exists: [422, 'This credential is already registered'],
+  webauthn_verification_failed: [400, 'Credential verification failed'],
+  too_many_enrolled_mfa_factors: [422, 'Maximum number of verified factors reached, unenroll to continue'],
   bad_code_verifier: [400, 'code challenge does not match previously saved code verifier'],
   bad_json: [400, 'Could not parse request body as JSON'],
   bad_jwt: [403, 'invalid JWT: unable to parse or verify signature'],
@@ -58,7 +75,6 @@ export type AuthErrorCode = keyof typeof AUTH_ERRORS
 export class AuthError extends Error {
   readonly code: AuthErrorCode
   readonly statusCode: number
-  /** Why a password is weak. */
   readonly reasons: readonly string[] | undefined
   constructor (
     code: AuthErrorCode,
@@ -72,27 +88,23 @@ export class AuthError extends Error {
   }
 }
 
+export function validationFailed (message: string): AuthError {
+  return new AuthError('validation_failed', { message })
+}
+
 export const EmailGiaRegistrata = createError(
-  'EMAIL_GIA_REGISTRATA',
-  'Esiste già un account con questo indirizzo e-mail',
-  409
+  'EMAIL_GIA_REGISTRATA', 'Esiste già un account con questo indirizzo e-mail', 409
 )
 export const UtenteNonTrovato = createError('UTENTE_NON_TROVATO', 'Non c’è un operatore con questo id', 404)
 export const ProviderNonCollegato = createError(
-  'PROVIDER_NON_COLLEGATO',
-  'All’account non è collegato il provider «%s»',
-  404
+  'PROVIDER_NON_COLLEGATO', 'All’account non è collegato il provider «%s»', 404
 )
 export const UnicaIdentita = createError(
-  'UNICA_IDENTITA',
-  'È l’unico modo di accedere a questo account: non può essere scollegato',
-  409
+  'UNICA_IDENTITA', 'È l’unico modo di accedere a questo account: non può essere scollegato', 409
 )
 export const ChiaveNonTrovata = createError('CHIAVE_NON_TROVATA', 'Chiave API non trovata', 404)
 export const TroppeChiavi = createError(
-  'TROPPE_CHIAVI',
-  'Ci sono già %s chiavi API valide per questo account: revocarne una',
-  409
+  'TROPPE_CHIAVI', 'Ci sono già %s chiavi API valide per questo account: revocarne una', 409
 )
 export const AmministrazioneNonDisponibile = createError(
   'AMMINISTRAZIONE_NON_DISPONIBILE',
@@ -100,12 +112,8 @@ export const AmministrazioneNonDisponibile = createError(
   503
 )
 export const ProviderNonRaggiungibile = createError(
-  'PROVIDER_NON_RAGGIUNGIBILE',
-  'Provider di identità momentaneamente non raggiungibile: riprovare fra poco',
-  503
+  'PROVIDER_NON_RAGGIUNGIBILE', 'Provider di identità momentaneamente non raggiungibile: riprovare fra poco', 503
 )
 export const ScollegamentoNonAmmesso = createError(
-  'SCOLLEGAMENTO_NON_AMMESSO',
-  'Il provider di identità esterno non permette di scollegare un accesso',
-  403
+  'SCOLLEGAMENTO_NON_AMMESSO', 'Il provider di identità esterno non permette di scollegare un accesso', 403
 )

@@ -14,7 +14,6 @@ export async function readBody (response: Response, maxBytes: number): Promise<B
   return Buffer.concat(chunks)
 }
 
-/** @throws UnusableAnswer */
 export function parseJson (text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,8 +1,7 @@
 import jwt from '@fastify/jwt'
 import fp from 'fastify-plugin'
-import type { IdentityOptions } from './options.ts'
 import { hasImportedHashes } from './people/find-users.ts'
-import type { IdentityProvider, ProviderOptions } from './provider.ts'
+import type { IdentityOptions, IdentityProvider, ProviderOptions } from './identity-provider.ts'
 import { createPasswords } from './sign-in/passwords.ts'
 import { machineSecret } from './tokens/machine-tokens.ts'
 
@@ -18,6 +17,6 @@ export default fp<IdentityOptions & Pick<ProviderOptions, 'timeoutMs'>>(async fu
   await app.register(jwt, { secret: machineSecret(options.keys) })
   const parts = { ...options, passwords: createPasswords({ hasImportedHashes: () => hasImportedHashes(app.db) }) }
   app.decorate('identity', options.config.IDP_URL === undefined
-    ? (await import('./embedded/provider.ts')).embeddedProvider(app, parts)
-    : (await import('./external/provider.ts')).externalProvider(app, parts))
+    ? (await import('./embedded/embedded-provider.ts')).embeddedProvider(app, parts)
+    : (await import('./external/external-provider.ts')).externalProvider(app, parts))
 }, { name: 'identity', dependencies: ['database', 'changes', 'jobs', 'audit'] })

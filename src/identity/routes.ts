@@ -4,29 +4,20 @@ import { UserItem } from '#schemas/operator.ts'
 import { Session } from '#schemas/session.ts'
 import { AuthFactor } from '#schemas/auth/factor.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
-import type { IdentityOptions } from './options.ts'
-import home from './pages/home.ts'
-import pages from './pages/plugin.ts'
-import unknownPages from './pages/unknown-pages.ts'
+import pages, { home, unknownPages } from './pages/plugin.ts'
 import provider from './protocol/routes.ts'
-import keyRoutes from './routes/keys.ts'
-import people from './routes/people.ts'
-import own from './routes/own.ts'
-import pictures from './routes/pictures.ts'
-import signingKeyRoutes from './routes/signing-keys.ts'
+import keyRoutes, { signingKeyRoutes } from './routes/key-routes.ts'
+import people from './routes/people-routes.ts'
+import own from './routes/own-routes.ts'
+import pictures from './routes/profile-pictures.ts'
 
-/** The API's own endpoints for people, and the endpoints of the embedded provider (the protocol of Supabase Auth). */
-const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
+const identity: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AuthIdentity, AuthFactor, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
-  await app.register(people)
-  await app.register(own)
-  await app.register(pictures, { config })
-  await app.register(keyRoutes)
-  await app.register(home, { config })
-  if (config.IDP_URL !== undefined) return
+  for (const routes of [people, own, pictures, keyRoutes, home]) await app.register(routes)
+  if (app.identity.config.IDP_URL !== undefined) return
   await app.register(signingKeyRoutes)
-  await app.register(provider, { config, keys, prefix: '/auth/v1' })
-  await app.register(pages, { config, keys })
+  await app.register(provider, { prefix: '/auth/v1' })
+  await app.register(pages)
   await app.register(unknownPages, { prefix: '/auth' })
 }
 export default identity

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { ChangeListener } from '#src/database/changes.ts'
 
-/** What was read from the database, kept until the database says that it has changed. */
 export interface RowCache<T> {
   get (id: string): T | undefined
   /** Reads it again, and keeps it if nothing has changed meanwhile. */

@@ -2,7 +2,6 @@ import { AuthError } from './errors.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Whether a value is the text of a UUID, in upper or lower case. */
 export function isUuid (value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { decode, encode, type RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import { decode, encode } from '#src/alloggiati/codec/codec.ts'
+import { type RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 import { LENGTH } from '#src/alloggiati/codec/layout.ts'
 import { interleaved, within, type BenchResult } from './harness.ts'
 

@@ -1,4 +1,4 @@
-import { unsealLine } from '#src/alloggiati/ledger/rows.ts'
+import { unsealLine } from '#src/alloggiati/ledger/submission-rows.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { verifyChain } from '#src/services/audit/verify.ts'
 import type { Connection } from '#src/database/connect.ts'

@@ -2,7 +2,8 @@ import { subscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { build } from '#src/app.ts'
-import { makeDataFolder, readConfig } from '#src/config/config.ts'
+import { makeDataFolder } from '#src/config/data-folder.ts'
+import { readConfig } from '#src/config/config.ts'
 
 /*
  * The server, with a way to die. When submissions have reached the step CRASH_STEP for CRASH_TIMES times, this process

@@ -13,7 +13,6 @@ export interface FieldFault { field: FieldName | 'line', message: string }
 
 export type Decoded = { record: RecordSchedina } | { faults: FieldFault[] }
 
-/** A value that a record cannot carry. */
 export class CodecError extends Error {
   readonly field: FieldFault['field']
 
@@ -172,7 +171,6 @@ function refuse (column: Column, value: unknown): never {
   throw new CodecError(faultOf(column, value))
 }
 
-/** Why `value` does not belong in the column. */
 function faultOf ({ name, kind, length, required }: Column, value: unknown): FieldFault {
   const fault = (reason: string) => ({ field: name, message: `Il campo ${reason}` })
   if (required && (value === undefined || value === null || value === '')) return fault('è obbligatorio')

@@ -8,13 +8,11 @@ import type { Executor } from '#src/database/connect.ts'
 import { decode } from '../codec/codec.ts'
 import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
-import { maskLine } from './mask.ts'
-import { scopeOf } from './read.ts'
-import { unsealLine } from './rows.ts'
+import { maskLine, scopeOf } from './read-ledger.ts'
+import { unsealLine } from './submission-rows.ts'
 
 /** A guest of a list who was sent before, or may have been, or who comes twice in the list. */
 export interface Conflict {
-  /** As the caller is told. */
   told: Duplicato
   /** What became of the earlier row, and of which booking it is; null for a guest of the same list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
@@ -36,10 +34,7 @@ interface LiveRow extends Fingerprints {
  * guests of the list itself. Under the chain's lock nothing can come between the look and what is written after it.
  */
 export async function findConflicts (
-  db: Executor,
-  keys: Keys,
-  account: string,
-  guests: readonly Guest[]
+  db: Executor, keys: Keys, account: string, guests: readonly Guest[]
 ): Promise<Conflict[]> {
   const prints = guests.map((guest) => fingerprint(keys, account, guest))
   const live = await readLive(db, account, guests[0]!.data_arrivo, prints)
@@ -91,10 +86,7 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
  * is part of every fingerprint.
  */
 async function readLive (
-  db: Executor,
-  account: string,
-  arrival: Day,
-  prints: readonly Fingerprints[]
+  db: Executor, account: string, arrival: Day, prints: readonly Fingerprints[]
 ): Promise<LiveRow[]> {
   const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
   const numbers = prints.flatMap(({ documento }) => documento ?? [])
@@ -110,22 +102,19 @@ async function readLive (
     })
     .from(invii)
     .innerJoin(schedine, eq(schedine.invio_id, invii.id))
-    .where(
-      and(
-        eq(invii.utente, account),
-        eq(invii.data_arrivo, arrival),
-        inArray(schedine.esito, LIVE_ROW_OUTCOMES),
-        or(
-          inArray(identita, prints.map(({ identita }) => identita)),
-          inArray(persona, prints.map(({ persona }) => persona)),
-          numbers.length === 0 ? undefined : inArray(documento, numbers)
-        )
+    .where(and(
+      eq(invii.utente, account),
+      eq(invii.data_arrivo, arrival),
+      inArray(schedine.esito, LIVE_ROW_OUTCOMES),
+      or(
+        inArray(identita, prints.map(({ identita }) => identita)),
+        inArray(persona, prints.map(({ persona }) => persona)),
+        numbers.length === 0 ? undefined : inArray(documento, numbers)
       )
-    )
+    ))
     .orderBy(asc(invii.id), asc(schedine.indice))
 }
 
-/** The record of a row; undefined once it was erased. */
 function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: number, riga: Buffer | null }) {
   const decoded = riga === null ? undefined : decode(unsealLine(keys, id, indice, riga))
   return decoded !== undefined && 'record' in decoded ? decoded.record : undefined
@@ -137,10 +126,7 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
  * until a person confirms: the police has the other day.
  */
 export async function findMoved (
-  db: Executor,
-  keys: Keys,
-  account: string,
-  guests: readonly (Guest & { prenotazione_id: number | null })[]
+  db: Executor, keys: Keys, account: string, guests: readonly (Guest & { prenotazione_id: number | null })[]
 ): Promise<Conflict[]> {
   const { data_arrivo } = guests[0]!
   const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
@@ -186,11 +172,7 @@ export interface Addition {
  * more: a guest who was corrected after the Send looks like another one, and would be sent twice.
  */
 export async function findExcess (
-  db: Executor,
-  keys: Keys,
-  account: string,
-  arrival: Day,
-  additions: readonly Addition[]
+  db: Executor, keys: Keys, account: string, arrival: Day, additions: readonly Addition[]
 ): Promise<Excess[]> {
   const rows = await readBookingRows(db, account, arrival, additions.map(({ prenotazione_id }) => prenotazione_id))
   return additions.flatMap(({ prenotazione_id, ospiti, numero_ospiti, saved }) => {
@@ -204,15 +186,10 @@ export async function findExcess (
   })
 }
 
-/** A row of a booking, as `readBookingRows` gives it. */
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
 
 /** The rows of the guests' arrival that are of none of them. */
-export function strangersAmong (
-  keys: Keys,
-  rows: readonly BookingRow[],
-  guests: readonly Guest[]
-): BookingRow[] {
+export function strangersAmong (keys: Keys, rows: readonly BookingRow[], guests: readonly Guest[]): BookingRow[] {
   const ofArrival = rows.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
   return [...Map.groupBy(ofArrival, ({ utente }) => utente)].flatMap(([account, own]) => {
     const known = new Set(guests.flatMap((guest) => textsOf(fingerprint(keys, account, guest))))
@@ -244,14 +221,12 @@ export async function readBookingRows (db: Executor, account: string, arrival: D
     })
     .from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
-    .where(
-      and(
-        inArray(schedine.prenotazione_id, [...bookings]),
-        inArray(schedine.esito, LIVE_ROW_OUTCOMES),
-        scopeOf(account.startsWith('sandbox:') ? 'sandbox' : 'production'),
-        gt(invii.data_arrivo, addDays(arrival, -MAX_DECLARED_NIGHTS)),
-        lt(invii.data_arrivo, addDays(arrival, MAX_DECLARED_NIGHTS))
-      )
-    )
+    .where(and(
+      inArray(schedine.prenotazione_id, [...bookings]),
+      inArray(schedine.esito, LIVE_ROW_OUTCOMES),
+      scopeOf(account.startsWith('sandbox:') ? 'sandbox' : 'production'),
+      gt(invii.data_arrivo, addDays(arrival, -MAX_DECLARED_NIGHTS)),
+      lt(invii.data_arrivo, addDays(arrival, MAX_DECLARED_NIGHTS))
+    ))
     .orderBy(asc(invii.id), asc(schedine.indice))
 }

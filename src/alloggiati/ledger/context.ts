@@ -7,9 +7,9 @@ import type { Clock } from '#src/lib/time.ts'
 import type { Audit } from '#src/services/audit/log.ts'
 import { chainHead, type ChainHead } from '#src/database/chain-head.ts'
 import type { Database } from '#src/database/connect.ts'
-import type { BeforeReady } from '../hooks.ts'
+import type { BeforeReady } from '../police-hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import type { RaiseAlarm } from './alarms/bell.ts'
+import type { RaiseAlarm } from './alarms/alarm-bell.ts'
 import type { Lane } from './sending/lane.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -29,10 +29,8 @@ export interface WatchContext {
   name: string
 }
 
-/** What the ledger works with. */
 export interface LedgerContext extends WatchContext {
   service: PoliceService
-  /** What this process carries out. */
   lane: Lane
   chainHead: ChainHead
   timeline: Timeline
@@ -55,7 +53,6 @@ export type Step =
 
 const steps = channel('locanda:ledger')
 
-/** Tells listeners that a step is done. */
 export function announce (step: Step, id: number): void {
   if (steps.hasSubscribers) steps.publish({ step, id })
 }

@@ -1,47 +1,41 @@
 import { and, asc, eq, inArray, max, type SQL } from 'drizzle-orm'
-import { invii_decisioni as decisions } from '#drizzle/tables/decisions.ts'
+import { invii_decisioni as decisions, invii_correzioni as corrections } from '#drizzle/tables/decisions.ts'
 import {
-  invii,
-  invii_esiti as observations,
-  invii_schedine as schedine,
-  invii_tentativi as made
+  invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as made
 } from '#drizzle/tables/ledger.ts'
 import type { FieldError } from '#schemas/common.ts'
-import type { DecisionBody } from '#schemas/decisions.ts'
+import type { DecisionBody, CorrectionBody } from '#schemas/decisions.ts'
 import {
   DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
 } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import type { Clock } from '#src/lib/time.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
 import type { Audit, Author } from '#src/services/audit/log.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from '../errors.ts'
-import { readAttempts } from './history.ts'
-import type { BeforeReady } from '../hooks.ts'
+import { readAttempts } from './read-ledger.ts'
+import type { BeforeReady } from '../police-hooks.ts'
 import { lockChain, move, moveRows } from './moves.ts'
-import { findObstacle, type DecisionFacts } from './obstacles.ts'
-import { sumNights } from './rows.ts'
+import { sumNights } from './submission-rows.ts'
 import { TRANSITIONS } from './transitions.ts'
+import type { InvioDetail } from '#schemas/invio.ts'
+import { arrivalWindowOpen } from '../deadlines.ts'
 
 const TARGETS: Readonly<Record<DecisionName, State>> = {
   reinvia: 'pronto', acquisito: 'acquisito', depositato: 'depositato_altrove', annulla: 'annullato'
 }
 
-/** What a decision works with. */
 export interface DecisionContext {
   db: Database
   audit: Audit
   clock: Clock
-  /** Which submissions can be decided on. */
   scope: SQL
   /** Who has a say before a submission is sent again: it is one more Send, which a person wants only now. */
   beforeReady: readonly BeforeReady[]
-  /** The account that would send again. */
   account: string | undefined
 }
 
-/** What was deposited elsewhere has a number there. */
 export function decisionFaults ({ decisione, protocollo }: Readonly<Record<string, unknown>>): FieldError[] {
   if (decisione !== 'depositato' || protocollo !== undefined) return []
   return [{ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' }]
@@ -65,11 +59,7 @@ export async function decide (
   await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
     await lockChain(tx)
-    const [submission] = await tx
-      .select()
-      .from(invii)
-      .where(and(scope, eq(invii.id, id)))
-      .for('update')
+    const [submission] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
     if (!submission) throw new InvioNonTrovato()
     const { stato, data_arrivo, utente } = submission
     let { versione } = submission
@@ -126,9 +116,7 @@ async function readFacts (tx: Transaction, id: number): Promise<HistoryFacts> {
 
 /** Until when the service may still act on an attempt that may have reached it; null where there is none. */
 async function readDeliveryEnd (
-  tx: Transaction,
-  id: number,
-  attempts: DecisionFacts['attempts']
+  tx: Transaction, id: number, attempts: DecisionFacts['attempts']
 ): Promise<Date | null> {
   const inDoubt = attempts.filter(({ esito }) => esito !== 'N').map(({ numero }) => numero)
   const [last] = await tx
@@ -138,7 +126,6 @@ async function readDeliveryEnd (
   return last?.at ? new Date(last.at) : null
 }
 
-/** What a decision makes of the rows that it is about, and what it says of the attempts. */
 async function applyToRows (
   tx: Transaction,
   id: number,
@@ -162,4 +149,94 @@ async function observeAcquired (tx: Transaction, id: number, numero: number): Pr
     .orderBy(asc(schedine.indice))
   const counts = { schedine: rows.length, notti: sumNights(rows) }
   await tx.insert(observations).values({ invio_id: id, numero, esito: 'K', fonte: 'decisione', ...counts })
+}
+
+/**
+ * Writes down that the questura was asked to correct what it has of a submission: only the questura can.
+ * @throws InvioNonTrovato; CampiNonValidi for a row that the submission does not have
+ */
+export async function recordCorrection (
+  tx: Transaction,
+  audit: Audit,
+  scope: SQL,
+  id: number,
+  { motivo, protocollo, riga }: CorrectionBody,
+  author: Author
+): Promise<void> {
+  const [found] = await tx.select({ ricevuta: invii.ricevuta }).from(invii).where(and(scope, eq(invii.id, id)))
+  if (!found) throw new InvioNonTrovato()
+  if (riga !== undefined) {
+    const rows = await tx.$count(schedine, and(eq(schedine.invio_id, id), eq(schedine.indice, riga)))
+    if (rows === 0) throw new CampiNonValidi({ campo: 'riga', messaggio: "non è una schedina dell'invio" })
+  }
+  await tx.insert(corrections).values({ invio_id: id, indice: riga, chi: author.actor, motivo, protocollo })
+  await audit.append(tx, { ...author, action: 'correzione', object: `invio:${found.ricevuta}`, details: { id } })
+}
+
+interface DecisionFacts {
+  attempts: InvioDetail['tentativi']
+  /** A reply or a receipt has proven that an attempt was acquired. */
+  proven: boolean
+  /** A person has decided that an attempt was acquired. */
+  decidedAcquired: boolean
+  concerned: readonly RowOutcome[]
+  concernedRows: number
+  /** Until when the service may still act on an attempt that may have reached it. */
+  deliveryEnds: Date | null
+  data_arrivo: Day
+  now: Date
+  today: Day
+  /** The submission is of the account that would send again. */
+  ownAccount: boolean
+}
+
+const MINUTE_MS = 60_000
+
+interface Obstacle { applies (facts: DecisionFacts): boolean, text: string | ((facts: DecisionFacts) => string) }
+
+const ACQUIRED: Obstacle = {
+  applies: ({ proven }) => proven,
+  text: 'è provato che il servizio ha acquisito queste schedine'
+}
+
+/** What forbids each decision; the first obstacle that applies is told. */
+const OBSTACLES: Readonly<Record<DecisionName, readonly Obstacle[]>> = {
+  reinvia: [
+    ACQUIRED,
+    { applies: ({ concernedRows }) => concernedRows === 0, text: 'nessuna schedina è in dubbio' },
+    { applies: ({ ownAccount }) => !ownAccount, text: "l'invio è di un altro account" },
+    {
+      applies: ({ data_arrivo, today }) => !arrivalWindowOpen(data_arrivo, today),
+      text:
+        'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +
+        'Va comunicato per altra via'
+    },
+    {
+      // Sent again now, and delivered late, the guests would be acquired twice.
+      applies: ({ deliveryEnds, now }) => deliveryEnds !== null && now < deliveryEnds,
+      text: ({ deliveryEnds }) =>
+        'il servizio può ancora ricevere il tentativo precedente. ' +
+        `Si può inviare di nuovo dalle ${nextMinuteInRome(deliveryEnds!)}`
+    }
+  ],
+  acquisito: [
+    {
+      applies: ({ attempts, proven, decidedAcquired }) =>
+        !proven && !decidedAcquired && attempts.every(({ esito }) => esito === 'N'),
+      text: 'nessun tentativo può essere stato acquisito'
+    }
+  ],
+  depositato: [],
+  annulla: [ACQUIRED]
+}
+
+function findObstacle (decisione: DecisionName, facts: DecisionFacts): string | undefined {
+  const text = OBSTACLES[decisione].find(({ applies }) => applies(facts))?.text
+  return typeof text === 'function' ? text(facts) : text
+}
+
+/** The first whole minute that is not before an instant, `HH:MM` by the clock of Rome. */
+function nextMinuteInRome (instant: Date): string {
+  const minute = new Date(Math.ceil(instant.getTime() / MINUTE_MS) * MINUTE_MS)
+  return minute.toLocaleTimeString('it-IT', { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' })
 }

@@ -1,8 +1,7 @@
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { RecordSchedina } from '../codec/codec.ts'
-import { foldDocument, foldName } from '../codec/folding.ts'
-import { nameKey } from '../codec/name-key.ts'
+import type { RecordSchedina } from '../codec/layout.ts'
+import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
 /** What tells a guest from others. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
@@ -11,10 +10,7 @@ export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'd
 interface SavedGuest { cognome: string, nome: string, data_nascita: string | null, numero_documento: string | null }
 
 /** A saved guest at an arrival, with names and number as they would be sent. */
-export function guestAt (
-  data_arrivo: Day,
-  { cognome, nome, data_nascita, numero_documento }: SavedGuest
-): Guest {
+export function guestAt (data_arrivo: Day, { cognome, nome, data_nascita, numero_documento }: SavedGuest): Guest {
   return {
     data_arrivo,
     cognome: foldName(cognome).text,
@@ -39,9 +35,7 @@ export interface Fingerprints {
  * apartment too: a guest does not sleep in two apartments on one night.
  */
 export function fingerprint (
-  keys: Keys,
-  account: string,
-  { data_arrivo, cognome, nome, data_nascita, num_doc }: Guest
+  keys: Keys, account: string, { data_arrivo, cognome, nome, data_nascita, num_doc }: Guest
 ): Fingerprints {
   const number = num_doc.toUpperCase().replace(/[^A-Z0-9]/g, '')
   return {

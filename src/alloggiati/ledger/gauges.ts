@@ -3,23 +3,21 @@ import type { FastifyInstance } from 'fastify'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
-import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'
-import { daysWithoutReceipt } from '../receipts/days.ts'
+import { RECEIPT_WINDOW_DAYS } from '../receipts/receipt-archive.ts'
+import { daysWithoutReceipt } from '../receipts/receipt-days.ts'
 import type { WatchContext } from './context.ts'
-import { countByState, scopeOf } from './read.ts'
+import { countByState, scopeOf } from './read-ledger.ts'
 import { currentSuspension } from './suspension.ts'
-import { unfiledBookings } from './unfiled-bookings.ts'
+import { unfiledBookings } from './coverage.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000
 /** How far back missing receipts are counted: longer than they can be fetched, so that lost ones are seen. */
 const LOOK_BACK_DAYS = 60
-/** The labels of the ages, each with its last day. */
 const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS], ['lost', Infinity]] as const
 
 /** Adds to `/metrics` what the ledger shows; each value is read from the database when a caller asks for it. */
 export function addLedgerGauges (
-  app: FastifyInstance,
-  { db, keys, mode, clock }: Pick<WatchContext, 'db' | 'keys' | 'mode' | 'clock'>
+  app: FastifyInstance, { db, keys, mode, clock }: Pick<WatchContext, 'db' | 'keys' | 'mode' | 'clock'>
 ): void {
   app.addGauge({
     name: 'submissions',
@@ -31,19 +29,7 @@ export function addLedgerGauges (
   app.addGauge({
     name: 'unknown_outcomes',
     help: 'Submissions whose last attempt may or may not have been acquired.',
-    read: () => db.$count(
-      invii,
-      and(
-        scopeOf(mode),
-        inArray(invii.stato, DECIDABLE_STATES),
-        gt(invii.tentativo, 0),
-        sql`not exists (
-          select from invii_esiti e
-          where e.invio_id = ${invii}.id and e.numero = ${invii}.tentativo
-            and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
-        )`
-      )
-    )
+    read: () => countUnknown(db, mode)
   })
 
   app.addGauge({
@@ -82,7 +68,19 @@ export function addLedgerGauges (
   })
 }
 
-/** How often each label was found, 0 included. */
+function countUnknown (db: WatchContext['db'], mode: WatchContext['mode']): Promise<number> {
+  return db.$count(invii, and(
+    scopeOf(mode),
+    inArray(invii.stato, DECIDABLE_STATES),
+    gt(invii.tentativo, 0),
+    sql`not exists (
+      select from invii_esiti e
+      where e.invio_id = ${invii}.id and e.numero = ${invii}.tentativo
+        and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
+    )`
+  ))
+}
+
 function countEach (labels: readonly string[], found: readonly string[]): Record<string, number> {
   return Object.fromEntries(labels.map((label) => [label, found.filter((one) => one === label).length]))
 }

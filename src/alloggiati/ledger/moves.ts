@@ -13,7 +13,6 @@ export interface Move {
   perche: string
   /** Only while this is the submission's claim: a worker whose lease has ended may have lost it to another. */
   claim?: string
-  /** Columns that change with the state. */
   set?: PgUpdateSetSource<typeof invii>
 }
 
@@ -49,20 +48,13 @@ export async function attribute (tx: Transaction, chi: string, perche: string): 
  * Moves a submission if it is still where the caller believes it to be. The database refuses what is not allowed.
  * @returns whether it was moved
  */
-export async function move (
-  tx: Transaction,
-  id: number,
-  { chi, ...change }: Move
-): Promise<boolean> {
+export async function move (tx: Transaction, id: number, { chi, ...change }: Move): Promise<boolean> {
   await attribute(tx, chi, change.perche)
   return moveAttributed(tx, id, change)
 }
 
-/** As `move`, in a transaction that is attributed already. */
 export async function moveAttributed (
-  tx: Transaction,
-  id: number,
-  { da, a, perche, claim, set = {} }: Omit<Move, 'chi'>
+  tx: Transaction, id: number, { da, a, perche, claim, set = {} }: Omit<Move, 'chi'>
 ): Promise<boolean> {
   const moved = await tx
     .update(invii)
@@ -73,7 +65,6 @@ export async function moveAttributed (
   return moved.length > 0
 }
 
-/** Gives the rows of a submission that have the outcome `da` the outcome `esito`. */
 export async function moveRows (tx: Transaction, id: number, esito: RowOutcome, da: RowOutcome): Promise<void> {
   await tx
     .update(invii_schedine)

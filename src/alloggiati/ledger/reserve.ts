@@ -7,22 +7,21 @@ import type { Transaction } from '#src/database/connect.ts'
 import { postgresError } from '#src/database/problems.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { RecordSchedina } from '../codec/codec.ts'
-import { PrenotazioneCambiata } from '../sent-errors.ts'
-import { findConflicts, findExcess, findMoved, type Addition } from './conflicts.ts'
-import { confirmedOf, referencesOf, type Confirmed } from './confirmed.ts'
+import type { RecordSchedina } from '../codec/layout.ts'
+import { PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../sent-errors.ts'
+import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './context.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
-import { sealLine } from './rows.ts'
+import { sealLine } from './submission-rows.ts'
 import { ACCEPTED } from './transitions.ts'
-import { readWaiting } from './waiting.ts'
+import { readWaiting } from './read-ledger.ts'
+import type { Duplicato } from '#schemas/alloggiati.ts'
+import { UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 
-/** What is to be sent: one list, one call. */
 export interface Submission {
   account: string
   operatore: string
-  /** Where the operator is. */
   ip: string
   metodo: string
   /** Of one arrival, all of them. */
@@ -76,11 +75,7 @@ export async function reserve (registry: Registry, submission: Submission): Prom
   }
 }
 
-async function tryReserve (
-  tx: Transaction,
-  registry: Registry,
-  submission: Submission
-): Promise<Reserved> {
+async function tryReserve (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
   const { keys, clock, audit, beforeReady } = registry
   const { account, records } = submission
   for (const hook of beforeReady) await hook(tx)
@@ -137,7 +132,6 @@ function additionsOf (
   }))
 }
 
-/** The bookings cannot change meanwhile. */
 async function savedGuestsOf (tx: Transaction, ids: readonly number[], arrival: Day): Promise<Map<number, Guest[]>> {
   const saved = await savedGuests(tx, ids)
   return new Map([...saved].map(([id, guests]) => [id, guests.map((guest) => guestAt(arrival, guest))]))
@@ -165,10 +159,7 @@ function auditEntry (
 }
 
 async function insertSubmission (
-  tx: Transaction,
-  submission: Submission,
-  ricevuta: string,
-  perche: string
+  tx: Transaction, submission: Submission, ricevuta: string, perche: string
 ): Promise<number> {
   const { account, operatore, metodo, records, id_appartamento, prenotazione_id } = submission
   const { data_arrivo } = records[0]!
@@ -197,35 +188,29 @@ async function insertSubmission (
 }
 
 async function insertRows (
-  tx: Transaction,
-  { keys }: Registry,
-  submission: Submission,
-  id: number,
-  confirmed: ReadonlySet<number>
+  tx: Transaction, { keys }: Registry, submission: Submission, id: number, confirmed: ReadonlySet<number>
 ): Promise<void> {
   const { account, records, lines, leaders, indices } = submission
   const bookings = bookingsOf(submission)
   const indexOf = (at: number) => indices?.[at] ?? at
-  await tx.insert(schedine).values(
-    records.map((record, at) => {
-      const indice = indexOf(at)
-      const { identita, persona, documento } = fingerprint(keys, account, record)
-      return {
-        invio_id: id,
-        indice,
-        capo: indexOf(leaders[at]!),
-        utente: account,
-        prenotazione_id: bookings[at]!,
-        riga: sealLine(keys, id, indice, lines[at]!),
-        permanenza: record.permanenza,
-        impronta_identita: identita,
-        impronta_persona: persona,
-        impronta_documento: documento,
-        confermata: confirmed.has(at),
-        esito: 'in_corso' as const
-      }
-    })
-  )
+  await tx.insert(schedine).values(records.map((record, at) => {
+    const indice = indexOf(at)
+    const { identita, persona, documento } = fingerprint(keys, account, record)
+    return {
+      invio_id: id,
+      indice,
+      capo: indexOf(leaders[at]!),
+      utente: account,
+      prenotazione_id: bookings[at]!,
+      riga: sealLine(keys, id, indice, lines[at]!),
+      permanenza: record.permanenza,
+      impronta_identita: identita,
+      impronta_persona: persona,
+      impronta_documento: documento,
+      confermata: confirmed.has(at),
+      esito: 'in_corso' as const
+    }
+  }))
 }
 
 async function nextReference (tx: Transaction, today: Day): Promise<string> {
@@ -233,4 +218,75 @@ async function nextReference (tx: Transaction, today: Day): Promise<string> {
     .onConflictDoUpdate({ target: invii_numerazione.giorno, set: { ultimo: sql`${invii_numerazione.ultimo} + 1` } })
     .returning({ n: invii_numerazione.ultimo })
   return `AW-${today.replaceAll('-', '')}-${counter!.n}`
+}
+
+interface Obstacles { conflicts: readonly Conflict[], excess: readonly Excess[] }
+
+interface Confirmed { rows: ReadonlySet<number>, references: string[] }
+
+interface Word {
+  confirmation?: { motivo: string } | undefined
+  indices?: readonly number[] | undefined
+}
+
+/**
+ * @param waiting the submissions among the obstacles that wait for their next try, with the time of it
+ * @returns what a person's word lets pass; undefined when nothing stands against the list
+ * @throws SchedineGiaInviate, SchedineInCorso, OspitiOltreLaPrenotazione
+ */
+function confirmedOf (
+  { confirmation, indices }: Word, { conflicts, excess }: Obstacles, waiting: ReadonlyMap<string, Date>
+): Confirmed | undefined {
+  const certain = conflicts.filter((each) => each.certain)
+  if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
+    const standing = confirmation === undefined ? conflicts : certain
+    const duplicati = standing.map(({ told }) => renumbered(told, indices))
+    const days = standing.map(({ movedFrom }) => movedFrom)
+    throw underWay(duplicati, waiting) ?? new SchedineGiaInviate(duplicati, {
+      confirmable: certain.length === 0,
+      movedFrom: days.every((day) => day !== undefined) ? days[0] : undefined
+    })
+  }
+  const [first] = excess
+  // A submission that has not ended may still fail and free its places: it is too early to confirm anything.
+  for (const { gia_inviati, prenotazione_id } of excess) {
+    const open = gia_inviati.find(isUnderWay)
+    if (open) {
+      const waitsUntil = waiting.get(open.ricevuta)
+      throw new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil, prenotazione_id })
+    }
+  }
+  if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
+  if (conflicts.length === 0 && first === undefined) return undefined
+  return {
+    rows: new Set(conflicts.map(({ told }) => told.ospite)),
+    references: [...new Set(referencesOf({ conflicts, excess }))]
+  }
+}
+
+function referencesOf ({ conflicts, excess }: Obstacles): string[] {
+  return [
+    ...conflicts.flatMap(({ told }) => told.ricevuta ?? []),
+    ...excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
+  ]
+}
+
+function renumbered (told: Duplicato, indices: Word['indices']): Duplicato {
+  if (indices === undefined) return told
+  const { ospite, altro_ospite } = told
+  const other = altro_ospite === undefined ? {} : { altro_ospite: indices[altro_ospite]! }
+  return { ...told, ospite: indices[ospite]!, ...other }
+}
+
+/** The refusal when all that stands against a list is being sent. */
+function underWay (
+  duplicati: readonly Duplicato[], waiting: ReadonlyMap<string, Date>
+): SchedineInCorso | undefined {
+  const [first] = duplicati
+  if (!duplicati.every(isUnderWay) || !first?.ricevuta || !first.stato) return undefined
+  return new SchedineInCorso(first.ricevuta, first.stato, { waitsUntil: waiting.get(first.ricevuta), duplicati })
+}
+
+function isUnderWay ({ stato }: { stato: State | null }): boolean {
+  return UNDER_WAY_STATES.some((each) => each === stato)
 }

@@ -2,7 +2,7 @@ import { and, isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { AlarmCase } from './alarms/bell.ts'
+import type { AlarmCase } from './alarms/alarm-bell.ts'
 import type { LedgerContext } from './context.ts'
 
 export interface Suspension { motivo: string, chi: string, dal: string }
@@ -61,7 +61,6 @@ async function addReason (db: Executor, motivo: string): Promise<Suspension | un
   return suspension
 }
 
-/** Ends the suspension in force. */
 export async function resumeSending (db: Executor, chi: string): Promise<void> {
   await db.update(suspensions).set({ tolta_da: chi, tolta_il: sql`now()` }).where(isNull(suspensions.tolta_il))
 }

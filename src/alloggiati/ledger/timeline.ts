@@ -9,7 +9,6 @@ import { mayPass } from '#src/database/problems.ts'
  * the ledger notes it in its database, so that every process, also one with an empty folder of data, finds it out.
  */
 export interface Timeline {
-  /** Whether the server has been promoted since. */
   isPromoted (db: Executor): Promise<boolean>
   /** Notes the server that answers as the one that the ledger is on. */
   note (db: Executor): Promise<void>

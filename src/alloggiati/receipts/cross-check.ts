@@ -4,10 +4,9 @@ import { staysByArrival } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
-import { closerLook } from '../ledger/closer-look.ts'
-import { receiptedGuests, surelyCovered } from '../ledger/guest-counts.ts'
+import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage-rows.ts'
+import { closerLook } from '../ledger/coverage.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
-import type { Comparison, SentRow } from '../ledger/sent-rows.ts'
 
 /** Bookings that are looked at in one go. */
 const BATCH = 8000
@@ -20,10 +19,10 @@ interface Stay {
   check_in: Day
   numero_notti: number
   numero_ospiti: number
-  /** Guests who are acquired and on a receipt, and those whose receipt is not due yet. */
-  in_ricevuta: number
-  in_attesa: number
 }
+
+/** Guests of a stay who are acquired and on a receipt, and those who are so or whose receipt is not due yet. */
+interface CountedStay extends Stay { received: number, expected: number }
 
 /** Where a batch ends: its last booking in the order of arrival. */
 interface Position { check_in: Day, id: number }
@@ -55,21 +54,24 @@ async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): A
   // Meanwhile, on another connection.
   const days = differingDays(db, mode, { from: da, to: until })
   days.catch(() => {})
-  const recount = recounting(comparison)
+  const look = closerLook(comparison)
   const waiting: string[] = []
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
   // While the client reads only text is held, not the rows that it was made from.
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
-    const batch = await checkBatch(comparison, { from: da, to: until }, after)
-    const uncovered = (await recount(batch.uncovered)).filter((stay) => stay.in_ricevuta < stay.numero_ospiti)
+    const batch = await readBatch(comparison, { from: da, to: until }, after)
+    const stays = batch.uncovered.map((stay) => ({ ...stay, from: stay.check_in }))
+    const counted = await look(stays, (stay, count): CountedStay => (
+      { ...stay, received: count(isReceived), expected: count((row) => isReceived(row) || isAwaited(row)) }))
+    const missing = counted.filter(({ received, numero_ospiti }) => received < numero_ospiti)
     bookings += batch.bookings
-    covered += batch.bookings - uncovered.length
+    covered += batch.bookings - missing.length
     const deadlines = new Map<string, string>()
-    const lines = uncovered.map((stay) => {
+    const lines = missing.map((stay) => {
       const json = JSON.stringify(present(stay, deadlines))
-      if (isWaiting(stay)) waiting.push(json)
+      if (stay.expected >= stay.numero_ospiti) waiting.push(json)
       return json
     })
     return { json: lines.join(','), last: batch.last }
@@ -84,55 +86,36 @@ async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): A
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
-/** The receipts of all its guests are kept or will come. */
-function isWaiting ({ numero_ospiti, in_ricevuta, in_attesa }: Stay): boolean {
-  return in_ricevuta + in_attesa >= numero_ospiti
+function isReceived ({ esito, isReceipted }: SentRow): boolean {
+  return esito === 'acquisita' && isReceipted
 }
 
-/** Counts the guests of stays again, person by person, where those who surely count are too few. */
-function recounting (comparison: Comparison) {
-  const look = closerLook(comparison)
-  const isKept = ({ esito, isReceipted }: SentRow) => esito === 'acquisita' && isReceipted
-  const isKnown = (row: SentRow) => isKept(row) || (row.esito === 'acquisita' && row.isAwaited)
-  return async (stays: readonly Stay[]): Promise<Stay[]> => {
-    const short = stays.flatMap((stay) => isWaiting(stay) ? [] : { ...stay, from: stay.check_in })
-    const counted = await look(short, ({ id }, count) => {
-      const in_ricevuta = count(isKept)
-      return [id, { in_ricevuta, in_attesa: count(isKnown) - in_ricevuta }] as const
-    })
-    const byId = new Map(counted)
-    return stays.map((stay) => ({ ...stay, ...byId.get(stay.id) }))
-  }
+function isAwaited ({ esito, isAwaited }: SentRow): boolean {
+  return esito === 'acquisita' && isAwaited
 }
 
 /** @param deadlines those that were computed for a batch: it takes longer than all the rest */
 function present (
-  { id, nome_cognome, check_in, numero_notti, numero_ospiti, in_ricevuta }: Stay,
-  deadlines: Map<string, string>
+  { id, nome_cognome, check_in, numero_notti, numero_ospiti, received }: CountedStay, deadlines: Map<string, string>
 ): BookingToVerify {
   const stay = `${check_in} ${numero_notti}`
   const scadenza = deadlines.get(stay) ?? filingDeadline(check_in, numero_notti).toISOString()
   deadlines.set(stay, scadenza)
-  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti: numero_ospiti - in_ricevuta }
+  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti: numero_ospiti - received }
 }
 
 /** The next bookings by arrival, up to a number of them and of uncovered ones; `last` is null when no others follow. */
-async function checkBatch (
-  { db, mode, today }: Comparison,
-  arrivals: { from: Day | undefined, to: Day },
-  after: Position | undefined
+async function readBatch (
+  { db, mode }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
 ): Promise<Batch> {
   const stays = staysByArrival(db, arrivals).as('p')
   const beyond = after === undefined ? sql`` : sql`where (p.check_in, p.id) > (${after.check_in}::date, ${after.id})`
   const [batch] = await db.execute<Batch>(sql`
     with pagina as materialized (
       select * from ${stays} ${beyond} order by p.check_in, p.id limit ${BATCH}
-    ), ${surelyCovered(mode)}, aperte as materialized (
-      select * from pagina p where not exists (select from coperte c where c.id = p.id)
-    ), scoperte as (
-      select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti, c.in_ricevuta, c.in_attesa
-      from aperte p cross join lateral ${receiptedGuests({ mode, today, from: sql`p.check_in` })} c
-      where p.numero_ospiti > c.in_ricevuta
+    ), ${surelyCovered(mode)}, scoperte as (
+      select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti
+      from pagina p where not exists (select from coperte c where c.id = p.id)
       order by p.check_in, p.id limit ${UNCOVERED}
     ), fine as (
       (select check_in, id from scoperte order by check_in, id offset ${UNCOVERED - 1})

@@ -2,9 +2,9 @@ import { SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import { foldDocument, foldName, type Folded } from '../codec/folding.ts'
 import { FIELDS } from '../codec/layout.ts'
-import type { Tables } from '../tables/tables.ts'
-import { groupsOf, MAX_ROWS } from './groups.ts'
-import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './places.ts'
+import type { Tables } from '../tables/code-tables.ts'
+import { groupsOf, MAX_ROWS } from './guest-groups.ts'
+import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './birth-places.ts'
 
 /** What `validate` is given. Items of `ospiti` may carry anything: a stored guest, a field of the wrong type, null. */
 export interface Input {

@@ -1,6 +1,5 @@
 import { italianDay } from '#src/lib/time.ts'
-import { inForce } from '../tables/days.ts'
-import { ITALY, STATELESS } from '../tables/types.ts'
+import { inForce, ITALY, STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
 import type { Rule, Values } from './rule.ts'
 

@@ -1,10 +1,14 @@
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { CodecError, encode, type RecordSchedina } from '../codec/codec.ts'
+import { CodecError, encode } from '../codec/codec.ts'
+import { type RecordSchedina } from '../codec/layout.ts'
 import { casesOf, type GuestCase, type Input } from './case.ts'
-import { apiName } from './fields.ts'
-import { recordOf } from './record.ts'
-import type { Rule, Values } from './rule.ts'
-import { RULES } from './rules.ts'
+import { apiName, type Rule, type Values } from './rule.ts'
+import { DOCUMENT_RULES } from './document-rules.ts'
+import { LIST_RULES } from './list-rules.ts'
+import { PERSON_RULES } from './person-rules.ts'
+import { PLACE_RULES } from './place-rules.ts'
+import { STAY_RULES, MAX_DECLARED_NIGHTS } from './stay-rules.ts'
+import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 
 export interface Validation {
   valid: boolean
@@ -73,4 +77,43 @@ function concerns ({ concerns }: Rule, { index, fields }: GuestCase): boolean {
 
 function fill (message: string, values: Values): string {
   return message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]))
+}
+
+/** Every rule of the police record, in the order in which remarks on one guest are given. */
+export const RULES: readonly Rule[] = [...STAY_RULES, ...LIST_RULES, ...PERSON_RULES, ...PLACE_RULES, ...DOCUMENT_RULES]
+
+/** The record of a guest in whom no rule found an error: then nothing is missing that every record needs. */
+function recordOf (guest: GuestCase): RecordSchedina {
+  const { fields, stay: { arrival, nights, apartment }, born, birth, cognome, nome } = guest
+  return {
+    tipo_alloggiato: fields.tipo_alloggiato,
+    data_arrivo: arrival!,
+    permanenza: Math.min(nights!, MAX_DECLARED_NIGHTS),
+    cognome: cognome.text,
+    nome: nome.text,
+    sesso: guest.sex!,
+    data_nascita: born!,
+    ...birthFields(guest),
+    stato_nascita: birth.stateCode,
+    cittadinanza: fields.cittadinanza,
+    ...documentFields(guest),
+    ...(guest.fileUnico ? { id_appartamento: apartment! } : {})
+  }
+}
+
+/** Comune and province: blank for a birth abroad. */
+function birthFields ({ birth: { comune, provincia } }: GuestCase) {
+  return comune.status === 'found'
+    ? { comune_nascita: comune.comune.codice, provincia }
+    : { comune_nascita: '', provincia: '' }
+}
+
+/** The document: blank for guests who bring none. */
+function documentFields ({ fields, documentNumber, issue }: GuestCase) {
+  if (!WITH_DOCUMENT.includes(fields.tipo_alloggiato)) return { tipo_doc: '', num_doc: '', luogo_rilascio: '' }
+  return {
+    tipo_doc: fields.tipo_documento,
+    num_doc: documentNumber.text,
+    luogo_rilascio: issue.status === 'found' ? issue.comune.codice : fields.luogo_rilascio
+  }
 }

@@ -2,6 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { within } from '#src/lib/within.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import type { Caller } from '../ledger/sending/claim.ts'
+import type { LedgerContext } from '../ledger/context.ts'
+import { type Reserved, reserve, type Submission } from '../ledger/reserve.ts'
+import { carryOut, type SubmissionResult } from '../ledger/sending/dispatch.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 
 /** For so long a caller whose submission is just being freed is kept waiting beyond the usual time, to be told so. */
 const HELD_MS = 10_000
@@ -75,4 +79,51 @@ export function waitingCaller (
       isAnswered = true
     }
   } satisfies Caller & Record<string, unknown>
+}
+
+/**
+ * Has a submission carried out, and waits for its end as long as its caller does.
+ * @returns undefined when it goes on without them
+ */
+export async function follow (
+  ledger: LedgerContext, { id, ricevuta }: Reserved, requester: Requester
+): Promise<SubmissionResult | undefined> {
+  const caller = waitingCaller(requester)
+  let result: SubmissionResult | undefined
+  const work = carryOut(ledger, id, caller).then(
+    (end) => { result = end },
+    // What was written before still stands; the sweep carries it on.
+    (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
+  )
+  await caller.waitFor(work, ledger.service.answerWithinMs)
+  return result
+}
+
+/** So old a request may be before its submission is written down: its caller does not wait much longer. */
+const WRITTEN_WITHIN_MS = 25_000
+
+/**
+ * Writes a submission down while its caller waits. What waits for a lock for too long is given up, and leaves nothing
+ * behind: when its turn comes, it is rolled back.
+ * @throws ServizioOccupato, and what `reserve` throws
+ */
+export async function reserveInTime (
+  ledger: LedgerContext,
+  submission: Omit<Submission, 'note'>,
+  { waitedMs, note }: Pick<Requester, 'waitedMs' | 'note'>
+): Promise<Reserved> {
+  let isWritten = false
+  let isGivenUp = false
+  const work = reserve(ledger, {
+    ...submission,
+    async note (tx, ricevuta) {
+      if (isGivenUp) throw new ServizioOccupato()
+      isWritten = true
+      await note(tx, ricevuta)
+    }
+  })
+  await within(Math.max(0, WRITTEN_WITHIN_MS - waitedMs()), work)
+  isGivenUp = !isWritten
+  if (isGivenUp) throw new ServizioOccupato()
+  return work
 }

@@ -1,28 +1,30 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
 import { ACQUIRED_STATES, DECIDABLE_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { staysById } from '#src/bookings/index.ts'
+import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
 import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
-import type { RecordSchedina } from '../codec/codec.ts'
+import type { RecordSchedina } from '../codec/layout.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
 import { readBookingRows } from '../ledger/conflicts.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
-import { rehearse } from '../ledger/sending/handover.ts'
+import { rehearse } from '../ledger/sending/police-call.ts'
 import type { Submission } from '../ledger/reserve.ts'
-import { readWaiting } from '../ledger/waiting.ts'
+import { readWaiting } from '../ledger/read-ledger.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
-import type { RowResult, SubmissionResult } from '../ledger/sending/worker.ts'
-import { tellWaiting } from '../sent-errors.ts'
+import { type RowResult, type SubmissionResult, readResult } from '../ledger/sending/dispatch.ts'
+import { tellWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import { accept, type Accepted, type Order, type SchedineContext } from './accept.ts'
-import { findBooking } from './booking-match.ts'
-import { follow } from './follow.ts'
-import type { Requester } from './requester.ts'
-import { reserveInTime } from './reserve-in-time.ts'
+import { accept, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
+import { follow, type Requester, reserveInTime } from './requester.ts'
+import { eq } from 'drizzle-orm'
+import { invii } from '#drizzle/tables/ledger.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { foldName, nameKey } from '../codec/folding.ts'
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
@@ -105,9 +107,7 @@ async function send (
 
 /** What is told of a booking of which fewer guests are sent than it is for. */
 async function othersOf (
-  { db, service: { account } }: LedgerContext,
-  id: number,
-  { data_arrivo, permanenza }: RecordSchedina
+  { db, service: { account } }: LedgerContext, id: number, { data_arrivo, permanenza }: RecordSchedina
 ): Promise<Segnalazione[]> {
   // Deleted since its guests were acquired: that it was sent has to be told all the same.
   const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
@@ -190,4 +190,45 @@ function toldOf (row: RowResult, accepted: EsitoSchedina['esito']): EsitoSchedin
     messaggio_soap: row.messaggio_soap ?? '',
     dettaglio: row.dettaglio ?? ''
   }
+}
+
+/**
+ * The answer to a repeated request: from the submission that the first one has begun, as it is by now.
+ * @throws SchedineInCorso while it is under way; InvioFallito
+ */
+export async function answerBegun (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
+  const { id, metodo, prenotazione_id } = invii
+  const [found] = await db.select({ id, metodo, prenotazione_id }).from(invii).where(eq(invii.ricevuta, ricevuta))
+  const { id: submission, ...told } = found!
+  requester.locate(submission)
+  const result = await readResult(db, submission)
+  if (isUnderWay(result.stato)) {
+    requester.leaveOpen()
+    const waiting = await readWaiting(db, [ricevuta])
+    throw new SchedineInCorso(ricevuta, result.stato, { waitsUntil: waiting.get(ricevuta) })
+  }
+  closeIfDecided(requester, result.stato)
+  return answerOf(result, { ricevuta, ...told })
+}
+
+/**
+ * The booking that a submission belongs to: the one that the stay names, else the only one with the same arrival whose
+ * main guest is the first of the list. Null when there is none, or more than one.
+ * @throws CampiNonValidi when the stay names a booking that does not exist
+ */
+async function findBooking (
+  db: Executor, id: number | undefined, { data_arrivo, cognome, nome }: RecordSchedina
+): Promise<number | null> {
+  if (id !== undefined) {
+    if (!await bookingExists(db, id)) {
+      throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: 'non è una prenotazione esistente' })
+    }
+    return id
+  }
+  const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo })
+  const key = nameKey(cognome, nome)
+  const matching = arrivals.filter(({ nome_cognome }) =>
+    nameKey(nome_cognome, '') === key && foldName(nome_cognome).refused === ''
+  )
+  return matching.length === 1 ? matching[0]!.id : null
 }

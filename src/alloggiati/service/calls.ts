@@ -1,9 +1,9 @@
 import type { Day } from '#src/lib/time.ts'
-import type { TipoTabella } from '../tables/csv.ts'
+import type { TipoTabella } from '../tables/tabella.ts'
 import type { PoliceService } from './police-service.ts'
 import type { ElencoSchedineEsito, EsitoOperazioneServizio } from './soap/contract.ts'
 import { AlloggiatiCredentialsError } from './soap/errors.ts'
-import type { CallOptions } from './soap/transport.ts'
+import type { CallOptions } from './soap/soap-transport.ts'
 
 /** The SOAP method for a list of lines: lines of 174 characters carry their apartment. */
 export function methodFor (test: boolean, idAppartamento: number | undefined) {
@@ -48,14 +48,11 @@ export async function authenticate (service: PoliceService, signal: AbortSignal)
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadTable (
-  service: PoliceService,
-  tipo: TipoTabella,
-  signal?: AbortSignal
+  service: PoliceService, tipo: TipoTabella, signal?: AbortSignal
 ): Promise<string> {
   const token = await service.token.get(signal)
   const { result: { TabellaResult, CSV } } = await service.client.Tabella(
-    { Utente: service.utente, token, tipo },
-    { signal }
+    { Utente: service.utente, token, tipo }, { signal }
   )
   if (TabellaResult.esito) return CSV
   refuseToken(service, token, TabellaResult)

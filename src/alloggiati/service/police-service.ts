@@ -6,7 +6,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '#src/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { startSandbox } from './sandbox/sandbox.ts'
-import { soapClient, type SoapClient } from './soap/client.ts'
+import { soapClient, type SoapClient } from './soap/soap-client.ts'
 import { tokenSource, type Credentials, type TokenSource } from './soap/token.ts'
 
 /** The police service as this installation reaches it. */
@@ -70,8 +70,7 @@ interface Parts extends Pick<PoliceService, 'endpoint' | 'client' | 'answerWithi
 }
 
 function serviceOf (
-  mode: PoliceService['mode'],
-  { endpoint, credentials, client, clock, answerWithinMs }: Parts
+  mode: PoliceService['mode'], { endpoint, credentials, client, clock, answerWithinMs }: Parts
 ): PoliceService {
   const { utente } = credentials
   return {
@@ -87,14 +86,11 @@ function serviceOf (
 }
 
 function credentialsOf ({
-  ALLOGGIATI_UTENTE: utente,
-  ALLOGGIATI_PASSWORD: password,
-  ALLOGGIATI_WSKEY: wskey
+  ALLOGGIATI_UTENTE: utente, ALLOGGIATI_PASSWORD: password, ALLOGGIATI_WSKEY: wskey
 }: Config): Credentials | undefined {
   return utente === undefined || password === undefined || wskey === undefined ? undefined : { utente, password, wskey }
 }
 
-/** An account for a sandbox that was given none: the same for every process of the installation. */
 function sandboxCredentials (keys: Keys): Credentials {
   const secret = (label: string) => createHash('sha256').update(keys.derive(`sandbox/${label}`)).digest('base64url')
   return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }

@@ -1,9 +1,8 @@
 import type { DocumentKind, GuestCodes } from '#src/scanning/index.ts'
 import type { Day } from '#src/lib/time.ts'
-import { inForce } from './days.ts'
-import { searchKey } from './search.ts'
-import type { Tables } from './tables.ts'
-import { ITALY, STATELESS } from './types.ts'
+import { inForce, ITALY, STATELESS } from './types.ts'
+import { searchKey } from './search-codes.ts'
+import type { Tables } from './code-tables.ts'
 
 /** The types of the table `Tipi_Documento`, by what a document is. The others are no documents of identity. */
 const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
@@ -25,7 +24,6 @@ const OTHER_CODES: Readonly<Record<string, string>> = {
 }
 const STATELESS_PERSON = 'XXA'
 
-/** The codes that the tables in force have for what documents say. */
 export function guestCodes (tables: Tables, today: Day): GuestCodes {
   const state = (alpha3: string) => {
     const iso3 = OTHER_CODES[alpha3] ?? alpha3

@@ -6,97 +6,80 @@ import type { ChangeListener } from '#src/database/changes.ts'
 import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
-import { rowCache } from '../row-cache.ts'
-import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../standing.ts'
+import { rowCache, type RowCache } from '../row-cache.ts'
+import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../caller-standing.ts'
 
 /** How sessions and keys of the embedded provider stand, kept until the database says that it has changed. */
-export interface Standings {
-  /** The cached standing of a session, at once; undefined when it must be read. */
-  cached (sessionId: string): Standing | undefined
-  session (sessionId: string): Promise<Standing | Refusal>
-  /** Undefined for a key that is not good. */
-  key (id: string): Promise<KeyStanding | undefined>
-  /** Whether a person is an administrator, by the session or key that they use, as the database has it now. */
-  isAdmin (principal: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean>
-  /** Drop what has changed. */
-  onUserChange (id: string): void
-  onSessionChange (id: string): void
-  onKeyChange (id: string): void
-  clear (): void
-}
+export class EmbeddedStandings {
+  readonly #config: Pick<Config, 'REQUIRE_MFA'>
+  readonly #sessions: RowCache<Standing>
+  readonly #keys: RowCache<KeyStanding>
+  readonly #findSession
+  readonly #findKey
 
-export function embeddedStandings (
-  db: Database,
-  changes: () => ChangeListener,
-  config: Pick<Config, 'REQUIRE_MFA'>
-): Standings {
-  const sessionCache = rowCache<Standing>(changes)
-  const keyCache = rowCache<KeyStanding>(changes)
-
-  const findSession = db
-    .select({
-      user_id: sessions.user_id,
-      not_after: sessions.not_after,
-      factor_id: sessions.factor_id,
-      amr: sessions.amr,
-      ...personColumns(db)
-    })
-    .from(sessions)
-    .innerJoin(users, eq(users.id, sessions.user_id))
-    .where(eq(sessions.id, sql.placeholder('id')))
-    .prepare('identity_session')
-  const findKey = db
-    .select({
-      user_id: api_keys.user_id,
-      secret_hash: api_keys.secret_hash,
-      scopes: api_keys.scopes,
-      expires_at: api_keys.expires_at,
-      revoked_at: api_keys.revoked_at,
-      last_used_at: api_keys.last_used_at,
-      second_factor: api_keys.second_factor,
-      ...personColumns(db)
-    })
-    .from(api_keys)
-    .innerJoin(users, eq(users.id, api_keys.user_id))
-    .where(eq(api_keys.id, sql.placeholder('id')))
-    .prepare('identity_key')
-
-  return {
-    cached: (sessionId) => unlessEnded(sessionCache.get(sessionId)),
-
-    async session (sessionId) {
-      let refusal: Refusal | undefined
-      const standing = await sessionCache.read(sessionId, async () => {
-        const found = await readSession(sessionId)
-        if (typeof found !== 'string') return found
-        refusal = found
-        return undefined
-      })
-      return standing ?? refusal!
-    },
-
-    key: async (id) => unlessEnded(keyCache.get(id)) ?? await keyCache.read(id, () => readKey(id)),
-
-    async isAdmin ({ userId, sessionId, keyId }) {
-      const standing =
-        sessionId !== undefined ? await readSession(sessionId) : keyId !== undefined ? await readKey(keyId) : undefined
-      if (typeof standing !== 'object' || standing.lacks !== undefined) return false
-      return standing.userId === userId && standing.admin
-    },
-
-    onUserChange (id) {
-      for (const cache of [sessionCache, keyCache]) cache.drop((_, { userId }) => userId === id)
-    },
-    onSessionChange: (id) => sessionCache.drop((sessionId) => sessionId === id),
-    onKeyChange: (id) => keyCache.drop((keyId) => keyId === id),
-
-    clear () {
-      for (const cache of [sessionCache, keyCache]) cache.drop(() => true)
-    }
+  constructor (db: Database, changes: () => ChangeListener, config: Pick<Config, 'REQUIRE_MFA'>) {
+    this.#config = config
+    this.#sessions = rowCache<Standing>(changes)
+    this.#keys = rowCache<KeyStanding>(changes)
+    const { user_id, not_after, factor_id, amr } = sessions
+    this.#findSession = db.select({ user_id, not_after, factor_id, amr, ...personColumns(db) }).from(sessions)
+      .innerJoin(users, eq(users.id, sessions.user_id)).where(eq(sessions.id, sql.placeholder('id')))
+      .prepare('identity_session')
+    const { secret_hash, scopes, expires_at, revoked_at, last_used_at, second_factor } = api_keys
+    const ofKey = { user_id: api_keys.user_id, secret_hash, scopes, expires_at, revoked_at, last_used_at }
+    this.#findKey = db.select({ ...ofKey, second_factor, ...personColumns(db) }).from(api_keys)
+      .innerJoin(users, eq(users.id, api_keys.user_id)).where(eq(api_keys.id, sql.placeholder('id')))
+      .prepare('identity_key')
   }
 
-  async function readSession (id: string): Promise<Standing | Refusal> {
-    const [row] = await findSession.execute({ id })
+  /** The cached standing of a session, at once; undefined when it must be read. */
+  cached (sessionId: string): Standing | undefined {
+    return unlessEnded(this.#sessions.get(sessionId))
+  }
+
+  async session (sessionId: string): Promise<Standing | Refusal> {
+    let refusal: Refusal | undefined
+    const standing = await this.#sessions.read(sessionId, async () => {
+      const found = await this.#readSession(sessionId)
+      if (typeof found !== 'string') return found
+      refusal = found
+      return undefined
+    })
+    return standing ?? refusal!
+  }
+
+  /** Undefined for a key that is not good. */
+  async key (id: string): Promise<KeyStanding | undefined> {
+    return unlessEnded(this.#keys.get(id)) ?? await this.#keys.read(id, () => this.#readKey(id))
+  }
+
+  /** Whether a person is an administrator, by the session or key that they use, as the database has it now. */
+  async isAdmin ({ userId, sessionId, keyId }: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean> {
+    const standing = sessionId !== undefined
+      ? await this.#readSession(sessionId)
+      : keyId !== undefined ? await this.#readKey(keyId) : undefined
+    if (typeof standing !== 'object' || standing.lacks !== undefined) return false
+    return standing.userId === userId && standing.admin
+  }
+
+  onUserChange (id: string): void {
+    for (const cache of [this.#sessions, this.#keys]) cache.drop((_, { userId }) => userId === id)
+  }
+
+  onSessionChange (id: string): void {
+    this.#sessions.drop((sessionId) => sessionId === id)
+  }
+
+  onKeyChange (id: string): void {
+    this.#keys.drop((keyId) => keyId === id)
+  }
+
+  clear (): void {
+    for (const cache of [this.#sessions, this.#keys]) cache.drop(() => true)
+  }
+
+  async #readSession (id: string): Promise<Standing | Refusal> {
+    const [row] = await this.#findSession.execute({ id })
     if (!row) return 'session_not_found'
     const endsAt = row.not_after.getTime()
     const refusal = refusalOf(row)
@@ -105,11 +88,12 @@ export function embeddedStandings (
     const { factor_id, hasFactor, amr } = row
     const rights = rightsOf(row)
     if (factor_id !== null) return { ...rights, endsAt, recentUntil: recentUntil(amr) }
-    return { ...rights, endsAt, lacks: hasFactor ? 'proof' : mustHaveFactor(config, rights) ? 'enrolment' : undefined }
+    const mustEnrol = mustHaveFactor(this.#config, rights)
+    return { ...rights, endsAt, lacks: hasFactor ? 'proof' : mustEnrol ? 'enrolment' : undefined }
   }
 
-  async function readKey (id: string): Promise<KeyStanding | undefined> {
-    const [row] = await findKey.execute({ id })
+  async #readKey (id: string): Promise<KeyStanding | undefined> {
+    const [row] = await this.#findKey.execute({ id })
     if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusalOf(row)) return undefined
     const { secret_hash: hash, scopes, last_used_at, expires_at, second_factor, hasFactor } = row
     const rights = rightsOf(row)
@@ -121,7 +105,7 @@ export function embeddedStandings (
       scopes,
       lastUsedAt: last_used_at?.getTime() ?? 0,
       endsAt,
-      lacks: !hasFactor && mustHaveFactor(config, rights) ? 'enrolment' : undefined,
+      lacks: !hasFactor && mustHaveFactor(this.#config, rights) ? 'enrolment' : undefined,
       recentUntil: second_factor ? endsAt : undefined
     }
   }

@@ -1,29 +1,19 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
 import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
+import { externalSettings } from './external-settings.ts'
 
 /** A public key that verifies access tokens, under the only algorithm it is good for. */
 export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
 
-/** The signing keys of an external provider. */
-export interface Jwks {
-  /**
-   * The key with this id; undefined when the provider does not publish it, or could not be asked just now.
-   * @throws ProviderNonRaggiungibile while no key set is known and the provider gives no answer; no other error
-   */
-  key (kid: string): Promise<VerificationKey | undefined>
-}
-
 export interface JwksOptions {
-  /** The address of the key set: https, or http on loopback. */
   url: string
   log: { warn (fields: { motivo: string }, message: string): void }
   fetch?: typeof globalThis.fetch
-  /** A clock that never goes back, ms. */
   now?: () => number
-  /** For one whole answer. */
   timeoutMs?: number
 }
 
@@ -41,18 +31,16 @@ const KEYS_MAX = 50
 const KID_LENGTH = 256
 const RSA_BITS = 2048
 
+export type Jwks = ReturnType<typeof createJwks>
+
 /**
  * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than
  * ten minutes.
  * @throws Error when the address is neither https nor loopback
  */
 export function createJwks ({
-  url,
-  log,
-  fetch = globalThis.fetch,
-  now = () => performance.now(),
-  timeoutMs = TIMEOUT_MS
-}: JwksOptions): Jwks {
+  url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS
+}: JwksOptions) {
   safeAddress(url)
   /** Until when a `kid` that was not in the set is not asked for again. */
   const absent = new LRUCache<string, number>({ max: ABSENT_MAX })
@@ -64,7 +52,11 @@ export function createJwks ({
   const age = () => now() - fetchedAt
 
   return {
-    async key (kid) {
+    /**
+     * The key with this id; undefined when the provider does not publish it, or could not be asked just now.
+     * @throws ProviderNonRaggiungibile while no key set is known and the provider gives no answer; no other error
+     */
+    async key (kid: string): Promise<VerificationKey | undefined> {
       if (kid === '' || kid.length > KID_LENGTH) return undefined
       const known = age() < STALE_MS ? keys.get(kid) : undefined
       if (known) {
@@ -104,12 +96,21 @@ export function createJwks ({
   }
 }
 
-/** The body of the answer as text. @throws UnusableAnswer */
+/**
+ * Asks the external provider for its signing keys.
+ * @returns the provider's host
+ * @throws ProviderNonRaggiungibile, and ConfigError naming the variable
+ */
+export async function checkProvider (config: Config): Promise<string> {
+  const { url, base } = externalSettings(config)
+  // A name that is not known makes it fetch the whole key set.
+  await createJwks({ url: `${base}/.well-known/jwks.json`, log: { warn: () => {} } }).key('doctor')
+  return new URL(url).host
+}
+
 async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs: number): Promise<string> {
   const response = await fetch(url, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
-    headers: { accept: 'application/json' }
+    redirect: 'error', signal: AbortSignal.timeout(timeoutMs), headers: { accept: 'application/json' }
   })
   if (response.status !== 200) {
     // The connection would stay open until the deadline.

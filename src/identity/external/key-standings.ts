@@ -6,41 +6,32 @@ import type { Database } from '#src/database/connect.ts'
 import type { ChangeListener } from '#src/database/changes.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import { mayAdminister, mustHaveFactor, type KeyStanding } from '../standing.ts'
+import { mayAdminister, mustHaveFactor, type KeyStanding } from '../caller-standing.ts'
 import type { UserLookup } from './user-lookup.ts'
 
-/** How API keys stand whose persons the external provider knows. */
-export interface KeyStandings {
-  /** @throws ProviderNonRaggiungibile */
-  standing (id: string): Promise<KeyStanding | undefined>
-  onChange (id: string): void
-  clear (): void
-}
+export type KeyStandings = ReturnType<typeof keyStandings>
 
+/** How API keys stand whose persons the external provider knows. */
 export function keyStandings (
-  db: Database,
-  users: UserLookup,
-  changes: () => ChangeListener,
-  settings: Pick<Config, 'REQUIRE_MFA'>
-): KeyStandings {
+  db: Database, users: UserLookup, changes: () => ChangeListener, settings: Pick<Config, 'REQUIRE_MFA'>
+) {
   const cache = rowCache<KeyStanding>(changes)
   const find = db.select().from(api_keys).where(eq(api_keys.id, sql.placeholder('id'))).prepare('external_key')
 
   return {
-    async standing (id) {
+    async standing (id: string): Promise<KeyStanding | undefined> {
       const key = cache.get(id) ?? await cache.read(id, () => load(id))
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await users.recent(key.userId)
       // The same object is kept in the cache: the authenticator writes the time of the last use into it.
       return user && Object.assign(key, rightsOf(user, key))
     },
-    onChange: (id) => cache.drop((key) => key === id),
+    onChange: (id: string) => cache.drop((key) => key === id),
     clear: () => cache.drop(() => true)
   }
 
   function rightsOf (
-    { app_metadata, factors = [] }: AuthUser,
-    { recentUntil }: Pick<KeyStanding, 'recentUntil'>
+    { app_metadata, factors = [] }: AuthUser, { recentUntil }: Pick<KeyStanding, 'recentUntil'>
   ): Pick<KeyStanding, 'admin' | 'pending' | 'lacks'> {
     const admin = isAdmin(app_metadata)
     const hasFactor = factors.some(({ status }) => status === 'verified')

@@ -1,38 +1,35 @@
 import { LRUCache } from 'lru-cache'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
-import type { IdpClient } from './client.ts'
-import { isBannedOrDeleted, readUser } from './users.ts'
-
-/** Asks the provider for its users, with the service key. Banned and deleted users are not found. */
-export interface UserLookup {
-  /** As of at most a minute ago. @throws ProviderNonRaggiungibile */
-  recent (userId: string): Promise<AuthUser | undefined>
-  /** As of now. @throws ProviderNonRaggiungibile */
-  now (userId: string): Promise<AuthUser | undefined>
-}
+import type { IdpClient } from './idp-client.ts'
+import { isBannedOrDeleted, readUser } from './read-users.ts'
+import type { SeenSessions, SessionRef } from './seen-sessions.ts'
 
 const RECENT_MS = 60_000
 const MAX_ENTRIES = 2000
 
-export interface UserLookupOptions {
-  client: Pick<IdpClient, 'asService'>
-  serviceKey: string
-  /** A clock that never goes back, ms. */
-  clock?: () => number
-}
+export type UserLookup = ReturnType<typeof userLookup>
 
-export function userLookup ({ client, serviceKey, clock = () => performance.now() }: UserLookupOptions): UserLookup {
+/**
+ * Asks the provider for its users, with the service key. Banned and deleted users are not found.
+ * @param clock a clock that never goes back, ms
+ */
+export function userLookup (
+  { client, serviceKey, clock = () => performance.now() }:
+  { client: Pick<IdpClient, 'asService'>, serviceKey: string, clock?: () => number }
+) {
   /** The questions of the last minute, so that many callers at once ask one. Failed questions are dropped. */
   const asked = new LRUCache<string, { at: number, answer: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
 
   return {
-    async recent (userId) {
+    /** As of at most a minute ago. @throws ProviderNonRaggiungibile */
+    async recent (userId: string): Promise<AuthUser | undefined> {
       const known = asked.get(userId)
       const isRecent = known !== undefined && clock() - known.at < RECENT_MS
       return unlessBannedOrDeleted(await (isRecent ? known.answer : ask(userId)))
     },
-    now: async (userId) => unlessBannedOrDeleted(await ask(userId))
+    /** As of now. @throws ProviderNonRaggiungibile */
+    now: async (userId: string) => unlessBannedOrDeleted(await ask(userId))
   }
 
   function ask (userId: string): Promise<AuthUser | undefined> {
@@ -54,4 +51,31 @@ export function userLookup ({ client, serviceKey, clock = () => performance.now(
 /** Checked at every call: a ban ends by itself. */
 function unlessBannedOrDeleted (user: AuthUser | undefined): AuthUser | undefined {
   return user === undefined || isBannedOrDeleted(user) ? undefined : user
+}
+
+/** The codes that say that a session has ended for good. */
+export const ENDED_CODES = new Set(['session_not_found', 'session_expired', 'user_not_found'])
+
+export type TokenLookup = ReturnType<typeof tokenLookup>
+
+/** Asks the provider who the bearer of a token is, with that token. @throws ProviderNonRaggiungibile */
+export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<SeenSessions, 'end'>) {
+  return {
+    /** Undefined when the provider refuses the token. A session that has ended there is ended here, too. */
+    async user (token: string, session: SessionRef): Promise<AuthUser | undefined> {
+      const { user, code } = await ask(token)
+      if (ENDED_CODES.has(code)) await seen.end(session)
+      return user?.id === session.userId ? user : undefined
+    },
+    isAccepted: async (token: string) => (await ask(token)).user !== undefined
+  }
+
+  async function ask (token: string) {
+    const { status, body, code } = await client.asPerson(token, 'GET', '/user')
+    const user = status === 200 ? readUser(body) : undefined
+    // An answer that is neither a user nor a refusal proves nothing.
+    const isRefusal = status === 401 || status === 403 || ENDED_CODES.has(code)
+    if (user === undefined && !isRefusal) throw new ProviderNonRaggiungibile()
+    return { user, code }
+  }
 }

@@ -1,132 +1,132 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import { factors } from '#drizzle/tables/identity.ts'
-import type { FactorType } from '#schemas/auth/factor.ts'
-import { EnrolBody, EnrolledFactor, FactorParams, FactorRemoval, RemovedFactor } from '#schemas/auth/factor-requests.ts'
-import { authorOf } from '#src/services/audit/log.ts'
-import { AuthError } from '../errors.ts'
-import type { IdentityOptions } from '../options.ts'
+import { AuthFactor, type FactorType } from '#schemas/auth/factor.ts'
+import {
+  EnrolBody, EnrolledFactor, FactorChange, FactorParams, FactorRemoval, RemovedFactor
+} from '#schemas/auth/factor-requests.ts'
+import { Ref } from '#schemas/common.ts'
+import { described } from '../described.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
-import { notify } from '../sign-in/notices.ts'
-import { getSignedIn } from '../sign-in/sessions.ts'
+import { presentFactor } from '../people/presenters.ts'
+import { record } from '../audit-record.ts'
+import { notify } from '../sign-in/account-mails.ts'
+import { getSessionOwner, getSignedIn } from '../sign-in/person-sessions.ts'
 import { parseUuid } from '../uuid.ts'
+import {
+  getFactor, nameOwnFactor, ofType, realFactors, recordRemoved, removeAbandoned, removeFactor
+} from './factor-store.ts'
 import { requireProof } from './proof.ts'
-import { sealSecret } from './secrets.ts'
-import { getFactor, ofType, realFactors, removeAbandoned, removeFactor } from './store.ts'
-import { enrolmentOf, newSecret, usualIssuer } from './totp.ts'
+import { enrolmentOf, newSecret, sealSecret, usualIssuer } from './totp.ts'
 import { relyingParty } from './webauthn/relying-party.ts'
 
-const tags = ['Provider di identità']
 /** As with Supabase Auth. */
 const MAX_FACTORS = 10
 
-/** People enrol second factors for themselves, and remove them. */
-const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
-  const { db, audit, identity: { waitForListeners } } = app
-  const party = relyingParty(config)
-
-  app.route({
-    method: 'POST',
-    url: '/factors',
+const enrolRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post('/factors', {
     config: { access: 'user', signIn: true },
-    schema: {
-      operationId: 'authEnrolFactor',
-      tags,
-      summary: 'Registra un secondo fattore, da confermare con il primo codice',
-      body: EnrolBody,
-      response: { 200: EnrolledFactor }
-    },
-    handler: async (request) => {
-      const { factor_type: type } = request.body
-      if (type === 'phone') throw new AuthError('mfa_phone_enroll_not_enabled')
-      if (type === 'webauthn' && party === undefined) throw new AuthError('mfa_webauthn_enroll_not_enabled')
-      if (type !== 'totp' && type !== 'webauthn') {
-        throw new AuthError('validation_failed', { message: 'factor_type needs to be totp, phone, or webauthn' })
-      }
-      const friendly_name = request.body.friendly_name?.trim() || null
-      const id = randomUUID()
-      const secret = type === 'totp' ? newSecret() : undefined
-      const { userId, sessionId } = request.principal!
-      const user = await db.transaction(async (tx) => {
-        const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
-        const { user } = signedIn
-        await removeAbandoned(tx, user.id)
-        const present = await listFactors(tx, user.id)
-        if (friendly_name !== null && present.some((each) => each.friendly_name === friendly_name)) {
-          throw new AuthError('mfa_factor_name_conflict')
-        }
-        if (present.length >= MAX_FACTORS) throw new AuthError('too_many_enrolled_mfa_factors')
-        requireProof(signedIn, config, { message: 'AAL2 required to enroll a new factor' })
-        await tx.insert(factors).values({
-          id,
-          user_id: user.id,
-          factor_type: type,
-          status: 'unverified',
-          friendly_name,
-          secret: secret && sealSecret(keys, id, secret)
-        })
-        await audit.append(tx, {
-          ...authorOf(request), action: 'fattore_registrato', object: `factor:${id}`, details: { type }
-        })
-        return user
-      })
-      const named: { id: string, type: FactorType, friendly_name?: string } = {
-        id, type, ...(friendly_name === null ? {} : { friendly_name })
-      }
-      // A device makes its key when it is first challenged.
-      if (secret === undefined) return named
-      const issuer = request.body.issuer?.trim() || usualIssuer(config)
-      return { ...named, totp: await enrolmentOf(secret, issuer, user.email) }
-    }
+    schema: described('authEnrolFactor', 'Registra un secondo fattore, da confermare con il primo codice', {
+      body: EnrolBody, response: { 200: EnrolledFactor }
+    })
+  }, async (request) => await enrol(request, request.body))
+
+  app.delete('/factors/:factor_id', {
+    config: { access: 'user', signIn: true },
+    schema: described('authUnenrolFactor', 'Rimuove un secondo fattore', {
+      params: FactorParams, querystring: FactorRemoval, response: { 200: RemovedFactor }
+    })
+  }, async (request) => {
+    const id = parseUuid(request.params.factor_id, 'factor_id')
+    await unenrol(request, id, request.query.rimuovi_codici)
+    app.mail.deliver()
+    await app.identity.waitForListeners()
+    return { id }
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/factors/:factor_id',
-    config: { access: 'user', signIn: true },
-    schema: {
-      operationId: 'authUnenrolFactor',
-      tags,
-      summary: 'Rimuove un secondo fattore',
-      params: FactorParams,
-      querystring: FactorRemoval,
-      response: { 200: RemovedFactor }
-    },
-    handler: async (request) => {
-      const id = parseUuid(request.params.factor_id, 'factor_id')
-      const { userId, sessionId } = request.principal!
-      const { rimuovi_codici: withCodes = false } = request.query
-      await db.transaction(async (tx) => {
-        const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
-        const { user } = signedIn
-        const { factor_type: type, status } = await getFactor(tx, user.id, id)
-        if (type === 'recovery_code') {
-          throw new AuthError('validation_failed', {
-            status: 422,
-            message: 'Recovery codes cannot be unenrolled with this endpoint, use DELETE /factors/recovery-codes'
-          })
-        }
-        if (status === 'verified') {
-          requireProof(signedIn, config, { status: 422, message: 'AAL2 required to unenroll verified factor' })
-        }
-        const codes = status === 'verified' ? codesOfLast(user) : undefined
-        if (codes && !withCodes) throw new AuthError('mfa_recovery_codes_sole_factor')
-        const removed = [{ id, type }, ...(codes ? [{ id: codes.id, type: codes.factor_type }] : [])]
-        for (const each of removed) await removeFactor(tx, each)
-        if (status === 'verified') await notify(app, tx, user, 'factor_removed')
-        for (const { id, type } of removed) {
-          await audit.append(tx, {
-            ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type, status }
-          })
-        }
-      })
-      app.mail.deliver()
-      await waitForListeners()
-      return { id }
-    }
+  app.patch('/factors/:factor_id', {
+    config: { access: 'user' },
+    schema: described('authRenameFactor', 'Dà un nome a un proprio secondo fattore', {
+      params: FactorParams, body: FactorChange, response: { 200: Ref(AuthFactor) }
+    })
+  }, async (request) => {
+    const { params, principal, body: { friendly_name } } = request
+    const id = parseUuid(params.factor_id, 'factor_id')
+    return presentFactor(await app.db.transaction(async (tx) =>
+      await nameOwnFactor(tx, request, await getSessionOwner(tx, principal!), id, friendly_name)))
   })
 }
 export default enrolRoutes
+
+async function enrol (
+  request: FastifyRequest, { factor_type: type, friendly_name: name, issuer }: Static<typeof EnrolBody>
+): Promise<Static<typeof EnrolledFactor>> {
+  const { db, identity: { config, keys } } = request.server
+  if (type === 'phone') throw new AuthError('mfa_phone_enroll_not_enabled')
+  if (type === 'webauthn' && !relyingParty(config)) throw new AuthError('mfa_webauthn_enroll_not_enabled')
+  if (type !== 'totp' && type !== 'webauthn') {
+    throw validationFailed('factor_type needs to be totp, phone, or webauthn')
+  }
+  const friendly_name = name?.trim() || null
+  const id = randomUUID()
+  const secret = type === 'totp' ? newSecret() : undefined
+  const user = await db.transaction(async (tx) => {
+    const signedIn = await getSignedIn(tx, request.principal!)
+    const { user } = signedIn
+    await removeAbandoned(tx, user.id)
+    const present = await listFactors(tx, user.id)
+    if (friendly_name !== null && present.some((each) => each.friendly_name === friendly_name)) {
+      throw new AuthError('mfa_factor_name_conflict')
+    }
+    if (present.length >= MAX_FACTORS) throw new AuthError('too_many_enrolled_mfa_factors')
+    requireProof(signedIn, config, { message: 'AAL2 required to enroll a new factor' })
+    await tx.insert(factors).values({
+      id,
+      user_id: user.id,
+      factor_type: type,
+      status: 'unverified',
+      friendly_name,
+      secret: secret && sealSecret(keys, id, secret)
+    })
+    await record(tx, request, 'fattore_registrato', `factor:${id}`, { type })
+    return user
+  })
+  const named: { id: string, type: FactorType, friendly_name?: string } = {
+    id, type, ...(friendly_name === null ? {} : { friendly_name })
+  }
+  // A device makes its key when it is first challenged.
+  if (secret === undefined) return named
+  return { ...named, totp: await enrolmentOf(secret, issuer?.trim() || usualIssuer(config), user.email) }
+}
+
+async function unenrol (request: FastifyRequest, id: string, withCodes = false): Promise<void> {
+  const { server: app } = request
+  const { config } = app.identity
+  await app.db.transaction(async (tx) => {
+    const signedIn = await getSignedIn(tx, request.principal!)
+    const { user } = signedIn
+    const factor = await getFactor(tx, user.id, id)
+    const { factor_type: type, status } = factor
+    if (type === 'recovery_code') {
+      throw new AuthError('validation_failed', {
+        status: 422,
+        message: 'Recovery codes cannot be unenrolled with this endpoint, use DELETE /factors/recovery-codes'
+      })
+    }
+    if (status === 'verified') {
+      requireProof(signedIn, config, { status: 422, message: 'AAL2 required to unenroll verified factor' })
+    }
+    const codes = status === 'verified' ? codesOfLast(user) : undefined
+    if (codes && !withCodes) throw new AuthError('mfa_recovery_codes_sole_factor')
+    const removed = [factor, ...(codes ? [codes] : [])]
+    for (const each of removed) await removeFactor(tx, each)
+    if (status === 'verified') await notify(app, tx, user, 'factor_removed')
+    for (const each of removed) await recordRemoved(tx, request, each, { status })
+  })
+}
 
 /** The recovery codes of a person with one factor left: they are no second factor by themselves. */
 function codesOfLast ({ factors }: User): FactorRow | undefined {

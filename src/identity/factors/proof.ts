@@ -1,7 +1,14 @@
+import { randomUUID } from 'node:crypto'
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { sessions } from '#drizzle/tables/identity.ts'
+import type { FactorType } from '#schemas/auth/factor.ts'
 import type { Config } from '#src/config/config.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { FRESH_MS, type SignedIn } from '../sign-in/sessions.ts'
-import { recentUntil } from '../standing.ts'
+import { getUser } from '../people/find-users.ts'
+import { FRESH_MS, type SessionRow, type SignedIn } from '../sign-in/person-sessions.ts'
+import { METHODS, recentUntil } from '../caller-standing.ts'
+import { PROOF_STEP } from '../tokens/refresh-token.ts'
 
 /**
  * Whoever has a second factor changes what counts as one only after proving it: recently, where the server wants that
@@ -31,4 +38,34 @@ export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_
   const latest = Math.max(created_at.getTime(), ...amr.map(({ timestamp }) => timestamp * 1000))
   if (Date.now() - latest < FRESH_MS) return
   throw new AuthError('reauthentication_needed', { message: 'A new passkey requires a sign-in of the last 24 hours' })
+}
+
+/**
+ * Brings a session to `aal2`: a second factor was proven in it. From `aal1` it goes on under a new id, so that no token
+ * from before the proof stands for it: such a one may be a copy. Already at `aal2`, it is proven anew and keeps its id,
+ * and its refresh tokens from before are void.
+ * The person's sessions at `aal1` end: whoever has begun one knows the password, and perhaps nothing else. The person
+ * is locked.
+ */
+export async function raiseSession (
+  tx: Transaction, before: SessionRow, factor: { id: string, factor_type: FactorType }
+): Promise<SignedIn> {
+  const { id, user_id, amr } = before
+  const method = METHODS[factor.factor_type]
+  const now = new Date()
+  const proof = { method, timestamp: Math.floor(now.getTime() / 1000) }
+  const proven = {
+    factor_id: factor.id,
+    // The latest first, as the protocol has it.
+    amr: [proof, ...amr.filter((each) => each.method !== method)],
+    updated_at: now
+  }
+  await tx.delete(sessions).where(and(eq(sessions.user_id, user_id), isNull(sessions.factor_id)))
+  const [session] = before.factor_id === null
+    ? await tx.insert(sessions)
+      .values({ ...before, ...proven, id: randomUUID(), refresh_counter: 0, refreshed_at: now }).returning()
+    : await tx.update(sessions)
+      .set({ ...proven, refresh_counter: sql`(${sessions.refresh_counter} / ${PROOF_STEP} + 1) * ${PROOF_STEP}` })
+      .where(eq(sessions.id, id)).returning()
+  return { user: await getUser(tx, user_id), session: session! }
 }

@@ -1,185 +1,179 @@
+import { randomInt } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
-import { factors } from '#drizzle/tables/identity.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { and, eq, isNull } from 'drizzle-orm'
+import { factors, recovery_codes as t } from '#drizzle/tables/identity.ts'
 import {
-  RecoveryCodes,
-  RecoveryCodesBody,
-  RecoveryStatus,
-  RecoveryVerifyBody,
-  RemovedFactor
+  RecoveryCodes, RecoveryCodesBody, RecoveryStatus, RecoveryVerifyBody, RemovedFactor
 } from '#schemas/auth/factor-requests.ts'
 import { EmptyBody } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
-import { authorOf } from '#src/services/audit/log.ts'
-import type { Transaction } from '#src/database/connect.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { plainCode } from '#src/lib/typed-code.ts'
+import { described } from '../described.ts'
 import { AuthError } from '../errors.ts'
-import type { IdentityOptions } from '../options.ts'
 import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
-import { notify } from '../sign-in/notices.ts'
+import { record } from '../audit-record.ts'
+import { notify } from '../sign-in/account-mails.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
-import { getSignedIn } from '../sign-in/sessions.ts'
-import { codeTries } from './limits.ts'
-import { METHODS } from './methods.ts'
-import { requireProof } from './proof.ts'
-import { raiseSession } from './raise-session.ts'
-import { CODES, countCodes, isUnused, issueCodes, useCode } from './recovery-codes.ts'
-import { ofType, realFactors, removeFactor } from './store.ts'
+import { getSignedIn } from '../sign-in/person-sessions.ts'
+import { METHODS } from '../caller-standing.ts'
+import { judgeCode } from './code-tries.ts'
+import { raiseSession, requireProof } from './proof.ts'
+import { ofType, realFactors, recordRemoved, removeFactor } from './factor-store.ts'
 
-const tags = ['Provider di identità']
 const URL = '/factors/recovery-codes'
 const TYPE = 'recovery_code' as const
 const USUAL_NAME = 'Recovery codes'
 
 /** Single-use codes for whoever has lost their app. A person has one set of them, beside another factor. */
-const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
-  const { db, audit, identity: { signer, waitForListeners } } = app
-  const judgeCode = codeTries(app, { config })
-
-  app.route({
-    method: 'GET',
-    url: URL,
+const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(URL, {
     config: { access: 'user', signIn: true },
-    schema: {
-      operationId: 'authRecoveryCodes',
-      tags,
-      summary: 'Quanti codici di recupero restano',
-      response: { 200: RecoveryStatus }
-    },
-    handler: async ({ principal }) => {
-      const { id } = requireCodes(await listFactors(db, principal!.userId!))
-      return { id, type: TYPE, ...await countCodes(db, id) }
-    }
+    schema: described('authRecoveryCodes', 'Quanti codici di recupero restano', { response: { 200: RecoveryStatus } })
+  }, async ({ principal }) => {
+    const { id } = requireCodes(await listFactors(app.db, principal!.userId!))
+    return { id, type: TYPE, ...await countCodes(app.db, id) }
   })
 
-  app.route({
-    method: 'POST',
-    url: URL,
+  app.post(URL, {
     config: { access: 'user' },
-    schema: {
-      operationId: 'authGenerateRecoveryCodes',
-      tags,
-      summary: 'Dieci codici di recupero, mostrati solo ora',
-      body: RecoveryCodesBody,
-      response: { 200: RecoveryCodes }
-    },
-    handler: async (request) => {
-      const friendly_name = request.body.friendly_name?.trim() || USUAL_NAME
-      return await withSecondFactor(request, async (tx, user) => {
-        if (realFactors(user.factors).length === 0) throw new AuthError('mfa_recovery_codes_sole_factor')
-        if (ofType(user.factors, TYPE)) throw new AuthError('mfa_verified_factor_exists')
-        if (user.factors.some((each) => each.friendly_name === friendly_name)) {
-          throw new AuthError('mfa_factor_name_conflict')
-        }
-        const [factor] = await tx.insert(factors)
-          .values({ user_id: user.id, factor_type: TYPE, status: 'verified', friendly_name }).returning()
-        return await issue(tx, request, user, factor!)
-      })
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: `${URL}/regenerate`,
-    config: { access: 'user' },
-    schema: {
-      operationId: 'authRegenerateRecoveryCodes',
-      tags,
-      summary: 'Altri dieci codici di recupero al posto dei precedenti, mostrati solo ora',
-      body: EmptyBody,
-      response: { 200: RecoveryCodes }
-    },
-    handler: async (request) =>
-      await withSecondFactor(request, (tx, user) => issue(tx, request, user, requireCodes(user.factors)))
-  })
-
-  app.route({
-    method: 'DELETE',
-    url: URL,
-    config: { access: 'user' },
-    schema: {
-      operationId: 'authRemoveRecoveryCodes',
-      tags,
-      summary: 'Elimina i codici di recupero',
-      response: { 200: RemovedFactor }
-    },
-    handler: async (request) => {
-      const removed = await withSecondFactor(request, async (tx, user) => {
-        const { id } = requireCodes(user.factors)
-        await removeFactor(tx, { id })
-        await notify(app, tx, user, 'factor_removed')
-        await audit.append(tx, {
-          ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type: TYPE }
-        })
-        return { id }
-      })
-      await waitForListeners()
-      return removed
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: `${URL}/verify`,
-    config: { access: 'user', signIn: true },
-    schema: {
-      operationId: 'authVerifyRecoveryCode',
-      tags,
-      summary: 'Conferma l’accesso con un codice di recupero, che vale una volta',
-      body: RecoveryVerifyBody,
-      response: { 200: Ref(AuthSession) }
-    },
-    handler: async (request, reply) => {
-      const { principal, body: { code } } = request
-      const { userId, sessionId } = principal!
-      const factor = requireCodes(await listFactors(db, userId!))
-      const isRight = await isUnused(db, keys, factor.id, code)
-      await judgeCode(request, reply, { purpose: 'recovery-code', factorId: factor.id, isRight })
-      const signedIn = await db.transaction(async (tx) => {
-        const { session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
-        if (!await useCode(tx, keys, factor.id, code)) throw new AuthError('mfa_verification_failed')
-        const raised = await raiseSession(tx, session, factor)
-        await audit.append(tx, {
-          ...authorOf(request),
-          action: 'accesso',
-          object: `session:${raised.session.id}`,
-          details: { method: METHODS[TYPE] }
-        })
-        return raised
-      })
-      await waitForListeners()
-      return await sessionAnswer(signer, signedIn.user, signedIn.session)
-    }
-  })
-
-  /** Changes codes in a session in which a factor was proven. @throws AuthError insufficient_aal */
-  async function withSecondFactor<T> (
-    { principal }: FastifyRequest,
-    change: (tx: Transaction, user: User) => Promise<T>
-  ): Promise<T> {
-    const { userId, sessionId } = principal!
-    const done = await db.transaction(async (tx) => {
-      const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
-      if (signedIn.session.factor_id === null) throw new AuthError('insufficient_aal')
-      requireProof(signedIn, config)
-      return await change(tx, signedIn.user)
+    schema: described('authGenerateRecoveryCodes', 'Dieci codici di recupero, mostrati solo ora', {
+      body: RecoveryCodesBody, response: { 200: RecoveryCodes }
     })
-    app.mail.deliver()
-    return done
-  }
+  }, async (request) => {
+    const friendly_name = request.body.friendly_name?.trim() || USUAL_NAME
+    return await withSecondFactor(request, async (tx, user) => {
+      if (realFactors(user.factors).length === 0) throw new AuthError('mfa_recovery_codes_sole_factor')
+      if (ofType(user.factors, TYPE)) throw new AuthError('mfa_verified_factor_exists')
+      if (user.factors.some((each) => each.friendly_name === friendly_name)) {
+        throw new AuthError('mfa_factor_name_conflict')
+      }
+      const [factor] = await tx.insert(factors)
+        .values({ user_id: user.id, factor_type: TYPE, status: 'verified', friendly_name }).returning()
+      return await issue(tx, request, user, factor!)
+    })
+  })
 
-  async function issue (tx: Transaction, request: FastifyRequest, user: User, { id, friendly_name }: FactorRow) {
-    const codes = await issueCodes(tx, keys, id)
-    await notify(app, tx, user, 'recovery_codes')
-    await audit.append(tx, { ...authorOf(request), action: 'codici_recupero', object: `factor:${id}` })
-    return { id, type: TYPE, ...(friendly_name === null ? {} : { friendly_name }), total: CODES, codes } as const
-  }
+  app.post(`${URL}/regenerate`, {
+    config: { access: 'user' },
+    schema: described(
+      'authRegenerateRecoveryCodes',
+      'Altri dieci codici di recupero al posto dei precedenti, mostrati solo ora',
+      { body: EmptyBody, response: { 200: RecoveryCodes } }
+    )
+  }, async (request) =>
+    await withSecondFactor(request, (tx, user) => issue(tx, request, user, requireCodes(user.factors))))
+
+  app.delete(URL, {
+    config: { access: 'user' },
+    schema: described('authRemoveRecoveryCodes', 'Elimina i codici di recupero', { response: { 200: RemovedFactor } })
+  }, async (request) => {
+    const removed = await withSecondFactor(request, async (tx, user) => await removeCodes(tx, request, user))
+    await app.identity.waitForListeners()
+    return removed
+  })
+
+  app.post(`${URL}/verify`, {
+    config: { access: 'user', signIn: true },
+    schema: described('authVerifyRecoveryCode', 'Conferma l’accesso con un codice di recupero, che vale una volta', {
+      body: RecoveryVerifyBody, response: { 200: Ref(AuthSession) }
+    })
+  }, async (request, reply) => await proveWithCode(request, reply, request.body.code))
 }
 export default recoveryRoutes
 
-/** @throws AuthError mfa_factor_not_found */
+async function removeCodes (tx: Transaction, request: FastifyRequest, user: User): Promise<{ id: string }> {
+  const codes = requireCodes(user.factors)
+  await removeFactor(tx, codes)
+  await notify(request.server, tx, user, 'factor_removed')
+  await recordRemoved(tx, request, codes)
+  return { id: codes.id }
+}
+
+async function proveWithCode (request: FastifyRequest, reply: FastifyReply, code: string): Promise<AuthSession> {
+  const { server: { db, identity: { keys, signer, waitForListeners } }, principal } = request
+  const factor = requireCodes(await listFactors(db, principal!.userId!))
+  const isRight = await isUnused(db, keys, factor.id, code)
+  await judgeCode(request, reply, { purpose: 'recovery-code', factorId: factor.id, isRight })
+  const signedIn = await db.transaction(async (tx) => {
+    const { session } = await getSignedIn(tx, principal!)
+    if (!await useCode(tx, keys, factor.id, code)) throw new AuthError('mfa_verification_failed')
+    const raised = await raiseSession(tx, session, factor)
+    await record(tx, request, 'accesso', `session:${raised.session.id}`, { method: METHODS[TYPE] })
+    return raised
+  })
+  await waitForListeners()
+  return await sessionAnswer(signer, signedIn.user, signedIn.session)
+}
+
+/** Changes codes in a session in which a factor was proven. */
+async function withSecondFactor<T> (
+  { server: app, principal }: FastifyRequest, change: (tx: Transaction, user: User) => Promise<T>
+): Promise<T> {
+  const done = await app.db.transaction(async (tx) => {
+    const signedIn = await getSignedIn(tx, principal!)
+    if (signedIn.session.factor_id === null) throw new AuthError('insufficient_aal')
+    requireProof(signedIn, app.identity.config)
+    return await change(tx, signedIn.user)
+  })
+  app.mail.deliver()
+  return done
+}
+
+async function issue (tx: Transaction, request: FastifyRequest, user: User, { id, friendly_name }: FactorRow) {
+  const codes = await issueCodes(tx, request.server.identity.keys, id)
+  await notify(request.server, tx, user, 'recovery_codes')
+  await record(tx, request, 'codici_recupero', `factor:${id}`)
+  return { id, type: TYPE, ...(friendly_name === null ? {} : { friendly_name }), total: CODES, codes } as const
+}
+
 function requireCodes (all: readonly FactorRow[]): FactorRow {
   const found = ofType(all, TYPE)
   if (!found) throw new AuthError('mfa_factor_not_found')
   return found
+}
+
+const CODES = 10
+/** Without what is easily taken for another: 32 characters, five bits each, eighty bits a code. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz023456789'
+const LENGTH = 16
+
+/** New codes of a factor, in place of all earlier ones. They are shown this once: only fingerprints are kept. */
+async function issueCodes (tx: Transaction, keys: Keys, factor_id: string): Promise<string[]> {
+  const codes = Array.from({ length: CODES }, newCode)
+  await tx.delete(t).where(eq(t.factor_id, factor_id))
+  await tx.insert(t).values(codes.map((code) => ({ factor_id, fingerprint: fingerprint(keys, factor_id, code) })))
+  return codes
+}
+
+async function isUnused (db: Executor, keys: Keys, factor_id: string, code: string): Promise<boolean> {
+  return (await db.$count(t, unused(keys, factor_id, code))) > 0
+}
+
+/** Uses a code up. @returns false when another request has used it first */
+async function useCode (tx: Transaction, keys: Keys, factor_id: string, code: string): Promise<boolean> {
+  const used = await tx.update(t).set({ used_at: new Date() }).where(unused(keys, factor_id, code))
+    .returning({ factor_id: t.factor_id })
+  return used.length > 0
+}
+
+export async function countCodes (db: Executor, factor_id: string): Promise<{ total: number, remaining: number }> {
+  const rows = await db.select({ used_at: t.used_at }).from(t).where(eq(t.factor_id, factor_id))
+  return { total: rows.length, remaining: rows.filter(({ used_at }) => used_at === null).length }
+}
+
+function unused (keys: Keys, factor_id: string, code: string) {
+  return and(eq(t.factor_id, factor_id), eq(t.fingerprint, fingerprint(keys, factor_id, code)), isNull(t.used_at))
+}
+
+/** Letter case, blanks and dashes do not count: codes are copied by hand. */
+function fingerprint (keys: Keys, factor_id: string, code: string): Buffer {
+  return keys.fingerprint('recovery-code', factor_id, plainCode(code).toLowerCase())
+}
+
+function newCode (): string {
+  return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]!).join('')
 }

@@ -1,7 +1,14 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { and, eq } from 'drizzle-orm'
 import { Secret, TOTP } from 'otpauth'
+import { factors } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
+import type { Executor } from '#src/database/connect.ts'
+import type { User } from '../people/find-users.ts'
+import type { IdentityOptions } from '../identity-provider.ts'
+import { isUuid } from '../uuid.ts'
 
 /* Codes of apps: RFC 6238 with the parameters that every app knows. */
 
@@ -28,10 +35,7 @@ export interface Enrolment { secret: string, uri: string, qr_code: string }
 export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
   // What a URI cannot hold is replaced; cut, so that it fits into a QR code.
   const totp = new TOTP({
-    ...FORM,
-    secret: keyOf(secret),
-    issuer: issuer.toWellFormed(),
-    label: label.slice(0, LONGEST_LABEL).toWellFormed()
+    ...FORM, secret: keyOf(secret), issuer: issuer.toWellFormed(), label: label.slice(0, LONGEST_LABEL).toWellFormed()
   })
   const uri = totp.toString()
   // Loaded when it is needed: it brings more than this picture.
@@ -59,4 +63,32 @@ export function matchStep (secret: Buffer, code: string, after: number | null, n
 
 function keyOf (secret: Buffer): Secret {
   return new Secret({ buffer: Uint8Array.from(secret).buffer })
+}
+
+export function sealSecret (keys: Keys, factorId: string, secret: Buffer): Buffer {
+  return keys.seal(secret, `factor/${factorId}`)
+}
+
+export function unsealSecret (keys: Keys, factorId: string, sealed: Buffer): Buffer {
+  return keys.unseal(sealed, `factor/${factorId}`)
+}
+
+/**
+ * What an app was told that still waits for its first code, once more, for whoever shows its secret: another session
+ * of the person, which may be that of a stranger with the password, does not come to know it.
+ * @param shown the secret as it was shown
+ */
+export async function pendingEnrolment (
+  db: Executor,
+  { config, keys }: IdentityOptions,
+  { id: user_id, email }: Pick<User, 'id' | 'email'>,
+  { id, secret: shown }: { id: string, secret: string }
+): Promise<Enrolment | undefined> {
+  if (!isUuid(id)) return undefined
+  const [found] = await db.select({ secret: factors.secret }).from(factors)
+    .where(and(eq(factors.id, id), eq(factors.user_id, user_id), eq(factors.status, 'unverified')))
+  if (!found?.secret) return undefined
+  const enrolment = await enrolmentOf(unsealSecret(keys, id, found.secret), usualIssuer(config), email)
+  const [known, given] = [Buffer.from(enrolment.secret), Buffer.from(shown)]
+  return known.length === given.length && timingSafeEqual(known, given) ? enrolment : undefined
 }

@@ -1,5 +1,10 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { eq } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
+import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Authenticator } from '#src/http/auth.ts'
+import type { KeyStanding } from '../caller-standing.ts'
 
 /**
  * `lcd_<id>_<secret>_<mac>`, all hexadecimal: 64 bits by which the key is found, 256 secret bits, and 48 bits that only
@@ -7,14 +12,11 @@ import type { Keys } from '#src/lib/secrets.ts'
  */
 const FORM = /^lcd_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{12})$/
 
-/** A person's API key as it is presented. */
-export interface PresentedKey { id: string, hash: Buffer }
-
 export interface ApiKeyFormat {
   /** A new key. The text is shown once; its hash is kept. */
   mint (): { id: string, text: string, hash: Buffer }
   /** Undefined for a text that this installation did not make: invented keys never reach the database. */
-  read (text: string): PresentedKey | undefined
+  read (text: string): { id: string, hash: Buffer } | undefined
 }
 
 export function apiKeyFormat (keys: Keys): ApiKeyFormat {
@@ -39,4 +41,31 @@ export function apiKeyFormat (keys: Keys): ApiKeyFormat {
 
 function digest (text: string): Buffer {
   return hash('sha256', text, 'buffer')
+}
+
+/** The time of a key's last use is written at most once a minute. */
+const TOUCH_MS = 60_000
+
+/** @param standing how a key and its person stand; undefined for a key that is not good */
+export function keyAuthenticator (
+  { db, log }: FastifyInstance, apiKeys: ApiKeyFormat, standing: (id: string) => Promise<KeyStanding | undefined>
+): Authenticator['key'] {
+  return async function key (text) {
+    const presented = apiKeys.read(text)
+    if (presented === undefined) return undefined
+    const found = await standing(presented.id)
+    if (found === undefined || !timingSafeEqual(found.hash, presented.hash)) return undefined
+    if (Date.now() - found.lastUsedAt > TOUCH_MS) touch(presented.id, found)
+    const { userId, admin, pending, scopes, lacks, recentUntil, endsAt: goodUntil } = found
+    const { id: keyId } = presented
+    return {
+      id: `user:${userId}`, kind: 'user', userId, admin, pending, keyId, scopes, lacks, recentUntil, goodUntil
+    }
+  }
+
+  function touch (id: string, standing: KeyStanding) {
+    standing.lastUsedAt = Date.now()
+    db.update(api_keys).set({ last_used_at: new Date() }).where(eq(api_keys.id, id))
+      .then(() => {}, (err: unknown) => log.warn({ err }, 'the use of an API key could not be recorded'))
+  }
 }

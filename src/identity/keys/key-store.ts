@@ -24,9 +24,7 @@ export async function mintKey (
   second_factor = false
 ): Promise<MintedKey> {
   const live = await tx.$count(api_keys, and(
-    eq(api_keys.user_id, user_id),
-    isNull(api_keys.revoked_at),
-    gt(api_keys.expires_at, sql`now()`)
+    eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at), gt(api_keys.expires_at, sql`now()`)
   ))
   if (live >= LIVE_KEYS) throw new TroppeChiavi(LIVE_KEYS)
   const { id, text, hash } = format.mint()

@@ -1,18 +1,19 @@
 import { and, eq } from 'drizzle-orm'
+import type { FastifyRequest } from 'fastify'
 import { identities, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { getSessionOwner } from '../sign-in/sessions.ts'
+import { getSessionOwner, type SessionRow } from '../sign-in/person-sessions.ts'
 import { isStorable } from '../people/metadata.ts'
 import { findUser, isBanned, type IdentityRow, type UserRow } from '../people/find-users.ts'
-import { lockSignIns, lockUser } from '../people/locks.ts'
+import { lockSignIns, lockUser } from '../people/people-locks.ts'
 import { addIdentity, updateProviders } from '../people/identity-rows.ts'
-import { revokeUnprovenAccess } from '../people/revoke-access.ts'
+import { ADDRESS_PROVEN, revokeUnprovenAccess } from '../people/revoke-access.ts'
 import { insertUser, updateUser } from '../people/users.ts'
+import { recordOf } from '../audit-record.ts'
 import { missingEmail, unverifiedEmail } from './errors.ts'
 import type { Profile } from './profile.ts'
 
-/** The account of a person who signs in through a provider. */
 export interface AccountMatch {
   user: UserRow
   how: 'known' | 'linked' | 'created'
@@ -20,12 +21,9 @@ export interface AccountMatch {
   accessRevoked: boolean
 }
 
-/** A person as a provider knows them. */
 export interface ProviderIdentity { provider: string, profile: Profile }
 
-/**
- * Fields that this service writes itself: a provider's `name` is the full name and must not replace our first name.
- */
+/** Fields that this service writes itself: a provider's `name` is the full name and must not replace our first name. */
 const OWN_NAMES = ['name', 'surname']
 
 /**
@@ -35,9 +33,7 @@ const OWN_NAMES = ['name', 'surname']
  * proven
  */
 export async function findOrCreateAccount (
-  tx: Transaction,
-  incoming: ProviderIdentity,
-  signupEnabled: boolean
+  tx: Transaction, incoming: ProviderIdentity, signupEnabled: boolean
 ): Promise<AccountMatch> {
   await lockSignIns(tx)
   const { provider, profile } = incoming
@@ -59,15 +55,24 @@ export async function findOrCreateAccount (
   return { user: await applyProfile(tx, person, profile), how: 'linked', accessRevoked }
 }
 
+/** The account of a sign-in through a provider, or with `linking` the one that gets a further identity by it. */
+export async function findAccount (
+  tx: Transaction,
+  incoming: ProviderIdentity,
+  linking: { userId: string, sessionId: string | undefined } | undefined,
+  signupEnabled: boolean
+): Promise<AccountMatch> {
+  if (linking === undefined) return await findOrCreateAccount(tx, incoming, signupEnabled)
+  const user = await linkIdentity(tx, incoming, linking.userId, linking.sessionId)
+  return { user, how: 'linked', accessRevoked: false }
+}
+
 /**
  * Adds a further identity to the account of a person who is signed in.
  * @throws AuthError identity_already_exists, session_not_found, user_banned
  */
 export async function linkIdentity (
-  tx: Transaction,
-  incoming: ProviderIdentity,
-  userId: string,
-  sessionId: string | undefined
+  tx: Transaction, incoming: ProviderIdentity, userId: string, sessionId: string | undefined
 ): Promise<UserRow> {
   await requireLinkable(tx, incoming, userId, sessionId)
   await addIdentity(tx, userId, rowOf(incoming))
@@ -76,10 +81,7 @@ export async function linkIdentity (
 
 /** Locks the person to whose account an identity may be added. @throws AuthError as `linkIdentity` */
 export async function requireLinkable (
-  tx: Transaction,
-  incoming: ProviderIdentity,
-  userId: string,
-  sessionId: string | undefined
+  tx: Transaction, incoming: ProviderIdentity, userId: string, sessionId: string | undefined
 ): Promise<UserRow> {
   await lockSignIns(tx)
   // The session may have ended since the flow started: a thief who was signed out meanwhile must not link an identity.
@@ -93,14 +95,8 @@ export async function requireLinkable (
   return person
 }
 
-/**
- * @throws AuthError user_banned, identity_not_found; OAuthError for an account whose address is not confirmed by this
- * profile
- */
 async function signInKnown (
-  tx: Transaction,
-  incoming: ProviderIdentity,
-  { id, user_id }: IdentityRow
+  tx: Transaction, incoming: ProviderIdentity, { id, user_id }: IdentityRow
 ): Promise<AccountMatch> {
   const { provider, profile } = incoming
   const person = await lockUnbanned(tx, user_id)
@@ -109,17 +105,13 @@ async function signInKnown (
     if (!profile.emailVerified || profile.email !== person.email) throw unverifiedEmail(provider)
     await revokeUnprovenAccess(tx, person.id, id)
   }
-  const [present] = await tx
-    .update(identities)
-    .set({ identity_data: profile.metadata, updated_at: new Date() })
-    .where(eq(identities.id, id))
-    .returning({ id: identities.id })
+  const [present] = await tx.update(identities).set({ identity_data: profile.metadata, updated_at: new Date() })
+    .where(eq(identities.id, id)).returning({ id: identities.id })
   // The person may have unlinked it before they were locked.
   if (!present) throw new AuthError('identity_not_found')
   return { user: await applyProfile(tx, person, profile), how: 'known', accessRevoked }
 }
 
-/** A new account, which waits until an administrator gives it a role. */
 async function createAccount (tx: Transaction, incoming: ProviderIdentity, email: string): Promise<AccountMatch> {
   const { provider, profile: { metadata } } = incoming
   const row = await insertUser(tx, {
@@ -134,9 +126,7 @@ async function createAccount (tx: Transaction, incoming: ProviderIdentity, email
 
 /** Writes the provider's profile to the account, and confirms its address. */
 async function applyProfile (
-  tx: Transaction,
-  { id, email_confirmed_at, invited_at, user_metadata }: UserRow,
-  { metadata }: Profile
+  tx: Transaction, { id, email_confirmed_at, invited_at, user_metadata }: UserRow, { metadata }: Profile
 ): Promise<UserRow> {
   // The metadata of an account that was never confirmed may be a stranger's: they are dropped, unless an administrator
   // wrote them.
@@ -155,27 +145,44 @@ function ownNames (known: Metadata): Metadata {
 }
 
 async function findIdentity (
-  tx: Transaction,
-  { provider, profile }: ProviderIdentity
+  tx: Transaction, { provider, profile }: ProviderIdentity
 ): Promise<IdentityRow | undefined> {
-  const [found] = await tx
-    .select()
-    .from(identities)
+  const [found] = await tx.select().from(identities)
     .where(and(eq(identities.provider, provider), eq(identities.provider_id, profile.subject)))
   return found
 }
 
 function rowOf ({
-  provider,
-  profile: { subject, metadata }
+  provider, profile: { subject, metadata }
 }: ProviderIdentity): Pick<IdentityRow, 'provider' | 'provider_id' | 'identity_data'> {
   return { provider, provider_id: subject, identity_data: metadata }
 }
 
-/** @throws AuthError user_not_found, user_banned */
 async function lockUnbanned (tx: Transaction, id: string): Promise<UserRow> {
   const person = await lockUser(tx, id)
   if (!person) throw new AuthError('user_not_found')
   if (isBanned(person.banned_until)) throw new AuthError('user_banned')
   return person
+}
+
+interface ProviderSignIn extends Pick<AccountMatch, 'how' | 'accessRevoked'> {
+  user: Pick<UserRow, 'id'>
+  provider: string
+  /** Linked because the address is the account's, not because the person has asked for it. */
+  automatic: boolean
+  /** Without, the client gets a code: the session begins, and is put on record, when it is exchanged. */
+  session: SessionRow | undefined
+}
+
+/** Writes a sign-in through a provider to the audit log; the last statements of the transaction. */
+export async function recordSignIn (
+  tx: Transaction,
+  request: FastifyRequest,
+  { user: { id }, provider, how, automatic, accessRevoked, session }: ProviderSignIn
+): Promise<void> {
+  const person = `user:${id}`
+  if (how === 'created') await recordOf(tx, request, id, 'utente_creato', person, { role: 'pending', provider })
+  if (how === 'linked') await recordOf(tx, request, id, 'identita_collegata', person, { provider, automatic })
+  if (accessRevoked) await recordOf(tx, request, id, 'sessioni_revocate', person, { ...ADDRESS_PROVEN, provider })
+  if (session) await recordOf(tx, request, id, 'accesso', `session:${session.id}`, { method: 'oauth', provider })
 }

@@ -4,7 +4,6 @@ import { ProviderUnreachable } from './fetch.ts'
 
 /** Why a sign-in through a provider has failed, as the front end reads it in the redirect. */
 export class OAuthError extends Error {
-  /** The error code of OAuth 2 (RFC 6749, section 4.1.2.1). */
   readonly error: string
   /** The error code of Supabase Auth; a provider's own refusal has none. */
   readonly code: string | undefined
@@ -21,21 +20,15 @@ export class OAuthError extends Error {
 
 /** The OAuth codes by status, as in Supabase Auth; those of `DENIALS` are always `access_denied`. */
 const BY_STATUS: Readonly<Record<number, string>> = {
-  400: 'invalid_request',
-  401: 'unauthorized_client',
-  403: 'access_denied',
-  503: 'temporarily_unavailable'
+  400: 'invalid_request', 401: 'unauthorized_client', 403: 'access_denied', 503: 'temporarily_unavailable'
 }
 const DENIALS = ['signup_disabled', 'user_banned']
 
-/** Any error in the form of a redirect. */
 export function toOAuthError (err: unknown): OAuthError {
   if (err instanceof OAuthError) return err
   const { code, statusCode, message } = err instanceof AuthError ? err : new AuthError('unexpected_failure')
   return new OAuthError(
-    DENIALS.includes(code) ? 'access_denied' : (BY_STATUS[statusCode] ?? 'server_error'),
-    code,
-    message
+    DENIALS.includes(code) ? 'access_denied' : (BY_STATUS[statusCode] ?? 'server_error'), code, message
   )
 }
 
@@ -60,10 +53,7 @@ export function providerError (err: unknown): OAuthError {
   const unreachable = findUnreachable(err)
   if (unreachable) {
     return new OAuthError(
-      'temporarily_unavailable',
-      'unexpected_failure',
-      'The external provider cannot be reached',
-      unreachable.reason
+      'temporarily_unavailable', 'unexpected_failure', 'The external provider cannot be reached', unreachable.reason
     )
   }
   // The provider's own refusal is passed on: in most cases the person has cancelled.
@@ -75,7 +65,6 @@ export function providerError (err: unknown): OAuthError {
   return unusableAnswer(String(code ?? name))
 }
 
-/** The provider's answer cannot be used for a sign-in. */
 export function unusableAnswer (reason: string): OAuthError {
   return new OAuthError('server_error', 'unexpected_failure', 'Unable to exchange external code', reason)
 }

@@ -26,9 +26,7 @@ export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }
   if (!isSafeAddress(url)) throw new ProviderUnreachable('address')
   try {
     const response = await fetch(url, {
-      ...options,
-      redirect: 'manual',
-      signal: signal ?? AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1000)
+      ...options, redirect: 'manual', signal: signal ?? AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1000)
     })
     const body = await readBody(response, LARGEST_BYTES)
     if (response.status >= 500) throw new ProviderUnreachable(`status ${response.status}`)

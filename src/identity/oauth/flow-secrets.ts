@@ -1,6 +1,6 @@
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Profile } from './profile.ts'
 
-/** The secrets of a flow, kept until the provider's callback. */
 export interface FlowSecrets {
   /** PKCE towards the provider (RFC 7636). */
   verifier: string
@@ -12,15 +12,31 @@ export interface FlowSecrets {
   session_id?: string
 }
 
+/** The provider's own tokens, which the client gets with its session. */
+export interface ProviderTokens { provider_token?: string, provider_refresh_token?: string }
+
+export interface KeptForClient {
+  tokens: ProviderTokens
+  /** The identity that is linked then: the client has proven by PKCE that it is the one that asked for it. */
+  linking?: { profile: Profile, session_id: string }
+  /** The session on the pages of this server that the client gets one like. */
+  handover?: { session_id: string }
+}
+
+/* Each is sealed for its flow alone. */
+
 export function sealFlowSecrets (keys: Keys, flowId: string, secrets: FlowSecrets): Buffer {
-  return keys.seal(JSON.stringify(secrets), contextOf(flowId))
+  return keys.seal(JSON.stringify(secrets), `oauth-flow/${flowId}`)
 }
 
 export function unsealFlowSecrets (keys: Keys, flowId: string, sealed: Buffer): FlowSecrets {
-  const secrets: FlowSecrets = JSON.parse(keys.unseal(sealed, contextOf(flowId)).toString())
-  return secrets
+  return JSON.parse(keys.unseal(sealed, `oauth-flow/${flowId}`).toString()) as FlowSecrets
 }
 
-function contextOf (flowId: string): string {
-  return `oauth-flow/${flowId}`
+export function sealForClient (keys: Keys, flowId: string, kept: KeptForClient): Buffer {
+  return keys.seal(JSON.stringify(kept), `provider-tokens/${flowId}`)
+}
+
+export function unsealForClient (keys: Keys, flowId: string, sealed: Buffer): KeptForClient {
+  return JSON.parse(keys.unseal(sealed, `provider-tokens/${flowId}`).toString()) as KeptForClient
 }

@@ -1,8 +1,8 @@
 import * as openid from 'openid-client'
 import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
 import { providerError, unusableAnswer } from './errors.ts'
-import { profileOf } from './profile.ts'
-import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
+import { profileOf, type Profile } from './profile.ts'
+import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './oauth-client.ts'
 import type { GithubProvider } from '#schemas/oauth-provider.ts'
 import { isPlainHttp } from '#src/lib/addresses.ts'
 
@@ -14,18 +14,13 @@ const SCOPES = 'read:user user:email'
 
 /** GitHub: OAuth 2 without ID tokens. The person and their verified address are read from its API. */
 export function githubClient (
-  settings: GithubProvider,
-  redirectUri: string,
-  timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
+  settings: GithubProvider, redirectUri: string, timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
 ): OAuthClient {
   const { authorization_endpoint = AUTHORIZE, token_endpoint = TOKEN, userinfo_endpoint = USER } = settings
   const issuer = new URL('/', userinfo_endpoint).origin
   const server = { issuer, authorization_endpoint, token_endpoint }
   const config = new openid.Configuration(
-    server,
-    settings.client_id,
-    undefined,
-    openid.ClientSecretPost(settings.client_secret)
+    server, settings.client_id, undefined, openid.ClientSecretPost(settings.client_secret)
   )
   config[openid.customFetch] = fetchFromProvider
   config.timeout = timeoutSeconds
@@ -49,48 +44,41 @@ export function githubClient (
       }
     },
 
-    async exchangeCode ({ state, verifier }, callback) {
+    async exchangeCode ({ state: expectedState, verifier: pkceCodeVerifier }, callback) {
       try {
         // Without `iss`: GitHub has no issuer to compare it with.
         const url = callbackUrl(redirectUri, callback, ['state', 'code', 'error', 'error_description'])
-        const tokens = await openid.authorizationCodeGrant(config, url, {
-          expectedState: state,
-          pkceCodeVerifier: verifier
-        })
-        const { access_token: token } = tokens
-        const { id, name, login, avatar_url: picture } = asFields(await readJson(userinfo_endpoint, token))
-        if (typeof id !== 'number') throw unusableAnswer('user')
-        const { email, verified } = primary(await readJson(`${userinfo_endpoint}/emails`, token))
-        const profile = profileOf({
-          issuer,
-          subject: String(id),
-          email,
-          emailVerified: verified,
-          name,
-          userName: login,
-          picture
-        })
-        return { profile, tokens: tokensOf(tokens) }
+        const tokens = await openid.authorizationCodeGrant(config, url, { expectedState, pkceCodeVerifier })
+        return { profile: await readProfile(config, userinfo_endpoint, tokens.access_token), tokens: tokensOf(tokens) }
       } catch (err) {
         throw providerError(err)
       }
     }
   }
+}
 
-  /** Undefined when the person has not granted access. */
-  async function readJson (address: string, token: string): Promise<unknown> {
-    const headers = new Headers({ accept: 'application/vnd.github+json' })
-    const response = await openid.fetchProtectedResource(config, token, new URL(address), 'GET', undefined, headers)
-    if (response.status !== 200) return undefined
-    try {
-      return await response.json()
-    } catch {
-      throw unusableAnswer('not JSON')
-    }
+async function readProfile (config: openid.Configuration, userAddress: string, token: string): Promise<Profile> {
+  const { id, name, login, avatar_url: picture } = asFields(await readJson(config, userAddress, token))
+  if (typeof id !== 'number') throw unusableAnswer('user')
+  const { email, verified } = primary(await readJson(config, `${userAddress}/emails`, token))
+  const { issuer } = config.serverMetadata()
+  return profileOf({
+    issuer, subject: String(id), email, emailVerified: verified, name, userName: login, picture
+  })
+}
+
+/** Undefined when the person has not granted access. */
+async function readJson (config: openid.Configuration, address: string, token: string): Promise<unknown> {
+  const headers = new Headers({ accept: 'application/vnd.github+json' })
+  const response = await openid.fetchProtectedResource(config, token, new URL(address), 'GET', undefined, headers)
+  if (response.status !== 200) return undefined
+  try {
+    return await response.json()
+  } catch {
+    throw unusableAnswer('not JSON')
   }
 }
 
-/** The person's primary address at GitHub. */
 function primary (emails: unknown): Record<string, unknown> {
   const entries: unknown[] = Array.isArray(emails) ? emails : []
   return entries.map(asFields).find((entry) => entry.primary === true) ?? {}

@@ -10,11 +10,10 @@ import {
   type JWTPayload
 } from 'jose'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch.ts'
 import { profileOf, type Profile } from './profile.ts'
 
-/** What binds an ID token to the client that brings it. */
 export interface IdTokenChecks {
   /** The text whose SHA-256, in hexadecimal, the token has as its `nonce`. */
   nonce?: string
@@ -22,7 +21,6 @@ export interface IdTokenChecks {
   accessToken?: string
 }
 
-/** Where a provider says that its keys are. */
 interface Issuer { issuer: string, jwks_uri?: string }
 
 /** Those of key pairs: a secret that is shared with the provider signs nothing here. */
@@ -109,5 +107,5 @@ function faultOf (err: unknown): unknown {
 }
 
 function bad (message: string): AuthError {
-  return new AuthError('validation_failed', { message })
+  return validationFailed(message)
 }

@@ -2,23 +2,22 @@ import * as openid from 'openid-client'
 import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
 import { providerError, unusableAnswer } from './errors.ts'
 import { profileOf, type Profile } from './profile.ts'
-import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
+import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './oauth-client.ts'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { isPlainHttp, isSafeAddress } from '#src/lib/addresses.ts'
 import { AuthError } from '../errors.ts'
-import { cached } from './cached.ts'
 import { idTokenReader } from './id-token.ts'
 
 const SCOPES = 'openid email profile'
 /** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
 const METADATA_MS = 3_600_000
+/** After a failure the last value is used for so long before the next attempt. */
+const RETRY_MS = 60_000
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
 /** A provider of OpenID Connect. Its endpoints are discovered from its issuer. */
 export function openidClient (
-  settings: OpenidProvider,
-  redirectUri: string,
-  timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
+  settings: OpenidProvider, redirectUri: string, timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
 ): OAuthClient {
   const configuration = cached(() => discover(settings, timeoutSeconds), METADATA_MS)
   const readIdToken = idTokenReader(settings, async () => (await configuration()).serverMetadata())
@@ -75,9 +74,7 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
     addCredentials(client_secret)(server, client, body, headers)
   }
   const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, {
-    execute,
-    timeout,
-    [openid.customFetch]: fetchFromProvider
+    execute, timeout, [openid.customFetch]: fetchFromProvider
   })
   // Checked before it is cached: unusable metadata must not be kept for an hour.
   const metadata = config.serverMetadata()
@@ -88,9 +85,7 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
 
 /** From the ID token, or from the userinfo endpoint where the token does not say whether the address is verified. */
 async function profileFrom (
-  config: openid.Configuration,
-  accessToken: string,
-  claims: openid.IDToken
+  config: openid.Configuration, accessToken: string, claims: openid.IDToken
 ): Promise<Profile> {
   const isEnough = claims.email !== undefined && claims.email_verified !== undefined
   const { issuer, userinfo_endpoint } = config.serverMetadata()
@@ -108,4 +103,35 @@ async function profileFrom (
     userName: preferred_username ?? nickname,
     picture
   })
+}
+
+/**
+ * Caches a value that is costly to load. Callers at the same time share one load. When a later load fails, the last
+ * value is used on; a failure is not cached.
+ */
+export function cached<T> (
+  load: () => Promise<T>, freshMs: number, now: () => number = () => performance.now()
+): () => Promise<T> {
+  let last: { value: T; until: number } | undefined
+  let loading: Promise<T> | undefined
+
+  async function renew (): Promise<T> {
+    try {
+      const value = await load()
+      last = { value, until: now() + freshMs }
+      return value
+    } catch (err) {
+      if (last === undefined) throw err
+      last.until = now() + RETRY_MS
+      return last.value
+    } finally {
+      loading = undefined
+    }
+  }
+
+  return async () => {
+    if (last !== undefined && last.until > now()) return last.value
+    loading ??= renew()
+    return await loading
+  }
 }

@@ -2,9 +2,7 @@ import type { Metadata } from '#drizzle/tables/identity.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { unusableAnswer } from './errors.ts'
 
-/** A person's profile at a provider. */
 export interface Profile {
-  /** The provider's permanent id of the person. */
   subject: string
   email: string | undefined
   /** True only if the provider says so. */
@@ -13,7 +11,6 @@ export interface Profile {
   metadata: Metadata
 }
 
-/** The claims of a provider about a person, not checked yet. */
 export interface ProfileClaims {
   issuer: string
   subject: unknown
@@ -29,7 +26,6 @@ const LONGEST_ADDRESS = 500
 /** Metadata go into every access token, so they must be short. */
 const LONGEST_NAME = 100
 
-/** @throws OAuthError when the claims have no subject */
 export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: ProfileClaims): Profile {
   const sub = text(subject, LONGEST_SUBJECT)
   if (sub === undefined) throw unusableAnswer('subject')
@@ -46,9 +42,7 @@ interface MetadataClaims extends Pick<ProfileClaims, 'name' | 'userName' | 'pict
 }
 
 function metadataOf (
-  sub: string,
-  iss: string,
-  { address, isVerified, name, userName, picture }: MetadataClaims
+  sub: string, iss: string, { address, isVerified, name, userName, picture }: MetadataClaims
 ): Metadata {
   const fullName = text(name, LONGEST_NAME)
   const user_name = text(userName, LONGEST_NAME)

@@ -1,108 +1,162 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
-import { ofType } from '../factors/store.ts'
-import { countCodes } from '../factors/recovery-codes.ts'
+import type { PersonPrincipal } from '../directory.ts'
+import { ofType } from '../factors/factor-store.ts'
+import { countCodes } from '../factors/recovery-routes.ts'
 import { listPasskeys, presentPasskey } from '../factors/webauthn/credentials.ts'
 import { isLanguage } from '../languages.ts'
 import { listKeys } from '../keys/key-store.ts'
+import { recordOf } from '../audit-record.ts'
+import { endSessions } from '../sign-in/person-sessions.ts'
+import { isUuid } from '../uuid.ts'
 import { factorList, identityList, keyList, mailLanguage, passkeyList, sessionList, wordingOf } from './account-view.ts'
-import { continueForm } from './app-view.ts'
-import { asksDevices } from './devices.ts'
-import { endOwnSession } from './end-session.ts'
+import { continueForm } from './app-pages.ts'
+import { ask, type Asked } from './ask.ts'
+import { ADD_PASSKEY, asksDevices } from './devices.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
+import { appOf } from './page-cookies.ts'
 import { alarm, form, link, NOTHING, notice } from './parts.ts'
-import { described, OPEN, PageQuery } from './route.ts'
+import { page, PageQuery } from './route.ts'
 import { show } from './show.ts'
-import { fill, type TextKey } from './texts.ts'
-import { ACCOUNT, NO_FACTOR, PASSWORD, SIGN_OUT } from './visitors.ts'
+import { fill } from './page-texts.ts'
+import { type TextKey } from './texts/page-it.ts'
+import { ACCOUNT, backToAccount, LINK, NO_FACTOR, PASSWORD, requireVisitor, SIGN_OUT } from './visitors.ts'
 
 /** What the page says has been done, by the word in its address. */
 const DONE: ReadonlyMap<string, TextKey> = new Map([
   ['fatto', 'done'], ['password', 'passwordSaved'], ['indirizzo', 'addressConfirmed']
 ])
 
-/** A person's own account: what is signed in, proven, linked and given out in their name. */
-const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors }) => {
-  const { db, identity: { directory } } = app
-  const [frontEnd] = config.CORS_ORIGINS
-  const hasDevices = asksDevices(config)
+/** A form of the account that asks one route, and leads back to the account. */
+interface AccountForm {
+  url: string
+  names: readonly [operationId: string, summary: string]
+  fields: readonly string[]
+  asked (fields: Readonly<Record<string, string | undefined>>): Asked
+}
 
-  app.route({
-    method: 'GET',
-    url: ACCOUNT,
-    config: OPEN,
-    schema: described('getAccount', 'La pagina del proprio account', { querystring: PageQuery }),
-    handler: async (request, reply) => {
-      const { user, caller } = await visitors.require(request, ['enrolment'])
-      const codes = ofType(user.factors, 'recovery_code')
-      const [sessions, keys, passkeys, left] = await Promise.all([
-        directory.sessions(caller),
-        listKeys(db, user.id),
-        listPasskeys(db, user.id),
-        codes && countCodes(db, codes.id)
-      ])
-      const asked = caller.lacks === undefined ? cookies.appOf(request) : undefined
-      const { esito = '' } = request.query
-      const done = DONE.get(esito)
-      return show(request, reply, (texts, language) => {
-        const wording = wordingOf(texts, language, hasDevices)
-        const factors = factorList(user.factors, left?.remaining, wording)
-        const ownPasskeys = hasDevices ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
-        const others = html`${ownPasskeys}${sessionList(sessions, wording)}${
-          identityList(user.identities, config.OAUTH_PROVIDERS, wording)}${
-          keyList(keys, wording)}${mailLanguage(user, wording)}`
-        return {
-          title: texts.account,
-          content: html`${notice(done && texts[done])}${
-            alarm(caller.lacks === undefined && esito !== NO_FACTOR ? undefined : texts.mustEnrol)}${
-            notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>
-${asked === undefined ? NOTHING : continueForm(asked, texts)}${
-  frontEnd === undefined || caller.lacks !== undefined ? NOTHING : link(frontEnd, texts.openApp)}${
-  caller.lacks === undefined ? link(PASSWORD, texts.changePassword) : NOTHING}${
-  form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}${factors}${
-  caller.lacks === undefined ? others : NOTHING}`
-        }
-      })
-    }
-  })
+const FORMS: readonly AccountForm[] = [{
+  url: `${ACCOUNT}/sessioni/altre`,
+  names: ['postAltreSessioni', 'Chiude le altre sessioni'],
+  fields: [],
+  asked: () => ({ method: 'POST', url: '/auth/v1/logout?scope=others', payload: {} })
+}, {
+  url: `${ACCOUNT}/lingua`,
+  names: ['postLingua', 'Sceglie la lingua delle e-mail'],
+  fields: ['lingua'],
+  asked: ({ lingua }) => (
+    { method: 'PUT', url: '/auth/v1/user', payload: { data: isLanguage(lingua) ? { lingua } : {} } }
+  )
+}, {
+  url: `${ACCOUNT}/fattori/rimuovi`,
+  names: ['postRimuoviFattore', 'Rimuove un secondo fattore'],
+  fields: ['id'],
+  // Recovery codes alone are no second factor: they go with the last one.
+  asked: ({ id }) => ({ method: 'DELETE', url: `${below('/auth/v1/factors', id)}?rimuovi_codici=true` })
+}, {
+  url: `${ACCOUNT}/fattori/rinomina`,
+  names: ['postRinominaFattore', 'Dà un nome a un secondo fattore'],
+  fields: ['id', 'name'],
+  asked: ({ id, name: friendly_name = '' }) => (
+    { method: 'PATCH', url: below('/auth/v1/factors', id), payload: { friendly_name } }
+  )
+}, {
+  url: `${LINK}/scollega`,
+  names: ['postScollega', 'Scollega un accesso'],
+  fields: ['id'],
+  asked: ({ id }) => ({ method: 'DELETE', url: below('/auth/v1/user/identities', id) })
+}, {
+  url: `${ACCOUNT}/chiavi/revoca`,
+  names: ['postRevocaChiave', 'Revoca una chiave API'],
+  fields: ['id'],
+  asked: ({ id }) => ({ method: 'DELETE', url: below('/api/v1/keys', id) })
+}]
 
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/sessioni/altre`,
-    config: OPEN,
-    schema: described('postAltreSessioni', 'Chiude le altre sessioni', { body: Fields([]) }),
-    handler: async (request, reply) => {
-      const { token } = await visitors.require(request)
-      await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=others', token, payload: {} })
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
-  })
+const PASSKEY_FORMS: readonly AccountForm[] = [{
+  url: `${ADD_PASSKEY}/rimuovi`,
+  names: ['postRimuoviPasskey', 'Elimina una passkey'],
+  fields: ['id'],
+  asked: ({ id }) => ({ method: 'DELETE', url: below('/auth/v1/passkeys', id) })
+}, {
+  url: `${ADD_PASSKEY}/rinomina`,
+  names: ['postRinominaPasskey', 'Dà un nome a una passkey'],
+  fields: ['id', 'name'],
+  asked: ({ id, name: friendly_name = '' }) => (
+    { method: 'PATCH', url: below('/auth/v1/passkeys', id), payload: { friendly_name } }
+  )
+}]
 
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/sessioni/chiudi`,
-    config: OPEN,
-    schema: described('postSessione', 'Chiude una sessione', { body: Fields(['id']) }),
-    handler: async (request, reply) => {
-      const { caller } = await visitors.require(request)
-      await endOwnSession(app, request, caller, request.body.id ?? '')
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
-  })
+function below (url: string, id = ''): string {
+  return `${url}/${encodeURIComponent(id)}`
+}
 
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/lingua`,
-    config: OPEN,
-    schema: described('postLingua', 'Sceglie la lingua delle e-mail', { body: Fields(['lingua']) }),
-    handler: async (request, reply) => {
-      const { lingua } = request.body
-      const { token } = await visitors.require(request)
-      const data = isLanguage(lingua) ? { lingua } : {}
-      await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload: { data } })
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
+const accountPages: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(ACCOUNT, page('getAccount', 'La pagina del proprio account', {
+    querystring: PageQuery
+  }), async (request, reply) => await showAccount(request, reply, request.query.esito))
+
+  for (const { url, names: [id, summary], fields, asked } of accountForms(asksDevices(app.identity.config))) {
+    app.post(url, page(id, summary, { body: Fields(fields) }), async (request, reply) => {
+      const { token } = await requireVisitor(request)
+      await ask(request, { token, ...asked(request.body) })
+      return await backToAccount(reply)
+    })
+  }
+
+  app.post(`${ACCOUNT}/sessioni/chiudi`, page('postSessione', 'Chiude una sessione', {
+    body: Fields(['id'])
+  }), async (request, reply) => {
+    const { caller } = await requireVisitor(request)
+    await endOwnSession(request, caller, request.body.id ?? '')
+    return await backToAccount(reply)
   })
 }
 export default accountPages
+
+function accountForms (hasDevices: boolean): readonly AccountForm[] {
+  return hasDevices ? [...FORMS, ...PASSKEY_FORMS] : FORMS
+}
+
+async function showAccount (request: FastifyRequest, reply: FastifyReply, word = ''): Promise<FastifyReply> {
+  const { db, identity: { config, directory } } = request.server
+  const [frontEnd] = config.CORS_ORIGINS
+  const hasDevices = asksDevices(config)
+  const { user, caller } = await requireVisitor(request, ['enrolment'])
+  const isProven = caller.lacks === undefined
+  const codes = ofType(user.factors, 'recovery_code')
+  const [sessions, keys, passkeys, left] = await Promise.all([
+    directory.sessions(caller), listKeys(db, user.id), listPasskeys(db, user.id), codes && countCodes(db, codes.id)
+  ])
+  const asked = isProven ? appOf(request) : undefined
+  const done = DONE.get(word)
+  return show(request, reply, (texts, language) => {
+    const wording = wordingOf(texts, language, hasDevices)
+    const factors = factorList(user.factors, left?.remaining, wording)
+    const ownPasskeys = hasDevices ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
+    const others = html`${ownPasskeys}${sessionList(sessions, wording)}${
+      identityList(user.identities, config.OAUTH_PROVIDERS, wording)}${
+      keyList(keys, wording)}${mailLanguage(user, wording)}`
+    return {
+      title: texts.account,
+      content: html`${notice(done && texts[done])}${
+        alarm(isProven && word !== NO_FACTOR ? undefined : texts.mustEnrol)}${
+        notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>
+${asked === undefined ? NOTHING : continueForm(asked, texts)}${
+  frontEnd === undefined || !isProven ? NOTHING : link(frontEnd, texts.openApp)}${
+  isProven ? link(PASSWORD, texts.changePassword) : NOTHING}${
+  form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}${factors}${isProven ? others : NOTHING}`
+    }
+  })
+}
+
+/** Ends one session of a person, and says so in the audit log. That of another person, or none, is passed over. */
+async function endOwnSession (request: FastifyRequest, { userId }: PersonPrincipal, sessionId: string): Promise<void> {
+  const { db, identity: { waitForListeners } } = request.server
+  if (!isUuid(sessionId)) return
+  await db.transaction(async (tx) => {
+    if (await endSessions(tx, userId, 'local', sessionId) === 0) return
+    await recordOf(tx, request, userId, 'uscita', `session:${sessionId}`, { scope: 'session' })
+  })
+  await waitForListeners()
+}

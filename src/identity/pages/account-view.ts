@@ -1,17 +1,17 @@
+import Bowser from 'bowser'
 import type { ApiKey } from '#schemas/api-key.ts'
 import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { Session } from '#schemas/session.ts'
 import { html, type Html } from '#src/lib/html.ts'
-import { realFactors } from '../factors/store.ts'
+import { realFactors } from '../factors/factor-store.ts'
 import { languageOfPerson } from '../languages.ts'
 import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
-import { deviceName } from './device-name.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
 import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
-import { fill, SCOPE_TEXTS, type Language, type Texts } from './texts.ts'
+import { fill, SCOPE_TEXTS } from './page-texts.ts'
+import { type Language } from '../languages.ts'
+import { type Texts } from './texts/page-it.ts'
 import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
-
-/* The sections of the account's page. */
 
 /** The texts, how days are written, and whether devices can be asked. */
 export interface Wording { texts: Texts, day: (instant: string | Date) => string, hasDevices: boolean }
@@ -46,10 +46,16 @@ ${action}</details>
 `
 }
 
-/** Opens to a form with the present name. */
-function rename (action: string, id: string, name: string, { rename: button, nameLabel: label }: Texts): Html {
-  const content = field({ name: 'name', id: `name-${id}`, label, autocomplete: 'off', value: name })
-  return surely(button, name, form({ action, button, content, values: { id }, about: name, isQuiet: true }))
+/** What a person has added, with forms to give it another name and to remove it. */
+function ownItem (at: string, id: string, name: string, created_at: string | Date, { texts, day }: Wording): Html {
+  const content = field({
+    name: 'name', id: `name-${id}`, label: texts.nameLabel, autocomplete: 'off', value: name
+  })
+  const action = `${at}/rinomina`
+  const rename = form({ action, button: texts.rename, content, values: { id }, about: name, isQuiet: true })
+  const remove = form({ action: `${at}/rimuovi`, button: texts.removeSure, values: { id }, about: name })
+  const actions = html`${surely(texts.rename, name, rename)}${surely(texts.remove, name, remove)}`
+  return item(name, [fill(texts.added, day(created_at))], actions)
 }
 
 export function sessionList (all: readonly Session[], { texts, day }: Wording): Html {
@@ -73,19 +79,13 @@ export function mailLanguage (user: Pick<User, 'user_metadata'>, { texts }: Word
 
 /** @param codesLeft undefined without recovery codes */
 export function factorList (
-  all: readonly FactorRow[],
-  codesLeft: number | undefined,
-  { texts, day, hasDevices }: Wording
+  all: readonly FactorRow[], codesLeft: number | undefined, wording: Wording
 ): Html {
+  const { texts, hasDevices } = wording
   const real = realFactors(all)
   const items = real.map(({ id, friendly_name, factor_type, created_at }) => {
     const kind = factor_type === 'totp' ? texts.app : texts.device
-    const remove = form({
-      action: `${ACCOUNT}/fattori/rimuovi`, button: texts.removeSure, values: { id }, about: friendly_name ?? kind
-    })
-    const name = friendly_name ?? kind
-    return item(name, [fill(texts.added, day(created_at))],
-      html`${rename(`${ACCOUNT}/fattori/rinomina`, id, name, texts)}${surely(texts.remove, name, remove)}`)
+    return ownItem(`${ACCOUNT}/fattori`, id, friendly_name ?? kind, created_at, wording)
   })
   const action = `${ACCOUNT}/codici`
   const codes = codesLeft === undefined
@@ -99,23 +99,18 @@ ${surely(texts.newCodes, '', form({ action, button: texts.newCodesSure }))}`
     real.length > 0 ? codes : NOTHING}`)
 }
 
-export function passkeyList (all: readonly Passkey[], { texts, day }: Wording): Html {
-  const items = all.map(({ id, friendly_name: name = texts.passkey, created_at }) => {
-    const remove = form({
-      action: `${ADD_PASSKEY}/rimuovi`, button: texts.removeSure, values: { id }, about: name
-    })
-    return item(name, [fill(texts.added, day(created_at))],
-      html`${rename(`${ADD_PASSKEY}/rinomina`, id, name, texts)}${surely(texts.remove, name, remove)}`)
-  })
+export function passkeyList (all: readonly Passkey[], wording: Wording): Html {
+  const { texts } = wording
+  const items = all.map(({ id, friendly_name: name = texts.passkey, created_at }) => (
+    ownItem(ADD_PASSKEY, id, name, created_at, wording)
+  ))
   const add = deviceForm({ action: ADD_PASSKEY, button: texts.addPasskey }, texts)
   return section(texts.passkeys, html`${list(items, texts.noPasskeys)}${add}`)
 }
 
 /** @param known the providers in the settings */
 export function identityList (
-  all: readonly IdentityRow[],
-  known: readonly { name: string }[],
-  { texts }: Wording
+  all: readonly IdentityRow[], known: readonly { name: string }[], { texts }: Wording
 ): Html {
   const others = known.filter(({ name }) => all.every(({ provider }) => provider !== name))
   const items = all.map(({ id, provider, identity_data: { email } }) => {
@@ -143,4 +138,16 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
     ], surely(texts.revoke, title, revoke))
   })
   return section(texts.keys, html`${list(items, texts.noKeys)}${link(NEW_KEY, texts.newKey)}`)
+}
+
+/** Of a program that nobody knows: so much of what it says of itself. */
+const SHOWN = 60
+
+/** What people call the program behind a `User-Agent`, which is not empty, and its system: `Firefox, Windows`. */
+function deviceName (userAgent: string): string {
+  const { browser, os } = Bowser.parse(userAgent)
+  if (browser.name === undefined || os.name === undefined) {
+    return userAgent.length > SHOWN ? `${userAgent.slice(0, SHOWN)}…` : userAgent
+  }
+  return `${browser.name}, ${os.name}`
 }

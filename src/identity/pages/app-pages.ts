@@ -1,39 +1,100 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { tagOf } from './app-request.ts'
-import { showContinue } from './app-view.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+import { html, type Html } from '#src/lib/html.ts'
+import { issueHandover } from '../sign-in/hand-over.ts'
+import { isLoopbackApp, redirectWithCode } from '../sign-in/redirects.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
-import { described, OPEN } from './route.ts'
-import { ACCOUNT, CONTINUE, DECLINE, Elsewhere } from './visitors.ts'
+import { appOf, clearApp, tagOf, type AppRequest } from './page-cookies.ts'
+import { form, link } from './parts.ts'
+import { page } from './route.ts'
+import { show } from './show.ts'
+import { fill } from './page-texts.ts'
+import { type Texts } from './texts/page-it.ts'
+import {
+  ACCOUNT, CONTINUE, DECLINE, Elsewhere, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
+} from './visitors.ts'
 
-/** The way back to the front end that has sent a person to sign in. */
-const appPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { cookies, visitors, goOn }) => {
-  app.route({
-    method: 'POST',
-    url: CONTINUE,
-    config: OPEN,
-    schema: described('postContinua', 'Torna all’applicazione con una sessione', { body: Fields(['app']) }),
-    handler: async (request, reply) => {
-      const visitor = await visitors.require(request)
-      // It has been too long.
-      const asked = cookies.appOf(request)
-      if (asked === undefined) throw new Elsewhere(ACCOUNT)
-      const { app } = request.body
-      // Another request has come in its place: the person agrees to the one that they see.
-      if (app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
-      return await goOn(request, reply, visitor, true)
-    }
+const appPages: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(CONTINUE, page('postContinua', 'Torna all’applicazione con una sessione', {
+    body: Fields(['app'])
+  }), async (request, reply) => {
+    const visitor = await requireVisitor(request)
+    // It has been too long.
+    const asked = appOf(request)
+    if (asked === undefined) throw new Elsewhere(ACCOUNT)
+    // Another request has come in its place: the person agrees to the one that they see.
+    if (request.body.app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
+    return await goOn(request, reply, visitor, true)
   })
 
-  app.route({
-    method: 'POST',
-    url: DECLINE,
-    config: OPEN,
-    schema: described('postRifiuta', 'Non dà una sessione all’applicazione', { body: Fields([]) }),
-    handler: async (_request, reply) => {
-      cookies.clearApp(reply)
-      return await reply.redirect(ACCOUNT, 303)
-    }
+  app.post(DECLINE, page('postRifiuta', 'Non dà una sessione all’applicazione', {
+    body: Fields([])
+  }), async (_request, reply) => {
+    clearApp(reply)
+    return await reply.redirect(ACCOUNT, 303)
   })
 }
 export default appPages
+
+/**
+ * Whether the second factor is to be proven again: a program of this computer makes itself a key, which where the
+ * server wants a recent proof is given to nobody else.
+ */
+export function isProofTooOld (
+  { REQUIRE_RECENT_MFA }: Config, { caller: { recentUntil = 0 } }: Visitor, { redirectTo }: AppRequest
+): boolean {
+  return REQUIRE_RECENT_MFA && isLoopbackApp(redirectTo) && recentUntil <= Date.now()
+}
+
+/**
+ * Leads a person on who has just proven who they are: to the second factor, back to the front end that has sent them,
+ * or to the account. A program of this computer gets its session after a question; `isAgreed`: it has been answered.
+ */
+export async function goOn (
+  request: FastifyRequest, reply: FastifyReply, visitor: Visitor, isAgreed = false
+): Promise<FastifyReply> {
+  const { db, identity: { config, keys } } = request.server
+  const { lacks } = visitor.caller
+  if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
+  const asked = appOf(request)
+  if (asked === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
+  if (isProofTooOld(config, visitor, asked)) return await reply.redirect(SECOND_FACTOR, 303)
+  // Any program of this computer, also another user's, may have sent the person here: to sign in is not to agree.
+  if (isLoopbackApp(asked.redirectTo) && !isAgreed) return showContinue(request, reply, visitor, asked)
+  const code = await db.transaction((tx) => issueHandover(tx, keys, visitor, asked))
+  clearApp(reply)
+  return showReturn(request, reply, redirectWithCode(asked.redirectTo, code))
+}
+
+/** For who is signed in already: a button, as the address alone takes nothing. */
+export function showContinue (
+  request: FastifyRequest, reply: FastifyReply, { user: { email } }: Visitor, asked: AppRequest
+): FastifyReply {
+  return show(request, reply, (texts) => ({
+    title: texts.continueTo,
+    content: html`<p>${fill(texts.signedInAs, email)}</p>
+${continueForm(asked, texts)}${
+  form({ action: SIGN_OUT, button: texts.otherAccount, values: { altro: '1' }, isQuiet: true })}`
+  }))
+}
+
+export function continueForm (asked: AppRequest, texts: Texts): Html {
+  const { redirectTo } = asked
+  const { protocol, host } = new URL(redirectTo)
+  // A front end as people know it.
+  const who = host || protocol.slice(0, -1)
+  return html`<p>${fill(isLoopbackApp(redirectTo) ? texts.programAsks : texts.appAsks, who)}</p>
+${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
+  form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
+}
+
+/** Leads a browser to another origin after a form, which a redirect must not do (`form-action` of the policy). */
+function showReturn (request: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
+  reply.header('refresh', `0;url=${address}`)
+  return show(request, reply, (texts) => ({
+    title: texts.returning,
+    content: html`<p>${texts.returningText}</p>
+${link(address, texts.openApp)}`
+  }))
+}

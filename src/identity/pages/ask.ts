@@ -1,11 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { TextKey } from './texts.ts'
+import type { FastifyRequest } from 'fastify'
+import type { TextKey } from './texts/page-it.ts'
 
-/** Why a route has refused what a page asked of it. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
-  /** Of a weak password. */
   readonly reasons: readonly string[]
   /** Seconds. */
   readonly retryAfter: number
@@ -18,46 +16,47 @@ export class Refused extends Error {
   }
 }
 
-/** The refusal that was thrown; anything else is thrown on. */
 export function refusalOf (err: unknown): Refused {
   if (err instanceof Refused) return err
   throw err
 }
 
-interface Asked { method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, token?: string, payload?: object }
-interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
-
-/** Asks a route of this server on behalf of the person; the JSON of its answer. @throws Refused */
-export type Ask = <T = unknown>(request: FastifyRequest, asked: Asked) => Promise<T>
-
-/**
- * The pages do what they do through the routes that every other client uses, within the process: checks, limits of
- * tries, the audit log and what is wanted of second factors are there, once.
- */
-export function asker (app: FastifyInstance): Ask {
-  return async function ask<T> (request: FastifyRequest, { method, url, token, payload }: Asked): Promise<T> {
-    const { 'user-agent': agent, cookie } = request.headers
-    const answer = await app.inject({
-      method,
-      url,
-      remoteAddress: request.ip,
-      headers: {
-        ...(agent === undefined ? {} : { 'user-agent': agent }),
-        // By a cookie of the protocol the browser is known that has signed up.
-        ...(cookie === undefined ? {} : { cookie }),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
-      },
-      ...(payload === undefined ? {} : { payload })
-    })
-    const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = answer
-    const body: unknown = answer.body === '' ? {} : answer.json()
-    if (statusCode < 400) return body as T
-    const { error_code, codice = '', weak_password } = body as ErrorAnswer
-    throw new Refused(statusCode, error_code ?? codice, weak_password?.reasons, Number(retryAfter))
-  }
+export interface Asked {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  url: string
+  token?: string
+  payload?: object
 }
 
-/** What a person is told, by the code of a refusal. */
+interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
+
+/**
+ * Asks a route of this server on behalf of the person, within the process. The pages do what they do through the routes
+ * that every other client uses: checks, limits of tries, the audit log and what is wanted of second factors are there.
+ * @returns the JSON of the answer
+ * @throws Refused
+ */
+export async function ask<T = unknown> (request: FastifyRequest, { method, url, token, payload }: Asked): Promise<T> {
+  const { 'user-agent': agent, cookie } = request.headers
+  const answer = await request.server.inject({
+    method,
+    url,
+    remoteAddress: request.ip,
+    headers: {
+      ...(agent === undefined ? {} : { 'user-agent': agent }),
+      // By a cookie of the protocol the browser is known that has signed up.
+      ...(cookie === undefined ? {} : { cookie }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
+    },
+    ...(payload === undefined ? {} : { payload })
+  })
+  const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = answer
+  const body: unknown = answer.body === '' ? {} : answer.json()
+  if (statusCode < 400) return body as T
+  const { error_code, codice = '', weak_password } = body as ErrorAnswer
+  throw new Refused(statusCode, error_code ?? codice, weak_password?.reasons, Number(retryAfter))
+}
+
 const WORDS: ReadonlyMap<string, TextKey> = new Map(Object.entries({
   invalid_credentials: 'wrongCredentials',
   email_not_confirmed: 'notConfirmed',
@@ -99,8 +98,7 @@ const WEAKNESSES: readonly (readonly [string, TextKey])[] = [
 
 /** The key of the text that explains a refusal. @param otherwise where its code says nothing to a person */
 export function wordsFor (
-  { status, code, reasons }: Pick<Refused, 'status' | 'code' | 'reasons'>,
-  otherwise: TextKey = 'failed'
+  { status, code, reasons }: Pick<Refused, 'status' | 'code' | 'reasons'>, otherwise: TextKey = 'failed'
 ): TextKey {
   if (status === 429) return 'tooMany'
   if (status >= 500) return 'unavailable'

@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { DeviceOptions } from '#schemas/auth/passkey.ts'
 import { Closed } from '#schemas/common.ts'
 import type { Config } from '#src/config/config.ts'
@@ -6,8 +6,7 @@ import { html, type Html } from '#src/lib/html.ts'
 import { relyingParty } from '../factors/webauthn/relying-party.ts'
 import { Refused } from './ask.ts'
 import { hidden } from './parts.ts'
-import { tags } from './route.ts'
-import type { Texts } from './texts.ts'
+import type { Texts } from './texts/page-it.ts'
 import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
 /* Where the forms for devices go. What a device is asked is at `/opzioni` below. */
@@ -24,12 +23,6 @@ export const DeviceQuestion = Closed({
 })
 export type DeviceQuestion = Static<typeof DeviceQuestion>
 
-/** A route that answers the script: no part of the description of the API, as the pages. */
-export function describedQuestion<B extends TSchema> (operationId: string, summary: string, body: B) {
-  return { hide: true, operationId, tags, summary, body, response: { 200: DeviceQuestion } }
-}
-
-/** Whether devices can be asked on pages of this server. */
 export function asksDevices (config: Config): boolean {
   return relyingParty(config)?.origins.includes(new URL(config.PUBLIC_URL).origin) ?? false
 }

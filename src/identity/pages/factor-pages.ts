@@ -3,17 +3,16 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EnrolledFactor, RecoveryCodes } from '#schemas/auth/factor-requests.ts'
 import { html } from '#src/lib/html.ts'
-import { pendingEnrolment } from '../factors/pending-app.ts'
-import { ofType } from '../factors/store.ts'
-import { refusalOf, type Refused } from './ask.ts'
+import { pendingEnrolment } from '../factors/totp.ts'
+import { ofType } from '../factors/factor-store.ts'
+import { ask, refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
 import { field, form, link, NOTHING } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { described, OPEN } from './route.ts'
+import { page } from './route.ts'
 import { proveApp } from './second-factor-pages.ts'
 import { show } from './show.ts'
-import { ACCOUNT, type Visitor } from './visitors.ts'
+import { ACCOUNT, backToAccount, beginVisit, requireVisitor, type Visitor } from './visitors.ts'
 
 const NEW = `${ACCOUNT}/fattori/nuovo`
 const CONFIRM = `${ACCOUNT}/fattori/conferma`
@@ -25,101 +24,47 @@ type Enrolled = Static<typeof EnrolledFactor>
  * A person's second factors. What is shown this once (the secret of an app, recovery codes) is the answer to the form
  * itself: no address leads there again.
  */
-const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options) => {
-  const { db } = app
-  const { ask, config, keys, visitors } = options
+const factorPages: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(NEW, page('postNuovaApp', 'Comincia la registrazione di un’app', {
+    body: Fields([])
+  }), async (request, reply) => {
+    const { token } = await requireVisitor(request, ['enrolment'])
+    const enrolled = await ask<Enrolled>(request, {
+      method: 'POST', url: '/auth/v1/factors', token, payload: { factor_type: 'totp' }
+    })
+    return showEnrolment(request, reply, { id: enrolled.id, totp: enrolled.totp })
+  })
 
-  app.route({
-    method: 'POST',
-    url: NEW,
-    config: OPEN,
-    schema: described('postNuovaApp', 'Comincia la registrazione di un’app', { body: Fields([]) }),
-    handler: async (request, reply) => {
-      const { token } = await visitors.require(request, ['enrolment'])
-      const enrolled = await ask<Enrolled>(request, {
-        method: 'POST', url: '/auth/v1/factors', token, payload: { factor_type: 'totp' }
-      })
-      return showEnrolment(request, reply, { id: enrolled.id, totp: enrolled.totp })
+  app.post(CONFIRM, page('postConfermaApp', 'Conferma un’app con il primo codice', {
+    body: Fields(['id', 'code', 'secret'])
+  }), async (request, reply) => {
+    const { id = '', code = '', secret = '' } = request.body
+    const visitor = await requireVisitor(request, ['enrolment'])
+    try {
+      const tokens = await proveApp(request, visitor, { id, code })
+      return await afterFirstProof(request, reply, await beginVisit(request, reply, tokens))
+    } catch (err) {
+      const refused = refusalOf(err)
+      const totp = await pendingEnrolment(app.db, app.identity, visitor.user, { id, secret })
+      return showEnrolment(request, reply, { id, totp }, refused)
     }
   })
 
-  app.route({
-    method: 'POST',
-    url: CONFIRM,
-    config: OPEN,
-    schema: described('postConfermaApp', 'Conferma un’app con il primo codice', {
-      body: Fields(['id', 'code', 'secret'])
-    }),
-    handler: async (request, reply) => {
-      const { id = '', code = '', secret = '' } = request.body
-      const visitor = await visitors.require(request, ['enrolment'])
-      try {
-        const tokens = await proveApp(ask, request, visitor, { id, code })
-        return await afterFirstProof(request, reply, options, await visitors.begin(request, reply, tokens))
-      } catch (err) {
-        const refused = refusalOf(err)
-        const totp = await pendingEnrolment(db, { config, keys }, visitor.user, { id, secret })
-        return showEnrolment(request, reply, { id, totp }, refused)
-      }
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/codici`,
-    config: OPEN,
-    schema: described('postCodici', 'Fa nuovi codici di recupero', { body: Fields([]) }),
-    handler: async (request, reply) =>
-      showCodes(request, reply, await makeCodes(request, options, await visitors.require(request)))
-  })
-
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/fattori/rimuovi`,
-    config: OPEN,
-    schema: described('postRimuoviFattore', 'Rimuove un secondo fattore', { body: Fields(['id']) }),
-    handler: async (request, reply) => {
-      const { id = '' } = request.body
-      const { token } = await visitors.require(request)
-      // Recovery codes alone are no second factor: they go with the last one.
-      const url = `/auth/v1/factors/${encodeURIComponent(id)}?rimuovi_codici=true`
-      await ask(request, { method: 'DELETE', url, token })
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/fattori/rinomina`,
-    config: OPEN,
-    schema: described('postRinominaFattore', 'Dà un nome a un secondo fattore', { body: Fields(['id', 'name']) }),
-    handler: async (request, reply) => {
-      const { id = '', name: friendly_name = '' } = request.body
-      const { token } = await visitors.require(request)
-      const url = `/auth/v1/factors/${encodeURIComponent(id)}`
-      await ask(request, { method: 'PATCH', url, token, payload: { friendly_name } })
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
-  })
+  app.post(`${ACCOUNT}/codici`, page('postCodici', 'Fa nuovi codici di recupero', {
+    body: Fields([])
+  }), async (request, reply) => showCodes(request, reply, await makeCodes(request, await requireVisitor(request))))
 }
 export default factorPages
 
 /** After a new factor was proven: the first one brings the codes for the day on which it is lost. */
 export async function afterFirstProof (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: PageOptions,
-  visitor: Visitor
+  request: FastifyRequest, reply: FastifyReply, visitor: Visitor
 ): Promise<FastifyReply> {
-  if (ofType(visitor.user.factors, 'recovery_code')) return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-  return showCodes(request, reply, await makeCodes(request, options, visitor))
+  if (ofType(visitor.user.factors, 'recovery_code')) return await backToAccount(reply)
+  return showCodes(request, reply, await makeCodes(request, visitor))
 }
 
-async function makeCodes (
-  request: FastifyRequest,
-  { ask }: PageOptions,
-  { token, user: { factors } }: Visitor
-): Promise<string[]> {
+async function makeCodes (request: FastifyRequest, { token, user: { factors } }: Visitor): Promise<string[]> {
   const url = ofType(factors, 'recovery_code') ? `${CODES}/regenerate` : CODES
   return (await ask<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
 }

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { Closed } from '#schemas/common.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
-import type { PageCookies } from './cookies.ts'
+import { hasMark, setMark } from './page-cookies.ts'
 
 /** A device's answer is the longest field. */
 const FORM_BYTES = 64 * 1024
@@ -30,7 +30,7 @@ export function Fields<const T extends readonly string[]> (names: T) {
  * browser does not say where a form comes from: it may be another site. That site gains nothing by the cookie in the
  * answer: each of our pages sets it, too, and `SameSite=Strict` keeps it out of the forms of other sites.
  */
-export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies }) {
+export default fp(async function forms (app) {
   await app.register(cookie)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>(
@@ -44,13 +44,13 @@ export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies
 
   app.addHook('preValidation', async function refuseForeignForms (request, reply) {
     if (request.method !== 'POST') {
-      cookies.setMark(reply)
+      setMark(reply)
       return
     }
     const { 'sec-fetch-site': site = 'same-origin' } = request.headers
     if (site !== 'same-origin') throw new ModuloEstraneo()
-    if (cookies.hasMark(request)) return
-    cookies.setMark(reply)
+    if (hasMark(request)) return
+    setMark(reply)
     throw new CookieAssenti()
   })
 }, { name: 'page-forms' })

@@ -4,17 +4,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
 import { normalizeEmail } from '../people/email.ts'
-import { CONFIRM_PAGE as CONFIRM } from '../sign-in/mail-page.ts'
+import { CONFIRM_PAGE as CONFIRM } from '../sign-in/account-mails.ts'
 import { confirmedByAddress, confirmedByLink, kindsSentTo } from '../sign-in/one-time-tokens.ts'
-import { refusalOf, type Refused } from './ask.ts'
+import { ask, refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
 import { alarm, field, form, link, notice } from './parts.ts'
 import { explain, minutesOf, settleRefusal } from './refusals.ts'
-import { described, OPEN, PageQuery } from './route.ts'
+import { page, PageQuery } from './route.ts'
 import { show } from './show.ts'
-import { fill, type TextKey, type Texts } from './texts.ts'
-import { ACCOUNT, needsPassword, PASSWORD } from './visitors.ts'
+import { fill } from './page-texts.ts'
+import { type TextKey, type Texts } from './texts/page-it.ts'
+import { backToAccount, beginVisit, needsPassword, PASSWORD } from './visitors.ts'
 
 const FORGOT = '/auth/recupera'
 
@@ -27,124 +27,104 @@ const KINDS: ReadonlyMap<string, readonly [TextKey, TextKey, TextKey]> = new Map
 const CONFIRMATION = ['confirmTitle', 'confirmText', 'confirm'] as const
 
 const LinkQuery = Type.Object({
-  token: Type.Optional(Type.String({ maxLength: 200 })),
-  type: Type.Optional(Type.String({ maxLength: 20 }))
+  token: Type.Optional(Type.String({ maxLength: 200 })), type: Type.Optional(Type.String({ maxLength: 20 }))
 })
 
-/** The links and codes of mails, and the mail for a forgotten password. */
-const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, keys, visitors }) => {
-  const { db } = app
+const mailPages: FastifyPluginAsyncTypebox = async (app) => {
+  const { db, identity: { keys } } = app
 
   // Programs that scan mails open links, too: only the button takes the link.
-  app.route({
-    method: 'GET',
-    url: CONFIRM,
-    config: OPEN,
-    schema: described('getConferma', 'La pagina del collegamento di una e-mail', { querystring: LinkQuery }),
-    handler: async (request, reply) => {
-      const { token, type = '' } = request.query
-      if (token === undefined) return showCode(request, reply)
-      const confirmed = await confirmedByLink(db, keys, token)
-      return confirmed ? showWaiting(request, reply, confirmed) : showLink(request, reply, { token, type })
+  app.get(CONFIRM, page('getConferma', 'La pagina del collegamento di una e-mail', {
+    querystring: LinkQuery
+  }), async (request, reply) => {
+    const { token, type = '' } = request.query
+    if (token === undefined) return showCode(request, reply)
+    const confirmed = await confirmedByLink(db, keys, token)
+    return confirmed ? showWaiting(request, reply, confirmed) : showLink(request, reply, { token, type })
+  })
+
+  app.post(CONFIRM, page('postConferma', 'Prende il collegamento di una e-mail', {
+    body: Fields(['token', 'type'])
+  }), async (request, reply) => {
+    const { token: token_hash = '', type = '' } = request.body
+    try {
+      return await prove(request, reply, { type, token_hash })
+    } catch (err) {
+      const refused = refusalOf(err)
+      // It was pressed before: by the person, or by a program that looks into mails.
+      const confirmed = await confirmedByLink(db, keys, token_hash)
+      if (confirmed) return showWaiting(request, reply, confirmed)
+      return showLink(request, reply, { token: token_hash, type }, refused)
     }
   })
 
-  app.route({
-    method: 'POST',
-    url: CONFIRM,
-    config: OPEN,
-    schema: described('postConferma', 'Prende il collegamento di una e-mail', { body: Fields(['token', 'type']) }),
-    handler: async (request, reply) => {
-      const { token: token_hash = '', type = '' } = request.body
-      try {
-        return await prove(request, reply, { type, token_hash })
-      } catch (err) {
-        const refused = refusalOf(err)
-        // It was pressed before: by the person, or by a program that looks into mails.
-        const confirmed = await confirmedByLink(db, keys, token_hash)
-        if (confirmed) return showWaiting(request, reply, confirmed)
-        return showLink(request, reply, { token: token_hash, type }, refused)
-      }
-    }
+  app.post(`${CONFIRM}/codice`, page('postCodice', 'Prende il codice di una e-mail', {
+    body: Fields(['email', 'code'])
+  }), async (request, reply) => await proveCode(request, reply, request.body.email ?? '', request.body.code ?? ''))
+
+  app.get(FORGOT, page('getRecupera', 'La pagina per una password dimenticata', {
+    querystring: PageQuery
+  }), async (request, reply) => {
+    if (request.query.esito !== 'inviata') return showForgot(request, reply)
+    return show(request, reply, (texts) => ({
+      title: texts.forgotTitle,
+      content: html`${notice(texts.sent)}${link(CONFIRM, texts.enterCode)}${link('/auth/', texts.signIn)}`
+    }))
   })
 
-  app.route({
-    method: 'POST',
-    url: `${CONFIRM}/codice`,
-    config: OPEN,
-    schema: described('postCodice', 'Prende il codice di una e-mail', { body: Fields(['email', 'code']) }),
-    handler: async (request, reply) => {
-      const { email = '', code = '' } = request.body
-      // A code that is typed does not say what its mail was for.
-      const kinds = await kindsSentTo(db, normalizeEmail(email))
-      const type = kinds[0]?.startsWith('email_change') ? 'email_change' : 'email'
-      const proof = { type, email: email.trim(), token: code.trim() }
-      try {
-        return await prove(request, reply, proof, kinds.includes('recovery'))
-      } catch (err) {
-        return showCode(request, reply, { email, refused: refusalOf(err) })
-      }
+  app.post(FORGOT, page('postRecupera', 'Chiede il messaggio per un’altra password', {
+    body: Fields(['email'])
+  }), async (request, reply) => {
+    const { email = '' } = request.body
+    try {
+      await ask(request, { method: 'POST', url: '/auth/v1/recover', payload: { email: email.trim() } })
+      return await reply.redirect(`${FORGOT}?esito=inviata`, 303)
+    } catch (err) {
+      return showForgot(request, reply, { email, refused: refusalOf(err) })
     }
   })
-
-  app.route({
-    method: 'GET',
-    url: FORGOT,
-    config: OPEN,
-    schema: described('getRecupera', 'La pagina per una password dimenticata', { querystring: PageQuery }),
-    handler: async (request, reply) => {
-      if (request.query.esito !== 'inviata') return showForgot(request, reply)
-      return show(request, reply, (texts) => ({
-        title: texts.forgotTitle,
-        content: html`${notice(texts.sent)}${link(CONFIRM, texts.enterCode)}${link('/auth/', texts.signIn)}`
-      }))
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: FORGOT,
-    config: OPEN,
-    schema: described('postRecupera', 'Chiede il messaggio per un’altra password', { body: Fields(['email']) }),
-    handler: async (request, reply) => {
-      const { email = '' } = request.body
-      try {
-        await ask(request, { method: 'POST', url: '/auth/v1/recover', payload: { email: email.trim() } })
-        return await reply.redirect(`${FORGOT}?esito=inviata`, 303)
-      } catch (err) {
-        return showForgot(request, reply, { email, refused: refusalOf(err) })
-      }
-    }
-  })
-
-  /** @param isRecovery the person has asked for another password @throws Refused */
-  async function prove (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    payload: { type: string, email?: string, token?: string, token_hash?: string },
-    isRecovery = payload.type === 'recovery'
-  ): Promise<FastifyReply> {
-    const answer = await ask<AuthSession | { msg: string }>(request, {
-      method: 'POST', url: '/auth/v1/verify', payload
-    })
-    // A change of address waits for the other one, unless that has confirmed meanwhile.
-    if ('msg' in answer) {
-      const { email = '', token_hash } = payload
-      const confirmed = token_hash === undefined
-        ? await confirmedByAddress(db, normalizeEmail(email))
-        : await confirmedByLink(db, keys, token_hash)
-      return confirmed ? showWaiting(request, reply, confirmed) : await reply.redirect('/auth/', 303)
-    }
-    const visitor = await visitors.begin(request, reply, answer)
-    const isForPassword = isRecovery || needsPassword(visitor)
-    return await reply.redirect(isForPassword ? PASSWORD : `${ACCOUNT}?esito=indirizzo`, 303)
-  }
 }
 export default mailPages
 
 interface Attempt { email?: string, refused?: Refused }
 
-/** Of a change of address, whose one address has confirmed. */
+async function proveCode (
+  request: FastifyRequest, reply: FastifyReply, email: string, code: string
+): Promise<FastifyReply> {
+  // A code that is typed does not say what its mail was for.
+  const kinds = await kindsSentTo(request.server.db, normalizeEmail(email))
+  const type = kinds[0]?.startsWith('email_change') ? 'email_change' : 'email'
+  const proof = { type, email: email.trim(), token: code.trim() }
+  try {
+    return await prove(request, reply, proof, kinds.includes('recovery'))
+  } catch (err) {
+    return showCode(request, reply, { email, refused: refusalOf(err) })
+  }
+}
+
+async function prove (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: { type: string, email?: string, token?: string, token_hash?: string },
+  isRecovery = payload.type === 'recovery'
+): Promise<FastifyReply> {
+  const { db, identity: { keys } } = request.server
+  const answer = await ask<AuthSession | { msg: string }>(request, {
+    method: 'POST', url: '/auth/v1/verify', payload
+  })
+  // A change of address waits for the other one, unless that has confirmed meanwhile.
+  if ('msg' in answer) {
+    const { email = '', token_hash } = payload
+    const confirmed = token_hash === undefined
+      ? await confirmedByAddress(db, normalizeEmail(email))
+      : await confirmedByLink(db, keys, token_hash)
+    return confirmed ? showWaiting(request, reply, confirmed) : await reply.redirect('/auth/', 303)
+  }
+  const visitor = await beginVisit(request, reply, answer)
+  const isForPassword = isRecovery || needsPassword(visitor)
+  return isForPassword ? await reply.redirect(PASSWORD, 303) : await backToAccount(reply, 'indirizzo')
+}
+
 function showWaiting (request: FastifyRequest, reply: FastifyReply, confirmed: 'current' | 'new'): FastifyReply {
   return show(request, reply, (texts) => ({
     title: texts.waitingTitle,
@@ -154,10 +134,7 @@ function showWaiting (request: FastifyRequest, reply: FastifyReply, confirmed: '
 
 /** The page of a link. Once it was refused, the link is no good any more, unless nobody has looked at it. */
 function showLink (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { token, type }: { token: string, type: string },
-  refused?: Refused
+  request: FastifyRequest, reply: FastifyReply, { token, type }: { token: string, type: string }, refused?: Refused
 ): FastifyReply {
   if (refused) settleRefusal(refused, request, reply)
   return show(request, reply, (texts) => {

@@ -1,8 +1,6 @@
 import { html, type Html } from '#src/lib/html.ts'
 import { LANGUAGES, type Language } from '../languages.ts'
 
-/* Small pieces of pages. */
-
 export const NOTHING = html``
 
 const NAMES: Readonly<Record<Language, string>> = { it: 'Italiano', en: 'English', de: 'Deutsch', fr: 'Français' }
@@ -38,10 +36,7 @@ ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</spa
 `
 }
 
-/** One of the languages, each in its own words. */
-export function languageChoice (
-  { name, label, value }: { name: string, label: string, value: Language }
-): Html {
+export function languageChoice ({ name, label, value }: { name: string, label: string, value: Language }): Html {
   return html`<div class="field">
 <label for="${name}">${label}</label>
 <select id="${name}" name="${name}">
@@ -54,9 +49,7 @@ ${LANGUAGES.map((each) => html`<option value="${each}" lang="${each}"${
 
 /** Boxes to tick, each a field of its own: none has to be. A refusal stands over them. */
 export function checks (
-  legend: string,
-  options: readonly { name: string, label: string, isChosen: boolean }[],
-  error: string | undefined
+  legend: string, options: readonly { name: string, label: string, isChosen: boolean }[], error: string | undefined
 ): Html {
   return html`<fieldset>
 <legend>${legend}</legend>
@@ -66,7 +59,6 @@ ${alarm(error)}${options.map(({ name, label, isChosen }) => html`<label class="c
 `
 }
 
-/** What a form sends without showing it. */
 export function hidden (values: Readonly<Record<string, string>>): Html[] {
   return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
 }
@@ -97,7 +89,6 @@ export function notice (text: string | undefined): Html {
   return text === undefined ? NOTHING : html`<p class="notice" role="status">${text}</p>\n`
 }
 
-/** A refusal that belongs to no field. */
 export function alarm (text: string | undefined): Html {
   return text === undefined ? NOTHING : html`<p class="error" role="alert">${text}</p>\n`
 }
@@ -106,7 +97,6 @@ export function link (address: string, text: string): Html {
   return html`<p><a href="${address}">${text}</a></p>\n`
 }
 
-/** The name of a provider as people know it. */
 export function titleOf (name: string): string {
   return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -2,54 +2,42 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import type { UserRow } from '../people/find-users.ts'
-import { refusalOf, type Refused } from './ask.ts'
+import { ask, refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
 import { alarm, field, form, link, NOTHING } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { described, OPEN } from './route.ts'
+import { page } from './route.ts'
 import { show } from './show.ts'
-import { languageOf } from './texts.ts'
-import { ACCOUNT, PASSWORD } from './visitors.ts'
+import { languageOf } from './page-texts.ts'
+import { ACCOUNT, backToAccount, PASSWORD, requireVisitor } from './visitors.ts'
 
 /** Said when the sign-in was long ago; the present password makes up for it. */
 const SIGN_IN_OLD = 'reauthentication_needed'
-/** Those that concern the new one. */
 const OF_NEW = ['weak_password', 'same_password']
 
 /**
  * Choosing a password. Whether the present one is wanted is for the route to say: when it says so, the page asks for
  * it.
  */
-const passwordPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, visitors }) => {
-  app.route({
-    method: 'GET',
-    url: PASSWORD,
-    config: OPEN,
-    schema: described('getPassword', 'La pagina per scegliere una password', {}),
-    handler: async (request, reply) => {
-      const { user } = await visitors.require(request, [], 'password')
-      return showPassword(request, reply, user)
-    }
+const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(PASSWORD, page('getPassword', 'La pagina per scegliere una password'), async (request, reply) => {
+    const { user } = await requireVisitor(request, [], 'password')
+    return showPassword(request, reply, user)
   })
 
-  app.route({
-    method: 'POST',
-    url: PASSWORD,
-    config: OPEN,
-    schema: described('postPassword', 'Salva una password', { body: Fields(['email', 'password', 'current']) }),
-    handler: async (request, reply) => {
-      const { password = '', current } = request.body
-      const { token, user } = await visitors.require(request, [], 'password')
-      try {
-        // Mails speak the language from now on in which the person has read this page.
-        const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
-        const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
-        await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
-        return await reply.redirect(`${ACCOUNT}?esito=password`, 303)
-      } catch (err) {
-        return showPassword(request, reply, user, refusalOf(err), current !== undefined)
-      }
+  app.post(PASSWORD, page('postPassword', 'Salva una password', {
+    body: Fields(['email', 'password', 'current'])
+  }), async (request, reply) => {
+    const { password = '', current } = request.body
+    const { token, user } = await requireVisitor(request, [], 'password')
+    try {
+      // Mails speak the language from now on in which the person has read this page.
+      const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
+      const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
+      await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
+      return await backToAccount(reply, 'password')
+    } catch (err) {
+      return showPassword(request, reply, user, refusalOf(err), current !== undefined)
     }
   })
 }

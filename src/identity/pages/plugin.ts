@@ -1,55 +1,115 @@
-import type { FastifyPluginAsync } from 'fastify'
-import type { IdentityOptions } from '../options.ts'
+import { readFileSync } from 'node:fs'
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { prefers } from '#src/lib/accept.ts'
+import { RisorsaNonTrovata } from '#src/lib/errors.ts'
+import { html } from '#src/lib/html.ts'
+import { renderError } from '#src/http/errors.ts'
 import accountPages from './account-pages.ts'
 import appPages from './app-pages.ts'
-import { asker } from './ask.ts'
-import { pageCookies } from './cookies.ts'
 import { asksDevices } from './devices.ts'
-import deviceFactorPages from './device-factor-pages.ts'
+import devicePages from './device-pages.ts'
 import factorPages from './factor-pages.ts'
-import { goingOn } from './go-on.ts'
 import forms from './forms.ts'
 import keyPages from './key-pages.ts'
-import linkPages from './link-pages.ts'
 import mailPages from './mail-pages.ts'
-import type { PageOptions } from './options.ts'
-import passkeyPages from './passkey-pages.ts'
+import { link, NOTHING } from './parts.ts'
 import passwordPages from './password-pages.ts'
 import providerPages from './provider-pages.ts'
 import { showError } from './refusals.ts'
+import { page } from './route.ts'
 import secondFactorPages from './second-factor-pages.ts'
+import { SCRIPT, show } from './show.ts'
 import signInPages from './sign-in-pages.ts'
-import scriptRoute from './script-route.ts'
-import { pageVisitors } from './visitors.ts'
-import { waysBack } from './ways-back.ts'
+
+const ROOT = '/auth/'
+/** What a script asks, and no person. */
+const QUESTION = /\/opzioni$/
 
 /**
  * The pages for people, under `/auth/`: HTML that the server writes, forms that work without scripts, in the language
  * of the browser. A GET changes nothing.
  */
-const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys }) => {
-  const cookies = pageCookies({ config, keys })
-  const visitors = pageVisitors(app, cookies)
-  const goOn = goingOn(app, { config, keys, cookies })
-  const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors, goOn }
-  await app.register(forms, { cookies })
+const pages: FastifyPluginAsync = async (app) => {
+  await app.register(forms)
   app.setErrorHandler(showError)
   const leadBack = waysBack(app)
-  await app.register(scriptRoute)
-  await app.register(signInPages, options)
-  await app.register(appPages, options)
-  await app.register(providerPages, options)
-  await app.register(secondFactorPages, options)
-  await app.register(accountPages, options)
-  await app.register(factorPages, options)
-  await app.register(keyPages, options)
-  await app.register(linkPages, options)
-  if (asksDevices(config)) {
-    await app.register(passkeyPages, options)
-    await app.register(deviceFactorPages, options)
-  }
-  await app.register(mailPages, options)
-  await app.register(passwordPages, options)
+  // A file: the policy of the pages lets no script run that stands inside of them.
+  const script = readFileSync(new URL('forms.js', import.meta.url), 'utf8')
+  app.get(SCRIPT, page('getScriptModuli', 'Lo script delle pagine'), async (_request, reply) =>
+    reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(script))
+  for (const routes of [
+    signInPages, appPages, providerPages, secondFactorPages, accountPages, factorPages, keyPages, mailPages,
+    passwordPages, ...(asksDevices(app.identity.config) ? [devicePages] : [])
+  ]) await app.register(routes)
   leadBack()
 }
 export default pages
+
+/** `/`: tells a person what this is and where to go. A program, which asks for no HTML, finds nothing there. */
+export const home: FastifyPluginAsync = async (app) => {
+  const { CORS_ORIGINS: [frontEnd], IDP_URL } = app.identity.config
+
+  app.get('/', page('getHome', 'La prima pagina'), async (request, reply) => {
+    if (!prefers(request.headers.accept, 'text/html', 'application/json')) throw new RisorsaNonTrovata()
+    return show(request, reply, (texts) => ({
+      title: texts.homeTitle,
+      hasForms: false,
+      content: html`<p>${texts.homeText}</p>
+${frontEnd === undefined ? NOTHING : link(frontEnd, texts.openApp)}${
+  IDP_URL === undefined ? link(ROOT, texts.signIn) : NOTHING}${link('/docs', texts.homeApi)}${
+  link('/health/ready', texts.homeHealth)}`
+    })).header('vary', 'accept, accept-language')
+  })
+}
+
+/**
+ * Addresses below `/auth` that lead nowhere: a person sees a page in their language, a program the error that it gets
+ * everywhere. `/auth` without the slash leads a person to where all begins.
+ */
+export const unknownPages: FastifyPluginAsync = async (app) => {
+  app.setErrorHandler<FastifyError>((err, request, reply) => {
+    if (!wantsPage(request)) return renderError(err, request, reply)
+    return showError(err, request, reply).header('vary', 'accept, accept-language')
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const [path] = request.url.split('?', 1)
+    return path === app.prefix && wantsPage(request)
+      ? reply.redirect(`${app.prefix}/`, 303)
+      : app.refuseUnknown(request, reply)
+  })
+}
+
+function wantsPage ({ method, headers: { accept } }: FastifyRequest): boolean {
+  return ['GET', 'HEAD'].includes(method) && prefers(accept, 'text/html', 'application/json')
+}
+
+/**
+ * Notes the routes of the pages. Many answer a form with a page, whose address a browser asks for again: when it is
+ * loaded anew, or after a stay in another program. The function that is returned leads those that take forms alone to
+ * the nearest page above them.
+ */
+function waysBack (app: FastifyInstance): () => void {
+  const pages = new Set<string>()
+  const forms = new Set<string>()
+  app.addHook('onRoute', ({ method, url }) => {
+    if ([method].flat().includes('GET')) pages.add(url)
+    if ([method].flat().includes('POST')) forms.add(url)
+  })
+
+  return () => {
+    const formsAlone = [...forms].filter((url) => !pages.has(url) && !QUESTION.test(url))
+    for (const [at, url] of formsAlone.entries()) {
+      const above = pageAbove(url, pages)
+      app.get(url, page(`getRitorno${at}`, 'Porta alla pagina che ha il modulo'), async (_request, reply) =>
+        await reply.redirect(above, 303))
+    }
+  }
+}
+
+function pageAbove (url: string, pages: ReadonlySet<string>): string {
+  for (let end = url.lastIndexOf('/'); end > 0; end = url.lastIndexOf('/', end - 1)) {
+    const above = url.slice(0, end)
+    if (pages.has(above)) return above
+  }
+  return ROOT
+}

@@ -1,85 +1,130 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Location } from '#schemas/auth/answers.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { Closed } from '#schemas/common.ts'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
-import type { PageCookies } from './cookies.ts'
+import { goOn } from './app-pages.ts'
+import { ask, Refused } from './ask.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
+import { setVerifier, verifierOf } from './page-cookies.ts'
 import { alarm, form, link } from './parts.ts'
-import { described, OPEN } from './route.ts'
+import { explain } from './refusals.ts'
+import { page } from './route.ts'
 import { show } from './show.ts'
-import { SIGN_IN } from './visitors.ts'
+import { ACCOUNT, backToAccount, beginVisit, LINK, requireVisitor, SIGN_IN } from './visitors.ts'
 
-const RETURN = `${SIGN_IN}/ritorno`
+const SIGN_IN_RETURN = `${SIGN_IN}/ritorno`
+const LINK_RETURN = `${LINK}/ritorno`
 
-const ReturnQuery = Type.Object({ code: Type.Optional(Type.String({ maxLength: 200 })) })
+const ProviderParams = Closed({ provider: Type.String({ maxLength: 60 }) })
+const ReturnQuery = Type.Object({
+  code: Type.Optional(Type.String({ maxLength: 200 })), error_code: Type.Optional(Type.String({ maxLength: 100 }))
+})
 
 /**
- * Signing in through another provider, as a client with PKCE: the secret is in a cookie of this browser. A button
- * exchanges the code: the address that a browser comes back to takes nothing by itself.
+ * Signing in through another provider, and linking one to one's account, as a client with PKCE: the secret is in a
+ * cookie of this browser. A button exchanges the code: the address that a browser comes back to takes nothing alone.
  */
-const providerPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors, goOn }) => {
-  const { PUBLIC_URL, OAUTH_PROVIDERS } = config
+const providerPages: FastifyPluginAsyncTypebox = async (app) => {
+  const { PUBLIC_URL } = app.identity.config
 
-  app.route({
-    method: 'GET',
-    url: `${SIGN_IN}/con/:provider`,
-    config: OPEN,
-    schema: described('getAccessoCon', 'Porta al provider con cui accedere', {
-      params: Closed({ provider: Type.String({ maxLength: 60 }) })
-    }),
-    handler: async ({ params: { provider } }, reply) => {
-      if (!OAUTH_PROVIDERS.some(({ name }) => name === provider)) throw new RisorsaNonTrovata()
-      const query = new URLSearchParams({
-        provider,
-        redirect_to: `${PUBLIC_URL}${RETURN}`,
-        ...newChallenge(cookies, reply)
-      })
-      return await reply.redirect(`${PUBLIC_URL}/auth/v1/authorize?${query.toString()}`, 303)
-    }
+  app.get(`${SIGN_IN}/con/:provider`, page('getAccessoCon', 'Porta al provider con cui accedere', {
+    params: ProviderParams
+  }), async ({ params: { provider } }, reply) => {
+    requireProvider(reply, provider)
+    const query = challengeFor(reply, provider, SIGN_IN_RETURN)
+    return await reply.redirect(`${PUBLIC_URL}/auth/v1/authorize?${query.toString()}`, 303)
   })
 
-  app.route({
-    method: 'GET',
-    url: RETURN,
-    config: OPEN,
-    schema: described('getRitorno', 'La pagina a cui porta un provider', { querystring: ReturnQuery }),
-    handler: async (request, reply) => {
-      const { code } = request.query
-      return show(request, reply, (texts) => ({
-        title: texts.continueSignIn,
-        isFaulty: code === undefined,
-        status: code === undefined ? 400 : 200,
-        content: code === undefined
-          ? html`${alarm(texts.providerFailed)}${link(SIGN_IN, texts.signIn)}`
-          : html`<p>${texts.continueSignInText}</p>
-${form({ action: RETURN, button: texts.continue, values: { code } })}`
-      }))
-    }
+  app.get(SIGN_IN_RETURN, page('getRitorno', 'La pagina a cui porta un provider', {
+    querystring: ReturnQuery
+  }), async (request, reply) => showSignInReturn(request, reply, request.query.code))
+
+  app.post(SIGN_IN_RETURN, page('postRitorno', 'Finisce l’accesso con un provider', {
+    body: Fields(['code'])
+  }), async (request, reply) => {
+    const tokens = await exchange(request, request.body.code)
+    return await goOn(request, reply, await beginVisit(request, reply, tokens))
   })
 
-  app.route({
-    method: 'POST',
-    url: RETURN,
-    config: OPEN,
-    schema: described('postRitorno', 'Finisce l’accesso con un provider', { body: Fields(['code']) }),
-    handler: async (request, reply) => {
-      const payload = { auth_code: request.body.code ?? '', code_verifier: cookies.verifierOf(request) ?? '' }
-      const url = '/auth/v1/token?grant_type=pkce'
-      const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
-      return await goOn(request, reply, await visitors.begin(request, reply, tokens))
-    }
+  app.get(`${LINK}/con/:provider`, page('getCollegaCon', 'Porta al provider da collegare', {
+    params: ProviderParams
+  }), async (request, reply) => {
+    const { provider } = request.params
+    requireProvider(reply, provider)
+    const { token } = await requireVisitor(request)
+    const query = challengeFor(reply, provider, LINK_RETURN)
+    query.set('skip_http_redirect', 'true')
+    const asked = { method: 'GET', url: `/auth/v1/user/identities/authorize?${query.toString()}`, token } as const
+    return await reply.redirect((await ask<Static<typeof Location>>(request, asked)).url, 303)
+  })
+
+  app.get(LINK_RETURN, page('getRitornoCollega', 'La pagina a cui porta un provider da collegare', {
+    querystring: ReturnQuery
+  }), async (request, reply) => {
+    await requireVisitor(request)
+    return showLinkReturn(request, reply, request.query)
+  })
+
+  app.post(LINK_RETURN, page('postRitornoCollega', 'Collega un altro provider', {
+    body: Fields(['code'])
+  }), async (request, reply) => {
+    await requireVisitor(request)
+    const { access_token: token } = await exchange(request, request.body.code)
+    // The session of the page goes on, at the level that was proven in it.
+    await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
+    return await backToAccount(reply)
   })
 }
 export default providerPages
 
-/** The challenge of a new secret, which the browser keeps. */
-export function newChallenge (cookies: PageCookies, reply: FastifyReply) {
+function requireProvider ({ server: { identity: { config } } }: FastifyReply, provider: string): void {
+  if (!config.OAUTH_PROVIDERS.some(({ name }) => name === provider)) throw new RisorsaNonTrovata()
+}
+
+/** What a provider is asked with, which has the challenge of a new secret that the browser keeps. */
+function challengeFor (reply: FastifyReply, provider: string, returnTo: string): URLSearchParams {
   const verifier = randomBytes(32).toString('base64url')
-  cookies.setVerifier(reply, verifier)
-  return { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 's256' }
+  setVerifier(reply, verifier)
+  return new URLSearchParams({
+    provider,
+    redirect_to: `${reply.server.identity.config.PUBLIC_URL}${returnTo}`,
+    code_challenge: hash('sha256', verifier, 'base64url'),
+    code_challenge_method: 's256'
+  })
+}
+
+async function exchange (request: FastifyRequest, code = ''): Promise<AuthSession> {
+  const payload = { auth_code: code, code_verifier: verifierOf(request) ?? '' }
+  return await ask<AuthSession>(request, { method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload })
+}
+
+function showSignInReturn (request: FastifyRequest, reply: FastifyReply, code: string | undefined): FastifyReply {
+  return show(request, reply, (texts) => ({
+    title: texts.continueSignIn,
+    isFaulty: code === undefined,
+    status: code === undefined ? 400 : 200,
+    content: code === undefined
+      ? html`${alarm(texts.providerFailed)}${link(SIGN_IN, texts.signIn)}`
+      : html`<p>${texts.continueSignInText}</p>
+${form({ action: SIGN_IN_RETURN, button: texts.continue, values: { code } })}`
+  }))
+}
+
+function showLinkReturn (
+  request: FastifyRequest, reply: FastifyReply, { code, error_code: reason = '' }: Static<typeof ReturnQuery>
+): FastifyReply {
+  return show(request, reply, (texts) => ({
+    title: texts.linkTitle,
+    isFaulty: code === undefined,
+    status: code === undefined ? 400 : 200,
+    content: code === undefined
+      ? html`${alarm(explain(new Refused(400, reason), texts, 'providerFailed'))}${link(ACCOUNT, texts.back)}`
+      : html`<p>${texts.linkText}</p>
+${form({ action: LINK_RETURN, button: texts.linkNow, values: { code } })}${link(ACCOUNT, texts.back)}`
+  }))
 }

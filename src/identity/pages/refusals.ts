@@ -4,19 +4,16 @@ import { settleError } from '#src/http/errors.ts'
 import { Refused, wordsFor } from './ask.ts'
 import { alarm, link } from './parts.ts'
 import { show } from './show.ts'
-import { fill, type TextKey, type Texts } from './texts.ts'
+import { fill } from './page-texts.ts'
+import { type TextKey, type Texts } from './texts/page-it.ts'
 import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
-/** What is written under a field, or over a page: the refusal in the person's language. */
 export function explain (
-  refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>,
-  texts: Texts,
-  otherwise?: TextKey
+  refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>, texts: Texts, otherwise?: TextKey
 ): string {
   return fill(texts[wordsFor(refused, otherwise)], minutesOf(refused))
 }
 
-/** How long to wait, as people are told. */
 export function minutesOf ({ retryAfter }: Pick<Refused, 'retryAfter'>): number {
   return Math.max(1, Math.ceil(retryAfter / 60))
 }
@@ -35,7 +32,6 @@ const SESSION_ENDED = ['session_not_found', 'bad_jwt', 'no_authorization', 'NON_
 /** Of an address that is none, and of one that takes forms or scripts alone. */
 const UNKNOWN = [404, 405]
 
-/** Shows what went wrong as a page of its own, or leads on to where it can be put right. */
 export function showError (err: FastifyError | Refused | Elsewhere, request: FastifyRequest, reply: FastifyReply) {
   if (err instanceof Elsewhere) return reply.redirect(err.location, 303)
   if (err instanceof Refused && PROOF_WANTED.includes(err.code)) return reply.redirect(SECOND_FACTOR, 303)

@@ -1,18 +1,22 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
+import { described } from '../described.ts'
+import { DeviceQuestion } from './devices.ts'
 
-export const tags = ['Provider di identità']
-const page = { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } }
+const HTML = { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } }
 
-/** What the pages' addresses carry, each a plain word. */
+/** The cookie of the browser says who may see a page, and the pages read it themselves. */
+const OPEN = { access: 'public' } as const
+
 export const PageQuery = Type.Object({
-  dopo: Type.Optional(Type.String({ maxLength: 20 })),
-  esito: Type.Optional(Type.String({ maxLength: 20 }))
+  dopo: Type.Optional(Type.String({ maxLength: 20 })), esito: Type.Optional(Type.String({ maxLength: 20 }))
 })
 
-/** Of all pages: who may see them is said by the browser's cookie, which the pages read themselves. */
-export const OPEN = { access: 'public' } as const
+export function page<T extends object> (operationId: string, summary: string, parts = {} as T) {
+  const schema = { hide: true, ...described(operationId, summary, { response: { 200: HTML }, ...parts }) }
+  return { config: OPEN, schema }
+}
 
-/** A page is no part of the description of the API. */
-export function described<T extends object> (operationId: string, summary: string, parts: T) {
-  return { hide: true, operationId, tags, summary, response: { 200: page }, ...parts }
+export function question<B extends TSchema> (operationId: string, summary: string, body: B) {
+  const schema = { hide: true, ...described(operationId, summary, { body, response: { 200: DeviceQuestion } }) }
+  return { config: OPEN, schema }
 }

@@ -1,77 +1,68 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { realFactors } from '../factors/store.ts'
-import { refusalOf, type Ask } from './ask.ts'
+import { html, type Html } from '#src/lib/html.ts'
+import { realFactors } from '../factors/factor-store.ts'
+import type { FactorRow } from '../people/find-users.ts'
+import { goOn } from './app-pages.ts'
+import { ask, refusalOf, type Refused } from './ask.ts'
+import { asksDevices, deviceForm, PROVE_DEVICE } from './devices.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
-import { RECOVERY, showProof } from './proof-view.ts'
-import { described, OPEN, PageQuery } from './route.ts'
-import { ACCOUNT, Elsewhere, NO_FACTOR, PASSWORD, SECOND_FACTOR, type Visitor } from './visitors.ts'
+import { alarm, field, form, NOTHING } from './parts.ts'
+import { explain, settleRefusal } from './refusals.ts'
+import { page, PageQuery } from './route.ts'
+import { show } from './show.ts'
+import type { Texts } from './texts/page-it.ts'
+import {
+  ACCOUNT, beginVisit, Elsewhere, NO_FACTOR, PASSWORD, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
+} from './visitors.ts'
+
+const RECOVERY = `${SECOND_FACTOR}/recupero`
 
 /** What a proof leads to, by the word in the address. */
 const NEXT: ReadonlyMap<string, string> = new Map([['password', PASSWORD]])
 
-/** Proving the second factor: with the code of an app, with a recovery code. */
-const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options) => {
-  const { config, ask, visitors } = options
+const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(SECOND_FACTOR, page('getVerifica', 'La pagina del secondo fattore', {
+    querystring: PageQuery
+  }), async (request, reply) => {
+    const visitor = await requireVisitor(request, ['proof'])
+    if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(`${ACCOUNT}?esito=${NO_FACTOR}`)
+    return showProof(request, reply, visitor, { dopo: request.query.dopo })
+  })
 
-  app.route({
-    method: 'GET',
-    url: SECOND_FACTOR,
-    config: OPEN,
-    schema: described('getVerifica', 'La pagina del secondo fattore', { querystring: PageQuery }),
-    handler: async (request, reply) => {
-      const visitor = await visitors.require(request, ['proof'])
-      if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(`${ACCOUNT}?esito=${NO_FACTOR}`)
-      return showProof(request, reply, visitor, config, { dopo: request.query.dopo })
+  app.post(SECOND_FACTOR, page('postVerifica', 'Prova il secondo fattore con un’app', {
+    body: Fields(['id', 'code', 'dopo'])
+  }), async (request, reply) => {
+    const { id = '', code = '', dopo } = request.body
+    const visitor = await requireVisitor(request, ['proof'])
+    try {
+      const tokens = await proveApp(request, visitor, { id, code })
+      return await afterProof(request, reply, await beginVisit(request, reply, tokens), dopo)
+    } catch (err) {
+      return showProof(request, reply, visitor, { dopo, refused: refusalOf(err), id })
     }
   })
 
-  app.route({
-    method: 'POST',
-    url: SECOND_FACTOR,
-    config: OPEN,
-    schema: described('postVerifica', 'Prova il secondo fattore con un’app', { body: Fields(['id', 'code', 'dopo']) }),
-    handler: async (request, reply) => {
-      const { id = '', code = '', dopo } = request.body
-      const visitor = await visitors.require(request, ['proof'])
-      try {
-        const tokens = await proveApp(ask, request, visitor, { id, code })
-        return await afterProof(request, reply, options, await visitors.begin(request, reply, tokens), dopo)
-      } catch (err) {
-        return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err), id })
-      }
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: RECOVERY,
-    config: OPEN,
-    schema: described('postRecupero', 'Prova il secondo fattore con un codice', { body: Fields(['code', 'dopo']) }),
-    handler: async (request, reply) => {
-      const { code = '', dopo } = request.body
-      const visitor = await visitors.require(request, ['proof'])
-      try {
-        const url = '/auth/v1/factors/recovery-codes/verify'
-        const asked = { method: 'POST', url, token: visitor.token, payload: { code: code.trim() } } as const
-        const tokens = await ask<AuthSession>(request, asked)
-        return await afterProof(request, reply, options, await visitors.begin(request, reply, tokens), dopo)
-      } catch (err) {
-        return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err) })
-      }
+  app.post(RECOVERY, page('postRecupero', 'Prova il secondo fattore con un codice', {
+    body: Fields(['code', 'dopo'])
+  }), async (request, reply) => {
+    const { code = '', dopo } = request.body
+    const visitor = await requireVisitor(request, ['proof'])
+    try {
+      const url = '/auth/v1/factors/recovery-codes/verify'
+      const asked = { method: 'POST', url, token: visitor.token, payload: { code: code.trim() } } as const
+      const tokens = await ask<AuthSession>(request, asked)
+      return await afterProof(request, reply, await beginVisit(request, reply, tokens), dopo)
+    } catch (err) {
+      return showProof(request, reply, visitor, { dopo, refused: refusalOf(err) })
     }
   })
 }
 export default secondFactorPages
 
-/** Proves an app: a challenge, and its code. @throws Refused */
 export async function proveApp (
-  ask: Ask,
-  request: FastifyRequest,
-  { token }: Visitor,
-  { id, code }: { id: string, code: string }
+  request: FastifyRequest, { token }: Visitor, { id, code }: { id: string, code: string }
 ): Promise<AuthSession> {
   const url = `/auth/v1/factors/${encodeURIComponent(id)}`
   const challenge = await ask<{ id: string }>(request, {
@@ -84,12 +75,88 @@ export async function proveApp (
 
 /** Leads on to one of our own pages, or to where the person has come from. */
 export async function afterProof (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { goOn }: PageOptions,
-  visitor: Visitor,
-  word = ''
+  request: FastifyRequest, reply: FastifyReply, visitor: Visitor, word = ''
 ): Promise<FastifyReply> {
   const next = NEXT.get(word)
   return next === undefined ? await goOn(request, reply, visitor) : await reply.redirect(next, 303)
+}
+
+interface Attempt {
+  dopo?: string | undefined
+  refused?: Refused
+  /** The factor that was tried; none: a recovery code. */
+  id?: string | undefined
+}
+
+/** The page on which a second factor is proven, with a form for each. */
+export function showProof (
+  request: FastifyRequest, reply: FastifyReply, { user: { factors } }: Visitor, { dopo, refused, id: tried }: Attempt
+): FastifyReply {
+  if (refused) settleRefusal(refused, request, reply)
+  const verified = factors.filter(({ status }) => status === 'verified')
+  const apps = verified.filter(({ factor_type }) => factor_type === 'totp')
+  const hasDevices = asksDevices(request.server.identity.config)
+  const devices = hasDevices ? verified.filter(({ factor_type }) => factor_type === 'webauthn') : []
+  const hasCodes = verified.some(({ factor_type }) => factor_type === 'recovery_code')
+  const next: Record<string, string> = dopo === undefined ? {} : { dopo }
+
+  return show(request, reply, (texts) => {
+    const error = refused && explain(refused, texts, 'wrongCode')
+    const errorOf = (id: string | undefined) => id === tried ? error : undefined
+    const isOfDevice = devices.some(({ id }) => id === tried)
+    // Of a device alone, a page without scripts has nothing to show.
+    const noForm = alarm(texts.noFactorHere)
+    const nothingHere = devices.length === 0 ? noForm : html`<noscript>${noForm}</noscript>`
+    return {
+      title: texts.secondFactor,
+      isFaulty: refused !== undefined,
+      content: html`${alarm(isOfDevice ? error : undefined)}${
+        apps.map((app, at) => appForm(app, at, next, texts, errorOf(app.id)))}${
+        devices.map(({ id, friendly_name }) => deviceForm({
+          action: PROVE_DEVICE,
+          button: friendly_name === null ? texts.useDevice : `${texts.useDevice}: ${friendly_name}`,
+          values: { id, ...next }
+        }, texts))}${
+        hasCodes ? codeForm(next, texts, errorOf(undefined)) : NOTHING}${
+        apps.length > 0 || hasCodes ? NOTHING : nothingHere}${
+        form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}`
+    }
+  })
+}
+
+function appForm (
+  { id, friendly_name }: FactorRow, at: number, next: Record<string, string>, texts: Texts, error: string | undefined
+): Html {
+  return form({
+    action: SECOND_FACTOR,
+    button: texts.verify,
+    values: { id, ...next },
+    content: field({
+      name: 'code',
+      id: `code-${at}`,
+      label: friendly_name === null ? texts.appCode : `${texts.appCode}: ${friendly_name}`,
+      autocomplete: 'one-time-code',
+      isNumeric: true,
+      hint: texts.appCodeHint,
+      error
+    })
+  })
+}
+
+function codeForm (next: Record<string, string>, texts: Texts, error: string | undefined): Html {
+  return html`<p>${texts.or}</p>
+${form({
+  action: RECOVERY,
+  button: texts.useRecoveryCode,
+  values: next,
+  isQuiet: true,
+  content: field({
+    name: 'code',
+    id: 'recovery-code',
+    label: texts.recoveryCode,
+    autocomplete: 'off',
+    hint: texts.recoveryCodeHint,
+    error
+  })
+})}`
 }

@@ -1,31 +1,29 @@
+import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
 import { htmlPage, pagePolicy } from '#src/lib/page.ts'
-import { STYLE } from './style.ts'
-import { languageOf, TEXTS, type Language, type Texts } from './texts.ts'
+import { languageOf, TEXTS } from './page-texts.ts'
+import { type Language } from '../languages.ts'
+import { type Texts } from './texts/page-it.ts'
 
 /** The address of the one script, which sends a form once, and asks devices for their answers. */
 export const SCRIPT = '/auth/moduli.js'
 
+/** Of all pages for people: light or dark as the browser asks, and readable on a telephone. */
+const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
 const POLICY = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
 
-/** A page, in the language of the person. */
 export interface Page {
   title: string
   content: Html
-  /** Something on it is refused. */
   isFaulty?: boolean
-  /** By default it has. */
   hasForms?: boolean
   /** By default that of the answer, which is 200 where nothing has set it. */
   status?: number
 }
 
-/** Writes the page in the browser's language. */
 export function show (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  make: (texts: Texts, language: Language) => Page
+  request: FastifyRequest, reply: FastifyReply, make: (texts: Texts, language: Language) => Page
 ): FastifyReply {
   const language = languageOf(request)
   const texts = TEXTS[language]
@@ -41,8 +39,7 @@ export function show (
 ${content}
 </main>`
   })
-  return reply
-    .code(status)
+  return reply.code(status)
     .headers({
       'cache-control': 'no-store',
       'content-language': language,

@@ -2,104 +2,81 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
-import { AppQuery, readAppRequest } from './app-request.ts'
-import { showContinue } from './app-view.ts'
-import { refusalOf, type Refused } from './ask.ts'
+import { goOn, isProofTooOld, showContinue } from './app-pages.ts'
+import { ask, refusalOf, type Refused } from './ask.ts'
 import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
 import { Fields } from './forms.ts'
-import type { PageOptions } from './options.ts'
 import { alarm, field, form, link, NOTHING, notice, titleOf } from './parts.ts'
-import { isProofTooOld } from './go-on.ts'
+import { AppQuery, clearApp, clearSession, readAppRequest, setApp } from './page-cookies.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { described, OPEN, PageQuery } from './route.ts'
+import { page, PageQuery } from './route.ts'
 import { show } from './show.ts'
-import { fill } from './texts.ts'
-import { ACCOUNT, needsPassword, PASSWORD, SECOND_FACTOR, SIGN_IN, SIGN_OUT } from './visitors.ts'
+import { fill } from './page-texts.ts'
+import {
+  ACCOUNT, beginVisit, findVisitor, needsPassword, PASSWORD, SECOND_FACTOR, SIGN_IN, SIGN_OUT
+} from './visitors.ts'
 
 /** From our own pages, or from a front end. */
 const SignInQuery = Type.Composite([PageQuery, AppQuery])
 
 interface Attempt { email?: string, refused?: Refused, hasSignedOut?: boolean }
 
-/** Signing in with a password, and signing out. */
-const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors, goOn }) => {
-  app.route({
-    method: 'GET',
-    url: '/auth/',
-    config: OPEN,
-    schema: described('getPagine', 'Dove comincia una persona', {}),
-    handler: async (request, reply) => {
-      const visitor = await visitors.find(request)
-      const next = visitor === undefined ? SIGN_IN : needsPassword(visitor) ? PASSWORD : ACCOUNT
-      return await reply.redirect(next, 303)
+const signInPages: FastifyPluginAsyncTypebox = async (app) => {
+  const { config } = app.identity
+
+  app.get('/auth/', page('getPagine', 'Dove comincia una persona'), async (request, reply) => {
+    const visitor = await findVisitor(request)
+    const next = visitor === undefined ? SIGN_IN : needsPassword(visitor) ? PASSWORD : ACCOUNT
+    return await reply.redirect(next, 303)
+  })
+
+  app.get(SIGN_IN, page('getAccesso', 'La pagina per accedere', {
+    querystring: SignInQuery
+  }), async (request, reply) => {
+    const asked = readAppRequest(config, request.query)
+    if (asked) setApp(reply, asked)
+    const visitor = await findVisitor(request)
+    if (visitor && asked && visitor.caller.lacks === undefined) {
+      if (isProofTooOld(config, visitor, asked)) return await reply.redirect(SECOND_FACTOR, 303)
+      return showContinue(request, reply, visitor, asked)
+    }
+    if (visitor) return await reply.redirect(ACCOUNT, 303)
+    return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
+  })
+
+  app.post(SIGN_IN, page('postAccesso', 'Accede con la password', {
+    body: Fields(['email', 'password'])
+  }), async (request, reply) => {
+    const { email = '', password = '' } = request.body
+    try {
+      const url = '/auth/v1/token?grant_type=password'
+      const payload = { email: email.trim(), password }
+      const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
+      return await goOn(request, reply, await beginVisit(request, reply, tokens))
+    } catch (err) {
+      return showSignIn(request, reply, { email, refused: refusalOf(err) })
     }
   })
 
-  app.route({
-    method: 'GET',
-    url: SIGN_IN,
-    config: OPEN,
-    schema: described('getAccesso', 'La pagina per accedere', { querystring: SignInQuery }),
-    handler: async (request, reply) => {
-      const asked = readAppRequest(config, request.query)
-      if (asked) cookies.setApp(reply, asked)
-      const visitor = await visitors.find(request)
-      if (visitor && asked && visitor.caller.lacks === undefined) {
-        if (isProofTooOld(config, visitor, asked)) return await reply.redirect(SECOND_FACTOR, 303)
-        return showContinue(request, reply, visitor, asked)
-      }
-      if (visitor) return await reply.redirect(ACCOUNT, 303)
-      return showSignIn(request, reply, config, { hasSignedOut: request.query.esito === 'uscita' })
+  app.post(SIGN_OUT, page('postUscita', 'Esce', { body: Fields(['altro']) }), async (request, reply) => {
+    const visitor = await findVisitor(request)
+    if (visitor) {
+      const { token } = visitor
+      await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
     }
-  })
-
-  app.route({
-    method: 'POST',
-    url: SIGN_IN,
-    config: OPEN,
-    schema: described('postAccesso', 'Accede con la password', { body: Fields(['email', 'password']) }),
-    handler: async (request, reply) => {
-      const { email = '', password = '' } = request.body
-      try {
-        const url = '/auth/v1/token?grant_type=password'
-        const payload = { email: email.trim(), password }
-        const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
-        return await goOn(request, reply, await visitors.begin(request, reply, tokens))
-      } catch (err) {
-        return showSignIn(request, reply, config, { email, refused: refusalOf(err) })
-      }
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: SIGN_OUT,
-    config: OPEN,
-    schema: described('postUscita', 'Esce', { body: Fields(['altro']) }),
-    handler: async (request, reply) => {
-      const visitor = await visitors.find(request)
-      if (visitor) {
-        const { token } = visitor
-        await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
-      }
-      cookies.clearSession(reply)
-      // Whoever signs in next is not asked what this person was, unless it is this person under another name.
-      if (request.body.altro === undefined) cookies.clearApp(reply)
-      return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
-    }
+    clearSession(reply)
+    // Whoever signs in next is not asked what this person was, unless it is this person under another name.
+    if (request.body.altro === undefined) clearApp(reply)
+    return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
   })
 }
 export default signInPages
 
-/** The page to sign in. */
 export function showSignIn (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  config: Config,
-  { email, refused, hasSignedOut = false }: Attempt
+  request: FastifyRequest, reply: FastifyReply, { email, refused, hasSignedOut = false }: Attempt
 ): FastifyReply {
+  const { config } = request.server.identity
   if (refused) settleRefusal(refused, request, reply)
   const hasDevices = asksDevices(config)
   return show(request, reply, (texts) => {

@@ -16,7 +16,6 @@ export function normalizeEmail (email: string): string {
   return email.replace(SPACES_AROUND, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-/** Whether a text, but for spaces around it, is an address that an account can have. */
 export function isEmail (email: string): boolean {
   const address = normalizeEmail(email)
   return address.length <= LONGEST && FORM.test(address)

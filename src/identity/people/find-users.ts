@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNull, sql, type SQL } from 'drizzle-orm'
 import { factors, identities, isImportedHash, users } from '#drizzle/tables/identity.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
@@ -8,7 +8,7 @@ export type UserRow = typeof users.$inferSelect
 export type IdentityRow = typeof identities.$inferSelect
 
 /** What may be shown of a second factor. */
-export const FACTOR_COLUMNS = {
+const FACTOR_COLUMNS = {
   id: factors.id,
   user_id: factors.user_id,
   factor_type: factors.factor_type,
@@ -20,10 +20,8 @@ export const FACTOR_COLUMNS = {
 }
 export type FactorRow = Pick<typeof factors.$inferSelect, keyof typeof FACTOR_COLUMNS>
 
-/** A person with their identities and second factors, oldest first. */
 export interface User extends UserRow { identities: IdentityRow[], factors: FactorRow[] }
 
-/** Rows that were not deleted softly. */
 export const notDeleted = isNull(users.deleted_at)
 
 export async function findUser (db: Executor, by: { id: string } | { email: string }): Promise<User | undefined> {
@@ -32,7 +30,6 @@ export async function findUser (db: Executor, by: { id: string } | { email: stri
   return row && await withIdentities(db, row)
 }
 
-/** @throws AuthError user_not_found */
 export async function getUser (db: Executor, id: string): Promise<User> {
   const user = await findUser(db, { id })
   if (!user) throw new AuthError('user_not_found')
@@ -47,7 +44,6 @@ export async function withIdentities (db: Executor, row: UserRow): Promise<User>
   return { ...row, identities: found, factors }
 }
 
-/** A person's second factors, oldest first. */
 export async function listFactors (db: Executor, userId: string): Promise<FactorRow[]> {
   return await db.select(FACTOR_COLUMNS).from(factors)
     .where(eq(factors.user_id, userId)).orderBy(asc(factors.created_at), asc(factors.id))
@@ -61,4 +57,54 @@ export function isBanned (until: Date | null): boolean {
 export async function hasImportedHashes (db: Executor): Promise<boolean> {
   const found = await db.select({ id: users.id }).from(users).where(isImportedHash(users.password_hash)).limit(1)
   return found.length > 0
+}
+
+export const USERS_AT_A_TIME = 1000
+
+/** The order of the index `users_created_at`, read backwards. */
+const NEWEST_FIRST = [desc(users.created_at), desc(users.id)]
+const OLDEST_FIRST = [asc(users.created_at), asc(users.id)]
+
+/** A page of the users that meet a condition, newest or oldest first, and how many meet it in all. */
+export async function pageOfUsers (
+  db: Executor,
+  { limit, offset, where, oldestFirst = false }:
+  { limit: number, offset: number, where: SQL | undefined, oldestFirst?: boolean }
+): Promise<{ users: User[], total: number }> {
+  const condition = and(notDeleted, where)
+  const rows = await db.select().from(users).where(condition)
+    .orderBy(...(oldestFirst ? OLDEST_FIRST : NEWEST_FIRST)).limit(limit).offset(offset)
+  const isLast = rows.length > 0 && rows.length < limit
+  const total = isLast ? offset + rows.length : await db.$count(users, condition)
+  return { users: await withTheirIdentities(db, rows), total }
+}
+
+/** Whom `isStaff` means, as PostgreSQL says it. */
+export const isStaffRow = sql`(${users.app_metadata} ->> 'role' in ('admin', 'operator')
+  or ${users.app_metadata} @> '{"roles": ["admin"]}')`
+
+/** All users, or all that meet a condition, newest first, in batches: all are full but the last, which may be empty. */
+export async function * allUsers (db: Executor, where?: SQL): AsyncGenerator<User[]> {
+  let rows: UserRow[] = []
+  do {
+    const last = rows.at(-1)
+    const beyond = last &&
+      sql`(${users.created_at}, ${users.id}) < (${last.created_at.toISOString()}::timestamptz, ${last.id}::uuid)`
+    rows = await db.select().from(users).where(and(notDeleted, where, beyond))
+      .orderBy(...NEWEST_FIRST).limit(USERS_AT_A_TIME)
+    yield await withTheirIdentities(db, rows)
+  } while (rows.length === USERS_AT_A_TIME)
+}
+
+async function withTheirIdentities (db: Executor, rows: readonly UserRow[]): Promise<User[]> {
+  const ids = rows.map(({ id }) => id)
+  const [found, foundFactors] = await Promise.all([
+    db.select().from(identities).where(inArray(identities.user_id, ids)).orderBy(asc(identities.created_at)),
+    db.select(FACTOR_COLUMNS).from(factors).where(inArray(factors.user_id, ids)).orderBy(asc(factors.created_at))
+  ])
+  const byUser = Map.groupBy(found, ({ user_id }) => user_id)
+  const factorsByUser = Map.groupBy(foundFactors, ({ user_id }) => user_id)
+  return rows.map((row) => (
+    { ...row, identities: byUser.get(row.id) ?? [], factors: factorsByUser.get(row.id) ?? [] }
+  ))
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
-import { ConfigError, type Config } from '#src/config/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
+import { type Config } from '#src/config/config.ts'
 import { isEmail } from './email.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { LOCKS } from '#src/database/locks.ts'
@@ -23,8 +24,7 @@ const GROUP = 4
  * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
-  app: FastifyInstance,
-  { IDP_URL, ADMIN_EMAIL, ADMIN_PASSWORD }: Config
+  app: FastifyInstance, { IDP_URL, ADMIN_EMAIL, ADMIN_PASSWORD }: Config
 ): Promise<Account | undefined> {
   if (IDP_URL !== undefined || (await countAdmins(app.db)) > 0) return undefined
   const chosen = ADMIN_EMAIL !== undefined && ADMIN_PASSWORD !== undefined
@@ -35,11 +35,8 @@ export async function firstAdministrator (
   return isMade && !chosen ? account : undefined
 }
 
-/** False when another process has made one first. */
 async function makeAdministrator (
-  app: FastifyInstance,
-  { email, password }: Account,
-  chosen: boolean
+  app: FastifyInstance, { email, password }: Account, chosen: boolean
 ): Promise<boolean> {
   return await app.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.firstAdministrator})`)
@@ -48,10 +45,7 @@ async function makeAdministrator (
     if (chosen && present !== undefined && present.email_confirmed_at !== null) {
       await updateUser(tx, present.id, { app_metadata: { ...present.app_metadata, role: 'admin' }, banned_until: null })
       await app.audit.append(tx, {
-        actor: 'sistema',
-        action: 'utente_modificato',
-        object: `user:${present.id}`,
-        details: { role: 'admin' }
+        actor: 'sistema', action: 'utente_modificato', object: `user:${present.id}`, details: { role: 'admin' }
       })
       return true
     }
@@ -60,16 +54,12 @@ async function makeAdministrator (
     const password_hash = await app.identity.passwords.hash(checkSettings(password, email))
     const { id } = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'admin' } })
     await app.audit.append(tx, {
-      actor: 'sistema',
-      action: 'utente_creato',
-      object: `user:${id}`,
-      details: { role: 'admin' }
+      actor: 'sistema', action: 'utente_creato', object: `user:${id}`, details: { role: 'admin' }
     })
     return true
   })
 }
 
-/** The password, when it and the address can be used. @throws ConfigError */
 function checkSettings (password: string, email: string): string {
   if (!isEmail(email)) throw new ConfigError('ADMIN_EMAIL', 'non è un indirizzo e-mail')
   const [problem] = passwordProblems(password, email)

@@ -1,5 +1,5 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 
 /** Bytes. Metadata are in every access token, a third longer in base64, and the headers of a request have 16 KiB. */
 const LONGEST = { user: 8192, app: 1024 }
@@ -11,7 +11,7 @@ const LONGEST = { user: 8192, app: 1024 }
  */
 export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
   if (!isStorable(metadata, LONGEST[whose])) {
-    throw new AuthError('validation_failed', { message: `Metadata (${whose}) are too large, or not valid text` })
+    throw validationFailed(`Metadata (${whose}) are too large, or not valid text`)
   }
   return metadata
 }
@@ -32,7 +32,6 @@ export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean
   }
 }
 
-/** The keys of `base` with those of `patch` over them; null removes a key. */
 export function mergeMetadata (base: Metadata, patch: Metadata): Metadata {
   return Object.fromEntries(Object.entries({ ...base, ...patch }).filter(([, value]) => value !== null))
 }

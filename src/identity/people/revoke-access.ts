@@ -4,7 +4,7 @@ import { webauthn_credentials } from '#drizzle/tables/webauthn.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
-import { deleteSessions } from '../sign-in/sessions.ts'
+import { deleteSessions } from '../sign-in/person-sessions.ts'
 import type { UserRow } from './find-users.ts'
 import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identity-rows.ts'
 
@@ -41,8 +41,7 @@ export const ADDRESS_PROVEN = { reason: 'address_proven' }
  * @returns the account, and whether there was anything else
  */
 export async function startAnew (
-  tx: Transaction,
-  person: Pick<UserRow, 'id' | 'email'>
+  tx: Transaction, person: Pick<UserRow, 'id' | 'email'>
 ): Promise<{ row: UserRow, revoked: boolean }> {
   const ofAddress = and(eq(identities.user_id, person.id), eq(identities.provider, 'email'))
   const [own] = await tx.select({ id: identities.id }).from(identities).where(ofAddress)

@@ -1,8 +1,7 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 
 /** What `app_metadata.role` may say of a person. */
-export const ROLES = ['admin', 'operator', 'pending'] as const
-export type Role = typeof ROLES[number]
+export type Role = 'admin' | 'operator' | 'pending'
 
 /**
  * Whether these metadata make an administrator. Only `app_metadata` count, which only administrators write, never

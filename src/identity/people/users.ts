@@ -6,11 +6,12 @@ import { postgresError } from '#src/database/problems.ts'
 import { AuthError } from '../errors.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
-import { normalizeEmail } from './email.ts'
-import { isBanned, notDeleted, withIdentities, type User, type UserRow } from './find-users.ts'
-import { addEmailIdentity, updateEmailIdentity } from './identity-rows.ts'
-import { lockRights, lockUser } from './locks.ts'
+import { isEmail, normalizeEmail } from './email.ts'
+import { isBanned, notDeleted, withIdentities, type IdentityRow, type User, type UserRow } from './find-users.ts'
+import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identity-rows.ts'
+import { lockRights, lockUser } from './people-locks.ts'
 import { isAdmin } from './roles.ts'
+import { endSessionsOf } from '../sign-in/person-sessions.ts'
 
 export interface NewUser {
   /** Chosen by an administrator; without, a random one. */
@@ -26,25 +27,7 @@ export interface NewUser {
   user_metadata?: Metadata
 }
 
-export type UserChange = Partial<
-  Pick<
-    UserRow,
-    | 'email'
-    | 'password_hash'
-    | 'password_browser'
-    | 'email_confirmed_at'
-    | 'app_metadata'
-    | 'user_metadata'
-    | 'banned_until'
-    | 'new_email'
-    | 'confirmation_sent_at'
-    | 'recovery_sent_at'
-    | 'email_change_sent_at'
-    | 'reauthentication_sent_at'
-    | 'last_sign_in_at'
-    | 'invited_at'
-  >
->
+export type UserChange = Partial<Omit<UserRow, 'id' | 'created_at' | 'updated_at' | 'deleted_at'>>
 
 /**
  * Locks a person's row and the rights of all: until the transaction ends no other transaction changes either.
@@ -57,7 +40,6 @@ export async function lockUserAndRights (tx: Transaction, id: string): Promise<U
   return await withIdentities(tx, row)
 }
 
-/** Creates an account with an e-mail identity. @throws AuthError email_exists, user_already_exists */
 export async function createUser (tx: Transaction, account: NewUser): Promise<User> {
   const { id, email, password_hash = null, password_browser, confirmed, invited = false } = account
   const { app_metadata = {}, user_metadata = {} } = account
@@ -76,7 +58,6 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
   return await withIdentities(tx, row)
 }
 
-/** @throws AuthError email_exists, user_already_exists */
 export async function insertUser (tx: Transaction, values: typeof users.$inferInsert): Promise<UserRow> {
   // The inner transaction is a savepoint: after a taken address the outer transaction can go on.
   return await refuseTaken(async () => {
@@ -91,20 +72,14 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
  * @param locked the person's row, where `lockUserAndRights` has read it in this transaction
  * @throws AuthError user_not_found, email_exists, last_admin
  */
-export async function updateUser (
-  tx: Transaction,
-  id: string,
-  change: UserChange,
-  locked?: UserRow
-): Promise<User> {
+export async function updateUser (tx: Transaction, id: string, change: UserChange, locked?: UserRow): Promise<User> {
   if (change.app_metadata !== undefined || change.banned_until !== undefined || change.email_confirmed_at === null) {
     const present = locked ?? await findRowAndLockRights(tx, id)
     await refuseLastAdmin(tx, present, (row) => mayAdminister({ ...row, ...change }))
   }
   const values = { ...change, ...normalized(change.email), ...provenPassword(change), updated_at: new Date() }
   const [row] = await refuseTaken(async () => await tx.transaction(async (inner) => (
-    await inner.update(users).set(values)
-      .where(and(eq(users.id, id), notDeleted)).returning()
+    await inner.update(users).set(values).where(and(eq(users.id, id), notDeleted)).returning()
   )))
   if (!row) throw new AuthError('user_not_found')
   if (change.email !== undefined || change.email_confirmed_at !== undefined) await updateEmailIdentity(tx, row)
@@ -119,8 +94,7 @@ export async function updateUser (
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
   await refuseLastAdmin(tx, await findRowAndLockRights(tx, id), () => false)
   const [deleted] = soft
-    ? await tx
-      .update(users)
+    ? await tx.update(users)
       .set({
         deleted_at: new Date(),
         email: `deleted-${id}`,
@@ -131,10 +105,7 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
       })
       .where(and(eq(users.id, id), notDeleted))
       .returning({ id: users.id })
-    : await tx
-      .delete(users)
-      .where(and(eq(users.id, id), notDeleted))
-      .returning({ id: users.id })
+    : await tx.delete(users).where(and(eq(users.id, id), notDeleted)).returning({ id: users.id })
   if (!deleted) throw new AuthError('user_not_found')
   await revokeKeys(tx, id)
   if (soft) {
@@ -164,9 +135,7 @@ function normalized (email: string | undefined): { email?: string } {
  * one sees the result of the first.
  */
 async function refuseLastAdmin (
-  tx: Transaction,
-  row: UserRow | undefined,
-  staysAdmin: (row: UserRow) => boolean
+  tx: Transaction, row: UserRow | undefined, staysAdmin: (row: UserRow) => boolean
 ): Promise<void> {
   if (!row || !mayAdminister(row) || staysAdmin(row)) return
   const [others] = await tx.select({ n: count() }).from(users)
@@ -180,7 +149,6 @@ async function findRowAndLockRights (tx: Transaction, id: string): Promise<UserR
   return row
 }
 
-/** Whether a person is an administrator who can sign in. */
 function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: UserRow): boolean {
   return isAdmin(app_metadata) && !isBanned(banned_until) && email_confirmed_at !== null
 }
@@ -203,5 +171,51 @@ async function refuseTaken<T> (work: () => Promise<T>): Promise<T> {
     if (taken === 'users_email') throw new AuthError('email_exists')
     if (taken === 'users_pkey') throw new AuthError('user_already_exists')
     throw err
+  }
+}
+
+/**
+ * Removes an identity of a person, and ends the sessions that it began: a thief of the account at the provider may be
+ * in one. The session that asks for it goes on. The caller has locked the person, and seen that who asks is at the
+ * level that the person needs. Two requests at once wait for each other, so that the last identity stays. After the
+ * commit the caller awaits `waitForListeners`.
+ * @returns how many sessions have ended
+ * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
+ */
+export async function unlinkIdentity (
+  tx: Transaction, user: User, identityId: string, sessionId?: string
+): Promise<number> {
+  const { id: userId } = user
+  const identity = user.identities.find(({ id }) => id === identityId)
+  const others = user.identities.filter(({ id }) => id !== identityId)
+  if (!identity && others.length > 1) throw new AuthError('identity_not_found')
+  if (others.length === 0 || !identity) throw new AuthError('single_identity_not_deletable')
+  await tx.delete(identities).where(and(eq(identities.id, identityId), eq(identities.user_id, userId)))
+  await moveToOtherEmail(tx, user, others)
+  // Without its e-mail identity an account has no password either.
+  if (identity.provider === 'email') await tx.update(users).set({ password_hash: null }).where(eq(users.id, userId))
+  await updateProviders(tx, userId)
+  return await endSessionsOf(tx, userId, identity.provider, sessionId)
+}
+
+/**
+ * When no identity is left with the account's address, it gets one that the provider of another identity has verified.
+ * Anybody can write an unverified address at a provider, also that of a future colleague: without a verified one the
+ * account keeps its own.
+ */
+async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
+  const addresses = others.flatMap(({ identity_data: { email, email_verified: verified } }) =>
+    typeof email === 'string' && isEmail(email)
+      ? [{ email: normalizeEmail(email), isVerified: verified === true }]
+      : []
+  )
+  const next = addresses.find(({ isVerified }) => isVerified)
+  if (next === undefined || addresses.some(({ email }) => email === user.email)) return
+  try {
+    await updateUser(tx, user.id, { email: next.email, email_confirmed_at: new Date() })
+  } catch (err) {
+    throw err instanceof AuthError && err.code === 'email_exists'
+      ? new AuthError('email_conflict_identity_not_deletable')
+      : err
   }
 }

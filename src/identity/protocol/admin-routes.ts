@@ -1,205 +1,143 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
 import { or, sql } from 'drizzle-orm'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { users, type Metadata } from '#drizzle/tables/identity.ts'
 import { AuthUserList, Nothing } from '#schemas/auth/answers.ts'
 import { AdminUserBody, AdminUserChange, AdminUsersQuery, DeleteUserBody, UserParams } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { AuditEntry } from '#src/services/audit/log.ts'
-import { authorOf } from '#src/services/audit/log.ts'
 import { containing } from '#src/database/columns.ts'
-import { removeAllProofs } from '../factors/remove-all.ts'
-import { AUDIENCE } from '../tokens/access-token.ts'
+import { described } from '../described.ts'
+import { removeAllProofs } from '../factors/factor-store.ts'
+import { AUDIENCE } from '../tokens/machine-tokens.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
-import { discardPicture } from '../people/pictures.ts'
-import { presentUser } from '../people/present.ts'
-import { deleteSessions } from '../sign-in/sessions.ts'
-import { getUser, withIdentities, type User } from '../people/find-users.ts'
+import { discardPicture } from '../routes/profile-pictures.ts'
+import { presentUser } from '../people/presenters.ts'
+import { record } from '../audit-record.ts'
+import { deleteSessions } from '../sign-in/person-sessions.ts'
+import { getUser, pageOfUsers, withIdentities, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
 import { isPending } from '../people/roles.ts'
-import { pageOfUsers } from '../people/user-lists.ts'
-import { createUser, deleteUser, lockUserAndRights, updateUser } from '../people/users.ts'
-import { newUserOf, userChangeOf } from './admin-user.ts'
+import {
+  createUser, deleteUser, lockUserAndRights, updateUser, type NewUser, type UserChange
+} from '../people/users.ts'
 import { parseUuid } from '../uuid.ts'
-import { isOldestFirst, pageLinks, pageOf } from './pages.ts'
-import type { ProtocolOptions } from './options.ts'
+import { AuthError, validationFailed } from '../errors.ts'
+import { randomBytes } from 'node:crypto'
+import { isEmail } from '../people/email.ts'
+import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
+import { isKnownHash, requireStrongPassword, type Passwords } from '../sign-in/passwords.ts'
 
-const tags = ['Provider di identità']
-
-/** The administration of users. */
-const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
-  const { db, identity: { passwords, waitForListeners } } = app
-
-  app.route({
-    method: 'GET',
-    url: '/admin/users',
+const adminRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get('/admin/users', {
     config: { access: 'admin' },
-    schema: {
-      operationId: 'authListUsers',
-      tags,
-      summary: 'Gli utenti, a pagine',
-      querystring: AdminUsersQuery,
-      response: { 200: AuthUserList }
-    },
-    handler: async (request, reply) => {
-      const { filter, sort } = request.query
-      const page = pageOf(request.query)
-      const pattern = containing(filter ?? '')
-      const where = filter
-        ? or(sql`${users.email} ilike ${pattern}`, sql`${users.user_metadata}::text ilike ${pattern}`)
-        : undefined
-      const offset = (page.number - 1) * page.size
-      const { users: found, total } = await pageOfUsers(db, {
-        limit: page.size,
-        offset,
-        where,
-        oldestFirst: isOldestFirst(sort)
-      })
-      reply.headers({
-        'x-total-count': total,
-        link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, { filter, sort })
-      })
-      return { users: found.map(presentUser), aud: AUDIENCE }
-    }
-  })
+    schema: described('authListUsers', 'Gli utenti, a pagine', {
+      querystring: AdminUsersQuery, response: { 200: AuthUserList }
+    })
+  }, async (request, reply) => await listUsers(request.query, reply))
 
-  app.route({
-    method: 'POST',
-    url: '/admin/users',
+  app.post('/admin/users', {
     config: { access: 'admin', recentFactor: true },
-    schema: {
-      operationId: 'authCreateUser',
-      tags,
-      summary: 'Crea un utente',
-      body: AdminUserBody,
-      response: { 200: Ref(AuthUser) }
-    },
-    handler: async (request) => {
-      const account = await newUserOf(request.body, passwords)
-      return presentUser(
-        await db.transaction(async (tx) => {
-          const user = await createUser(tx, account)
-          const { ban_duration } = request.body
-          const changed =
-            ban_duration === undefined ? user : await updateUser(tx, user.id, userChangeOf({ ban_duration }, user))
-          await app.audit.append(tx, {
-            ...authorOf(request),
-            action: 'utente_creato',
-            object: `user:${user.id}`,
-            details: { role: roleOf(user.app_metadata) }
-          })
-          return changed
-        })
-      )
-    }
-  })
+    schema: described('authCreateUser', 'Crea un utente', { body: AdminUserBody, response: { 200: Ref(AuthUser) } })
+  }, async (request) => presentUser(await addUser(request, request.body)))
 
-  app.route({
-    method: 'GET',
-    url: '/admin/users/:user_id',
+  app.get('/admin/users/:user_id', {
     config: { access: 'admin' },
-    schema: {
-      operationId: 'authReadUser',
-      tags,
-      summary: 'Un utente',
-      params: UserParams,
-      response: { 200: Ref(AuthUser) }
-    },
-    handler: async ({ params }) => presentUser(await getUser(db, idOf(params)))
-  })
+    schema: described('authReadUser', 'Un utente', { params: UserParams, response: { 200: Ref(AuthUser) } })
+  }, async ({ params }) => presentUser(await getUser(app.db, idOf(params))))
 
-  app.route({
-    method: 'PUT',
-    url: '/admin/users/:user_id',
+  app.put('/admin/users/:user_id', {
     config: { access: 'admin', recentFactor: true },
-    schema: {
-      operationId: 'authChangeUser',
-      tags,
-      summary: 'Cambia un utente',
-      params: UserParams,
-      body: AdminUserChange,
-      response: { 200: Ref(AuthUser) }
-    },
-    handler: async (request) => {
-      const id = idOf(request.params)
-      const { body } = request
-      const { password_hash } = await newUserOf(
-        { ...body, email: body.email ?? (await getUser(db, id)).email },
-        passwords,
-        false
-      )
-      const changed = await db.transaction(async (tx) => {
-        const locked = await lockUserAndRights(tx, id)
-        const isNewPassword = password_hash !== undefined
-        // A person who knew only the old password is signed out, and the mails that they have asked for are void.
-        if (isNewPassword) await deleteTokens(tx, id)
-        if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
-        const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
-        const removed = body.rimuovi_secondo_fattore ? await removeAllProofs(app, tx, locked) : []
-        const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
-        const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
-        const user = await updateUser(tx, id, change, present)
-        if (isNewPassword) {
-          await deleteSessions(tx, id, 'global')
-          await revokeKeys(tx, id)
-        }
-        await app.audit.append(tx, {
-          ...authorOf(request),
-          action: 'utente_modificato',
-          object: `user:${id}`,
-          details: detailsOf(body, user)
-        })
-        for (const entry of removed) await app.audit.append(tx, { ...authorOf(request), ...entry })
-        if (isHandedOver) {
-          await app.audit.append(tx, {
-            ...authorOf(request),
-            action: 'sessioni_revocate',
-            object: `user:${id}`,
-            details: HANDED_OVER
-          })
-        }
-        return user
-      })
-      app.mail.deliver()
-      await waitForListeners()
-      return presentUser(changed)
-    }
-  })
+    schema: described('authChangeUser', 'Cambia un utente', {
+      params: UserParams, body: AdminUserChange, response: { 200: Ref(AuthUser) }
+    })
+  }, async (request) => presentUser(await changeUser(request, idOf(request.params), request.body)))
 
-  app.route({
-    method: 'DELETE',
-    url: '/admin/users/:user_id',
+  app.delete('/admin/users/:user_id', {
     config: { access: 'admin', recentFactor: true },
-    schema: {
-      operationId: 'authDeleteUser',
-      tags,
-      summary: 'Elimina un utente',
-      params: UserParams,
-      body: DeleteUserBody,
-      response: { 200: Nothing }
-    },
-    handler: async (request) => {
-      const id = idOf(request.params)
-      const soft = request.body.should_soft_delete === true
-      await db.transaction(async (tx) => {
-        await deleteUser(tx, id, soft)
-        await discardPicture(tx, app.storage, id)
-        await app.forgetAnswers(tx, { said: '^\\{"id":"([0-9a-f-]{36})"', names: [id] })
-        await app.audit.append(tx, {
-          ...authorOf(request),
-          action: 'utente_eliminato',
-          object: `user:${id}`,
-          details: { soft }
-        })
-      })
-      await waitForListeners()
-      return {}
-    }
+    schema: described('authDeleteUser', 'Elimina un utente', {
+      params: UserParams, body: DeleteUserBody, response: { 200: Nothing }
+    })
+  }, async (request) => {
+    const id = idOf(request.params)
+    const soft = request.body.should_soft_delete === true
+    await app.db.transaction(async (tx) => {
+      await deleteUser(tx, id, soft)
+      await discardPicture(tx, app.storage, id)
+      await app.forgetAnswers(tx, { said: '^\\{"id":"([0-9a-f-]{36})"', names: [id] })
+      await record(tx, request, 'utente_eliminato', `user:${id}`, { soft })
+    })
+    await app.identity.waitForListeners()
+    return {}
   })
 }
 export default adminRoutes
+
+async function listUsers (query: Static<typeof AdminUsersQuery>, reply: FastifyReply) {
+  const { db, identity: { config } } = reply.server
+  const { filter, sort } = query
+  const page = pageOf(query)
+  const pattern = containing(filter ?? '')
+  const { users: found, total } = await pageOfUsers(db, {
+    limit: page.size,
+    offset: (page.number - 1) * page.size,
+    where: filter
+      ? or(sql`${users.email} ilike ${pattern}`, sql`${users.user_metadata}::text ilike ${pattern}`)
+      : undefined,
+    oldestFirst: isOldestFirst(sort)
+  })
+  reply.headers({
+    'x-total-count': total, link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, { filter, sort })
+  })
+  return { users: found.map(presentUser), aud: AUDIENCE }
+}
+
+async function addUser (request: FastifyRequest, body: AdminUserBody): Promise<User> {
+  const { db, identity: { passwords } } = request.server
+  const account = await newUserOf(body, passwords)
+  const { ban_duration } = body
+  return await db.transaction(async (tx) => {
+    const user = await createUser(tx, account)
+    const changed =
+      ban_duration === undefined ? user : await updateUser(tx, user.id, userChangeOf({ ban_duration }, user))
+    await record(tx, request, 'utente_creato', `user:${user.id}`, { role: roleOf(user.app_metadata) })
+    return changed
+  })
+}
+
+async function changeUser (request: FastifyRequest, id: string, body: AdminUserChange): Promise<User> {
+  const { server: app } = request
+  const { db, identity: { passwords, waitForListeners } } = app
+  const email = body.email ?? (await getUser(db, id)).email
+  const { password_hash } = await newUserOf({ ...body, email }, passwords, false)
+  const isNewPassword = password_hash !== undefined
+  const changed = await db.transaction(async (tx) => {
+    const locked = await lockUserAndRights(tx, id)
+    // A person who knew only the old password is signed out, and the mails that they have asked for are void.
+    if (isNewPassword) await deleteTokens(tx, id)
+    if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
+    const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
+    const removed = body.rimuovi_secondo_fattore ? await removeAllProofs(app, tx, locked) : []
+    const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
+    const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
+    const user = await updateUser(tx, id, change, present)
+    if (isNewPassword) {
+      await deleteSessions(tx, id, 'global')
+      await revokeKeys(tx, id)
+    }
+    await record(tx, request, 'utente_modificato', `user:${id}`, detailsOf(body, user))
+    for (const { action, object, details } of removed) await record(tx, request, action, object, details)
+    if (isHandedOver) await record(tx, request, 'sessioni_revocate', `user:${id}`, HANDED_OVER)
+    return user
+  })
+  app.mail.deliver()
+  await waitForListeners()
+  return changed
+}
 
 /** Nobody has proven the address that somebody signed up with: what they have set may be a stranger's. */
 function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean {
@@ -224,4 +162,126 @@ function roleOf ({ role = '', roles }: Metadata): string {
 
 function idOf ({ user_id }: { user_id: string }): string {
   return parseUuid(user_id, 'user_id')
+}
+
+const DEFAULT_SIZE = 50
+const LARGEST_SIZE = 1000
+
+interface Page { number: number, size: number }
+
+/** The page that is asked for; the official client sends both parameters, empty when it means the first. */
+function pageOf ({ page = '', per_page: size = '' }: { page?: string, per_page?: string }): Page {
+  return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
+}
+
+/**
+ * `Link` (RFC 8288) to the next and the last page of the same list. The official client reads what stands after the
+ * first `=`.
+ * @param asked further parameters of the query
+ */
+function pageLinks (
+  path: string, { number, size }: Page, total: number, asked: Readonly<Record<string, string | undefined>>
+): string {
+  const last = Math.max(1, Math.ceil(total / size))
+  const same = Object.entries(asked)
+    .map(([name, value]) => value ? `&${name}=${encodeURIComponent(value)}` : '').join('')
+  const link = (page: number, rel: string) => `<${path}?page=${page}&per_page=${size}${same}>; rel="${rel}"`
+  return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
+}
+
+/** Whether the oldest users come first, by the one order that the protocol has (`created_at`, `asc` or `desc`). */
+function isOldestFirst (sort = ''): boolean {
+  const [, field = '', direction = 'desc'] = /^([^ ]*)(?: (.*))?$/s.exec(sort) ?? []
+  if (sort !== '' && field !== 'created_at') throw badSort(`bad field for sort '${field}'`)
+  const order = direction.toLowerCase()
+  if (order !== 'asc' && order !== 'desc') {
+    throw badSort(`bad direction for sort '${direction}', only 'asc' and 'desc' allowed`)
+  }
+  return order === 'asc'
+}
+
+function badSort (problem: string): AuthError {
+  return validationFailed(`Bad Sort Parameters: ${problem}`)
+}
+
+function count (text: string, name: string, usual: number, largest: number): number {
+  if (text === '') return usual
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value > largest) throw validationFailed(`Bad Pagination Parameters: ${name}`)
+  return value === 0 ? usual : value
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/
+const NIL = '00000000-0000-0000-0000-000000000000'
+/** No ban is longer: its end must be a valid date. */
+const LONGEST_MS = 200 * 365 * 86_400_000
+
+/** The account that an administrator describes, with a random password that is not shown where none is given. */
+async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
+  const { email, password, password_hash: imported, phone } = body
+  if (phone) throw new AuthError('phone_provider_disabled')
+  requireOnlyRole(body)
+  if (!email || !isEmail(email)) throw validationFailed('Unable to validate email address: invalid format')
+  if (imported !== undefined && !isKnownHash(imported)) {
+    throw validationFailed('Password hash is of an unknown kind, or too expensive')
+  }
+  if (password !== undefined && imported !== undefined) {
+    throw validationFailed('Only a password or a password hash should be provided')
+  }
+  if (password !== undefined) requireStrongPassword(password, email)
+  const metadata = metadataOf(body)
+  const chosen =
+    password ?? (withPassword && imported === undefined ? randomBytes(48).toString('base64url') : undefined)
+  return {
+    id: chosenIdOf(body),
+    email,
+    password_hash: chosen === undefined ? imported : await passwords.hash(chosen),
+    confirmed: body.email_confirm === true,
+    ...metadata
+  }
+}
+
+/** Everybody has the same role and audience: rights are in `app_metadata`. */
+function requireOnlyRole ({ role, aud }: AdminUserBody): void {
+  if (role && role !== AUDIENCE) {
+    const message = `role can only be ${AUDIENCE}: rights are in app_metadata.role`
+    throw validationFailed(message)
+  }
+  if (aud && aud !== AUDIENCE) throw validationFailed(`aud can only be ${AUDIENCE}`)
+}
+
+function chosenIdOf ({ id }: AdminUserBody): string | undefined {
+  if (id === NIL) throw validationFailed('ID cannot be a nil uuid')
+  return id?.toLowerCase()
+}
+
+function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUser, 'app_metadata' | 'user_metadata'> {
+  return {
+    app_metadata: app_metadata && storableMetadata(app_metadata, 'app'),
+    user_metadata: user_metadata && storableMetadata(user_metadata)
+  }
+}
+
+/** The change that an administrator asks for. Metadata are merged, and null removes a key. */
+function userChangeOf (body: AdminUserBody, user: User): UserChange {
+  const { email, email_confirm: confirm, app_metadata, user_metadata, ban_duration: ban } = body
+  return {
+    ...(email === undefined ? {} : { email }),
+    ...(confirm === true ? { email_confirmed_at: user.email_confirmed_at ?? new Date() } : {}),
+    ...(app_metadata === undefined
+      ? {}
+      : { app_metadata: storableMetadata(mergeMetadata(user.app_metadata, app_metadata), 'app') }),
+    ...(user_metadata === undefined
+      ? {}
+      : { user_metadata: storableMetadata(mergeMetadata(user.user_metadata, user_metadata)) }),
+    ...(ban === undefined ? {} : { banned_until: ban === 'none' ? null : new Date(Date.now() + durationMs(ban)) })
+  }
+}
+
+/** A duration as Go writes one (`24h`, `1h30m`), in milliseconds. */
+function durationMs (text: string): number {
+  if (!GO_DURATION.test(text)) throw validationFailed('invalid format for ban duration')
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)]
+  return Math.min(LONGEST_MS, parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0))
 }

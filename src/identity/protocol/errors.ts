@@ -3,7 +3,7 @@ import type { AuthErrorBody } from '#schemas/auth/errors.ts'
 import type { Refusal } from '#src/http/auth.ts'
 import { databaseProblem } from '#src/database/problems.ts'
 import { challenge } from '#src/http/errors.ts'
-import { AuthError, type AuthErrorCode } from '../errors.ts'
+import { AuthError, validationFailed, type AuthErrorCode } from '../errors.ts'
 
 /** The first version of the protocol whose clients read the short form of an error. */
 const SHORT_SINCE = '2024-01-01'
@@ -12,15 +12,13 @@ const BEARER = /^Bearer \S+$/i
 
 const NO_PERSON = new AuthError('bad_jwt', { message: 'invalid claim: missing sub claim' })
 
-/** Why a credential is refused, as an error of Supabase Auth. */
 const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   no_authorization: new AuthError('no_authorization'),
   bad_jwt: new AuthError('bad_jwt'),
   session_not_found: new AuthError('session_not_found'),
   session_expired: new AuthError('session_not_found'),
   user_not_found: new AuthError('user_not_found', {
-    status: 403,
-    message: 'User from sub claim in JWT does not exist'
+    status: 403, message: 'User from sub claim in JWT does not exist'
   }),
   user_banned: new AuthError('user_banned')
 }
@@ -49,8 +47,7 @@ const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
 
 /** Addresses and methods that are none: the clients of the provider have no code for them. */
 const UNKNOWN: Readonly<Record<string, string>> = {
-  RISORSA_NON_TROVATA: 'Path not found',
-  METODO_NON_AMMESSO: 'Method not allowed'
+  RISORSA_NON_TROVATA: 'Path not found', METODO_NON_AMMESSO: 'Method not allowed'
 }
 
 /**
@@ -75,11 +72,8 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     ...(statusCode >= 500 && !isShort ? { error_id: request.id } : {}),
     ...(reasons === undefined ? {} : { weak_password: { reasons: [...reasons] } })
   }
-  return reply
-    .code(statusCode)
-    .headers({ 'x-sb-error-code': code, 'cache-control': 'no-store' })
-    .type('application/json; charset=utf-8')
-    .send(body)
+  return reply.code(statusCode).headers({ 'x-sb-error-code': code, 'cache-control': 'no-store' })
+    .type('application/json; charset=utf-8').send(body)
 }
 
 /** The public key is a good token of nobody: it opens no guarded route, and says no person. */
@@ -90,9 +84,7 @@ function refusalOf ({ refusal, headers, routeOptions }: FastifyRequest): AuthErr
 
 function invalid ({ validation, validationContext = 'body' }: FastifyError): AuthError {
   const [first] = validation ?? []
-  return new AuthError('validation_failed', {
-    message: `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`
-  })
+  return validationFailed(`${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`)
 }
 
 function translate (err: FastifyError, request: FastifyRequest): AuthError {

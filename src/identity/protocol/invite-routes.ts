@@ -1,28 +1,29 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { GenerateLinkBody, InviteBody, RedirectQuery } from '#schemas/auth/requests.ts'
 import { AuthUser, AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { AuthError } from '../errors.ts'
+import { described } from '../described.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
-import { presentUser } from '../people/present.ts'
+import { presentUser } from '../people/presenters.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
-import { lockUser } from '../people/locks.ts'
+import { lockUser } from '../people/people-locks.ts'
 import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
-import { EMAIL_CHANGE_KINDS } from './email-change.ts'
-import { requireAddress, type SentKind } from './mail-flows.ts'
-import type { ProtocolOptions } from './options.ts'
+import { record } from '../audit-record.ts'
+import {
+  EMAIL_CHANGE_KINDS, issueLink, linkTarget, requireAddress, requireMail, sendLink, type IssuedLink, type
+  LinkTarget, type SentKind
+} from './mail-flows.ts'
 
-const tags = ['Provider di identità']
+type LinkBody = Static<typeof GenerateLinkBody>
 
-type LinkType = Static<typeof GenerateLinkBody>['type']
-
-/** The person for whom an administrator asks for a link. */
 interface LinkRecipient {
   email: string
   user: User | undefined
@@ -33,111 +34,94 @@ interface LinkRecipient {
 
 type PrepareUser = (tx: Transaction, recipient: LinkRecipient) => Promise<User>
 
-/** Invitations by administrators: by mail, or with a link that they hand over themselves. */
-const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { flows }) => {
-  const { db, identity: { passwords, waitForListeners } } = app
+const inviteRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { db, identity: { config, waitForListeners } } = app
 
-  app.route({
-    method: 'POST',
-    url: '/invite',
+  app.post('/invite', {
     config: { access: 'admin', recentFactor: true },
-    schema: {
-      operationId: 'authInvite',
-      tags,
-      summary: 'Invita una persona',
-      querystring: RedirectQuery,
-      body: InviteBody,
-      response: { 200: Ref(AuthUser) }
-    },
-    handler: async (request) => {
-      const {
-        body,
-        query: { redirect_to }
-      } = request
-      flows.requireMail()
-      const email = requireAddress(body)
-      const user_metadata = storableMetadata(body.data ?? {})
-      const invited = await db.transaction(async (tx) => {
-        const known = await findUser(tx, { email })
-        const user = await invite(tx, { email, user: known, user_metadata })
-        const sent = await flows.send(tx, user, 'invite', flows.linkTarget(redirect_to, {}))
-        await flows.audit(tx, request, 'invito', user)
-        await flows.audit(tx, request, 'email', user, { kind: 'invite' })
-        if (known) await flows.audit(tx, request, 'sessioni_revocate', user, HANDED_OVER)
-        return sent
-      })
-      await waitForListeners()
-      app.mail.deliver()
-      return presentUser(invited)
-    }
+    schema: described('authInvite', 'Invita una persona', {
+      querystring: RedirectQuery, body: InviteBody, response: { 200: Ref(AuthUser) }
+    })
+  }, async (request) => {
+    const { body, query: { redirect_to } } = request
+    requireMail(app)
+    const email = requireAddress(body)
+    const user_metadata = storableMetadata(body.data ?? {})
+    const invited = await db.transaction(async (tx) => {
+      const known = await findUser(tx, { email })
+      const user = await invite(tx, { email, user: known, user_metadata })
+      const sent = await sendLink(app, tx, user, 'invite', linkTarget(config, redirect_to, {}))
+      const object = `user:${user.id}`
+      await record(tx, request, 'invito', object)
+      await record(tx, request, 'email', object, { kind: 'invite' })
+      if (known) await record(tx, request, 'sessioni_revocate', object, HANDED_OVER)
+      return sent
+    })
+    await waitForListeners()
+    app.mail.deliver()
+    return presentUser(invited)
   })
 
-  app.route({
-    method: 'POST',
-    url: '/admin/generate_link',
+  app.post('/admin/generate_link', {
     config: { access: 'admin', recentFactor: true },
-    schema: {
-      operationId: 'authGenerateLink',
-      tags,
-      summary: 'Crea un collegamento senza spedirlo',
-      querystring: RedirectQuery,
-      body: GenerateLinkBody,
-      response: { 200: Ref(AuthUserLink) }
-    },
-    handler: async (request) => {
-      const { body, query } = request
-      const { type } = body
-      const email = requireAddress(body)
-      const new_email = type.startsWith('email_change') ? requireAddress({ email: body.new_email }) : undefined
-      const password_hash = type === 'signup' ? await newPassword(body.password, email) : undefined
-      const user_metadata = storableMetadata(body.data ?? {})
-      const target = flows.linkTarget(query.redirect_to ?? body.redirect_to ?? body.redirectTo, {})
-      const issued = await db.transaction(async (tx) => {
-        const known = await findUser(tx, { email })
-        const user = await RECIPIENTS[type](tx, { email, user: known, password_hash, user_metadata, new_email })
-        const issued = await flows.issue(tx, user, type, target, type === 'email_change_new' ? new_email : undefined)
-        if (!known) await flows.audit(tx, request, 'utente_creato', user, { role: '' })
-        await flows.audit(tx, request, type === 'invite' ? 'invito' : 'email', user, { kind: type, sent: false })
-        if (known && (type === 'invite' || type === 'signup')) {
-          await flows.audit(tx, request, 'sessioni_revocate', user, HANDED_OVER)
-        }
-        return issued
-      })
-      await waitForListeners()
-      return {
-        ...presentUser(issued.user),
-        action_link: issued.url,
-        email_otp: issued.code,
-        hashed_token: issued.link,
-        verification_type: type,
-        redirect_to: target.redirectTo
-      }
+    schema: described('authGenerateLink', 'Crea un collegamento senza spedirlo', {
+      querystring: RedirectQuery, body: GenerateLinkBody, response: { 200: Ref(AuthUserLink) }
+    })
+  }, async (request) => {
+    const { body, query } = request
+    const target = linkTarget(config, query.redirect_to ?? body.redirect_to ?? body.redirectTo, {})
+    const issued = await generateLink(request, body, target)
+    await waitForListeners()
+    return {
+      ...presentUser(issued.user),
+      action_link: issued.url,
+      email_otp: issued.code,
+      hashed_token: issued.link,
+      verification_type: body.type,
+      redirect_to: target.redirectTo
     }
   })
-
-  async function newPassword (password: string | undefined, email: string): Promise<string> {
-    if (!password) throw new AuthError('validation_failed', { message: 'Signup requires a valid password' })
-    requireStrongPassword(password, email)
-    return await passwords.hash(password)
-  }
 }
 export default inviteRoutes
 
-/**
- * Finds, creates or prepares the account that a link of each type is for.
- * @throws AuthError user_not_found, email_exists
- */
-const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
+async function generateLink (request: FastifyRequest, body: LinkBody, target: LinkTarget): Promise<IssuedLink> {
+  const { server: app } = request
+  const { type } = body
+  const email = requireAddress(body)
+  const new_email = type.startsWith('email_change') ? requireAddress({ email: body.new_email }) : undefined
+  const password = type === 'signup' ? requirePassword(body.password, email) : undefined
+  const password_hash = password && await app.identity.passwords.hash(password)
+  const user_metadata = storableMetadata(body.data ?? {})
+  return await app.db.transaction(async (tx) => {
+    const known = await findUser(tx, { email })
+    const user = await RECIPIENTS[type](tx, { email, user: known, password_hash, user_metadata, new_email })
+    const to = type === 'email_change_new' ? new_email : undefined
+    const issued = await issueLink(app, tx, user, type, target, to)
+    const object = `user:${user.id}`
+    if (!known) await record(tx, request, 'utente_creato', object, { role: '' })
+    await record(tx, request, type === 'invite' ? 'invito' : 'email', object, { kind: type, sent: false })
+    const isHandedOver = known && (type === 'invite' || type === 'signup')
+    if (isHandedOver) await record(tx, request, 'sessioni_revocate', object, HANDED_OVER)
+    return issued
+  })
+}
+
+function requirePassword (password: string | undefined, email: string): string {
+  if (!password) throw validationFailed('Signup requires a valid password')
+  requireStrongPassword(password, email)
+  return password
+}
+
+/** Finds, creates or prepares the account that a link of each type is for. */
+const RECIPIENTS: Readonly<Record<LinkBody['type'] & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
     const present = await lockUserAndRights(tx, user.id)
     if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
     await startAnew(tx, present)
-    return await updateUser(tx, user.id, {
-      password_hash,
-      user_metadata: mergeMetadata(user.user_metadata, user_metadata)
-    })
+    const merged = mergeMetadata(user.user_metadata, user_metadata)
+    return await updateUser(tx, user.id, { password_hash, user_metadata: merged })
   },
   magiclink: async (tx, { email, user, user_metadata }) =>
     user ?? (await createUser(tx, { email, user_metadata, confirmed: false })),
@@ -151,8 +135,7 @@ const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
  * before it has a role.
  */
 async function invite (
-  tx: Transaction,
-  { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>
+  tx: Transaction, { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>
 ): Promise<User> {
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
   const present = await lockUserAndRights(tx, user.id)
@@ -160,13 +143,10 @@ async function invite (
   const { row: { app_metadata } } = await startAnew(tx, present)
   const { role, ...others } = app_metadata
   return await updateUser(tx, user.id, {
-    app_metadata: role === 'pending' ? others : app_metadata,
-    user_metadata,
-    invited_at: new Date()
+    app_metadata: role === 'pending' ? others : app_metadata, user_metadata, invited_at: new Date()
   }, present)
 }
 
-/** Starts a change of address; an unfinished change to a third address is given up. */
 async function prepareEmailChange (tx: Transaction, { user, new_email = '' }: LinkRecipient): Promise<User> {
   const { id, email, new_email: pending } = requireUser(await lockUser(tx, requireUser(user).id))
   if (new_email === email || await findUser(tx, { email: new_email })) throw new AuthError('email_exists')

@@ -1,22 +1,24 @@
+import { randomUUID } from 'node:crypto'
+import { TransactionRollbackError } from 'drizzle-orm'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
-import type { AuditAction } from '#schemas/audit.ts'
-import { authorOf } from '#src/services/audit/log.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Transaction } from '#src/database/connect.ts'
 import { plainAddress } from '#src/services/mail/address.ts'
-import { AuthError } from '../errors.ts'
-import type { IdentityOptions } from '../options.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { languageOfPerson } from '../languages.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
-import type { User } from '../people/find-users.ts'
-import { updateUser, type UserChange } from '../people/users.ts'
+import type { User, UserRow } from '../people/find-users.ts'
+import { createUser, updateUser, type UserChange } from '../people/users.ts'
+import { record } from '../audit-record.ts'
 import { createFlow, readChallenge, type Challenge, type ChallengeParameters } from '../sign-in/flow-states.ts'
-import { composeMail, type MailKind } from '../sign-in/mails.ts'
-import { confirmPageLink } from '../sign-in/mail-page.ts'
-import { issueToken, type TokenSecrets } from '../sign-in/one-time-tokens.ts'
+import { composeMail, CONFIRM_PAGE } from '../sign-in/account-mails.ts'
+import { type MailKind } from '../sign-in/mail-texts/mail-wording.ts'
+import {
+  confirmedAddress, deleteTokens, issueToken, markConfirmed, type TokenRow, type TokenSecrets
+} from '../sign-in/one-time-tokens.ts'
 import { allowedRedirect } from '../sign-in/redirects.ts'
-import { mailLimits, withMinimumTime, type MailLimits } from './mail-limits.ts'
-import { rehearse } from './rehearsal.ts'
+import { countMail, withMinimumTime } from './request-limits.ts'
 
 /** The kinds that are sent by mail. The other one only marks that an address has confirmed. */
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
@@ -49,11 +51,9 @@ export interface LinkTarget {
 
 export interface IssuedLink extends TokenSecrets {
   user: User
-  /** The link that the person opens. */
   url: string
 }
 
-/** A request for a mail. Its address has an account or not. */
 export interface MailRequest {
   request: FastifyRequest
   reply: FastifyReply
@@ -62,127 +62,176 @@ export interface MailRequest {
   target: LinkTarget
 }
 
-/** The mails about an account, and the flows that their links belong to. */
-export interface MailFlows extends MailLimits {
-  /** Called before any look-up, so that the answer is the same for every address. @throws email_provider_disabled */
-  requireMail (): void
-  /** @throws AuthError validation_failed, for a part of a challenge or a malformed one */
-  linkTarget (redirectTo: string | undefined, challenge: ChallengeParameters): LinkTarget
-  /** Makes the link and code of a kind and writes the time; `to` is by default the account's own address. */
-  issue (tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to?: string): Promise<IssuedLink>
-  /** Makes them and sends them by mail. The caller calls `app.mail.deliver()` after the commit. */
-  send (tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to?: string): Promise<User>
-  /** Writes what was done with an account to the audit log; the last statements of the transaction. */
-  audit (
-    tx: Executor,
-    request: FastifyRequest,
-    action: AuditAction,
-    user: User,
-    details?: Record<string, string | number | boolean | string[]>
-  ): Promise<void>
-  /**
-   * Counts the mail, does the work and delivers, in the same time whether the address has an account or not. Where a
-   * mail cannot be written down, it fails for every address. The caller has admitted the mail.
-   * @throws AuthError over_email_send_rate_limit
-   */
-  runUniformly<T> (asked: MailRequest, work: (tx: Transaction) => Promise<T>): Promise<T>
-}
-
 /**
  * The normalized form of an address that mail can be sent to.
  * @throws AuthError validation_failed, phone_provider_disabled
  */
 export function requireAddress ({ email, phone }: { email?: string, phone?: string }): string {
-  if (email && phone) {
-    throw new AuthError('validation_failed', { message: 'Only an email address or phone number should be provided' })
-  }
+  if (email && phone) throw validationFailed('Only an email address or phone number should be provided')
   if (phone) throw new AuthError('phone_provider_disabled')
-  if (!email) throw new AuthError('validation_failed', { message: 'An email address is required' })
+  if (!email) throw validationFailed('An email address is required')
   const address = normalizeEmail(email)
   if (!isEmail(address) || plainAddress(address) === undefined) {
-    throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
+    throw validationFailed('Unable to validate email address: invalid format')
   }
   return address
 }
 
-export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptions): MailFlows {
-  const limits = mailLimits(app, { config })
+/** Called before any look-up, so that the answer is the same for every address. @throws email_provider_disabled */
+export function requireMail ({ mail }: FastifyInstance): void {
+  if (!mail.configured) throw new AuthError('email_provider_disabled')
+}
 
-  /**
-   * Whether a mail leads to the pages of this server: an invitation and a recovery, where a password is to be chosen;
-   * the others where there is no front end.
-   */
-  function leadsToPages (kind: SentKind, { isOpen }: LinkTarget): boolean {
-    return isOpen && (kind === 'invite' || kind === 'recovery' || config.CORS_ORIGINS.length === 0)
-  }
-
-  async function issue (
-    tx: Transaction,
-    user: User,
-    kind: SentKind,
-    { redirectTo, challenge, password_hash }: LinkTarget,
-    to = user.email
-  ): Promise<IssuedLink> {
-    const { mail, method, sentAt } = KINDS[kind]
-    const flow = challenge?.code_challenge
-      ? await createFlow(tx, {
-        provider: 'email',
-        ...challenge,
-        password_hash,
-        redirect_to: redirectTo,
-        authentication_method: method
-      })
-      : undefined
-    const changed = await updateUser(tx, user.id, { [sentAt]: new Date() })
-    const secrets = await issueToken(tx, keys, { user_id: user.id, kind, sent_to: to, flow_state_id: flow?.id })
-    const query = new URLSearchParams({ token: secrets.link, type: mail, redirect_to: redirectTo })
-    return { ...secrets, user: changed, url: `${config.PUBLIC_URL}/auth/v1/verify?${query.toString()}` }
-  }
-
-  async function send (
-    tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to = user.email
-  ): Promise<User> {
-    const { user: changed, url, link: token, code } = await issue(tx, user, kind, target, to)
-    const { mail } = KINDS[kind]
-    const link = leadsToPages(kind, target) ? confirmPageLink(config, token, mail) : url
-    const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
-    await app.mail.enqueue(tx, { to, ...composeMail(mail, { link, code, email }, languageOfPerson(user)) })
-    return changed
-  }
-
-  const audit: MailFlows['audit'] = async (tx, request, action, user, details) => {
-    await app.audit.append(tx, { ...authorOf(request), action, object: `user:${user.id}`, details })
-  }
-
+/** @throws AuthError validation_failed, for a part of a challenge or a malformed one */
+export function linkTarget (
+  config: Config, redirectTo: string | undefined, parameters: ChallengeParameters
+): LinkTarget {
+  const challenge = readChallenge(parameters)
   return {
-    ...limits,
-    issue,
-    send,
-    audit,
-    requireMail () {
-      if (!app.mail.configured) throw new AuthError('email_provider_disabled')
-    },
-    linkTarget (redirectTo, parameters) {
-      const challenge = readChallenge(parameters)
-      return {
-        redirectTo: new URL(allowedRedirect(config, redirectTo)).href,
-        isOpen: !redirectTo && challenge.code_challenge === null,
-        challenge
-      }
-    },
-    async runUniformly ({ request, reply, kind, to, target }, work) {
-      const result = await withMinimumTime(() => app.db.transaction(async (tx) => {
-        await limits.countMail(tx, reply, KINDS[kind].mail, to)
-        await rehearse(tx, async (inner, ghost) => {
-          await send(inner, ghost, kind, target)
-          // A second time: a person who was sent a mail of this kind before has its token replaced, by an update.
-          await issue(inner, ghost, kind, target)
-          await audit(inner, request, 'email', ghost, { kind })
-        })
-        return await work(tx)
-      }))
-      app.mail.deliver()
-      return result
-    }
+    redirectTo: new URL(allowedRedirect(config, redirectTo)).href,
+    isOpen: !redirectTo && challenge.code_challenge === null,
+    challenge
+  }
+}
+
+/** Makes the link and code of a kind and writes the time; `to` is by default the account's own address. */
+export async function issueLink (
+  { identity: { config, keys } }: FastifyInstance,
+  tx: Transaction,
+  user: User,
+  kind: SentKind,
+  { redirectTo: redirect_to, challenge, password_hash }: LinkTarget,
+  to = user.email
+): Promise<IssuedLink> {
+  const { mail, method: authentication_method, sentAt } = KINDS[kind]
+  const flow = challenge?.code_challenge
+    ? await createFlow(tx, { provider: 'email', ...challenge, password_hash, redirect_to, authentication_method })
+    : undefined
+  const changed = await updateUser(tx, user.id, { [sentAt]: new Date() })
+  const secrets = await issueToken(tx, keys, { user_id: user.id, kind, sent_to: to, flow_state_id: flow?.id })
+  const query = new URLSearchParams({ token: secrets.link, type: mail, redirect_to })
+  return { ...secrets, user: changed, url: `${config.PUBLIC_URL}/auth/v1/verify?${query.toString()}` }
+}
+
+/** Makes them and sends them by mail. The caller calls `app.mail.deliver()` after the commit. */
+export async function sendLink (
+  app: FastifyInstance, tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to = user.email
+): Promise<User> {
+  const { config } = app.identity
+  const { user: changed, url, link: token, code } = await issueLink(app, tx, user, kind, target, to)
+  const { mail: type } = KINDS[kind]
+  const page = `${config.PUBLIC_URL}${CONFIRM_PAGE}?${new URLSearchParams({ token, type }).toString()}`
+  const link = leadsToPages(config, kind, target) ? page : url
+  const email = type === 'email_change' ? (user.new_email ?? undefined) : user.email
+  await app.mail.enqueue(tx, { to, ...composeMail(type, { link, code, email }, languageOfPerson(user)) })
+  return changed
+}
+
+/**
+ * Whether a mail leads to the pages of this server: an invitation and a recovery, where a password is to be chosen;
+ * the others where there is no front end.
+ */
+function leadsToPages ({ CORS_ORIGINS }: Config, kind: SentKind, { isOpen }: LinkTarget): boolean {
+  return isOpen && (kind === 'invite' || kind === 'recovery' || CORS_ORIGINS.length === 0)
+}
+
+/** Sends a mail, and writes that to the audit log. */
+export async function sendOnRecord (
+  tx: Transaction, request: FastifyRequest, user: User, kind: SentKind, target: LinkTarget
+): Promise<User> {
+  const sent = await sendLink(request.server, tx, user, kind, target)
+  await record(tx, request, 'email', `user:${user.id}`, { kind })
+  return sent
+}
+
+/**
+ * Counts the mail, does the work and delivers, in the same time whether the address has an account or not. Where a
+ * mail cannot be written down, it fails for every address. The caller has admitted the mail.
+ * @throws AuthError over_email_send_rate_limit
+ */
+export async function runUniformly<T> (
+  { request, reply, kind, to, target }: MailRequest, work: (tx: Transaction) => Promise<T>
+): Promise<T> {
+  const { server: app } = request
+  const result = await withMinimumTime(() => app.db.transaction(async (tx) => {
+    await countMail(tx, reply, KINDS[kind].mail, to)
+    await rehearse(tx, async (inner, ghost) => {
+      await sendOnRecord(inner, request, ghost, kind, target)
+      // A person who was sent a mail of this kind before has its token replaced, by an update.
+      await issueLink(app, inner, ghost, kind, target)
+    })
+    return await work(tx)
+  }))
+  app.mail.deliver()
+  return result
+}
+
+/**
+ * Does the work with a ghost, an account that no person has, and takes it back by a savepoint. What a request writes
+ * depends on whether its address has an account. On a full disk one request would succeed and the other fail, and the
+ * difference would tell which addresses have an account. So the caller rehearses for every address, in the transaction
+ * of the real work: then each one writes, and each one fails. The rollback also frees the locks that the rehearsal
+ * took, the one at the end of the audit log among them (PostgreSQL, "Explicit Locking").
+ */
+export async function rehearse (
+  tx: Transaction, work: (inner: Transaction, ghost: User) => Promise<unknown>
+): Promise<void> {
+  try {
+    await tx.transaction(async (inner) => {
+      await work(inner, await createUser(inner, { email: `${randomUUID()}@nobody.invalid`, confirmed: false }))
+      inner.rollback()
+    })
+  } catch (err) {
+    if (!(err instanceof TransactionRollbackError)) throw err
+  }
+}
+
+export const EMAIL_CHANGE_KINDS = [
+  'email_change_current', 'email_change_new', 'email_change_half'
+] satisfies TokenKind[]
+
+/** Writes to both addresses. The account keeps the old one until both have confirmed. */
+export async function startEmailChange (
+  app: FastifyInstance, tx: Transaction, user: User, email: string, target: LinkTarget
+): Promise<User> {
+  await deleteTokens(tx, user.id, EMAIL_CHANGE_KINDS)
+  return await resendEmailChange(app, tx, await updateUser(tx, user.id, { new_email: email }), target)
+}
+
+export async function resendEmailChange (
+  app: FastifyInstance, tx: Transaction, user: User, target: LinkTarget
+): Promise<User> {
+  const confirmed = await confirmedAddress(tx, user.id)
+  const mails = [['email_change_current', user.email], ['email_change_new', user.new_email!]] as const
+  let changed = user
+  for (const [kind, to] of mails) if (to !== confirmed) changed = await sendLink(app, tx, user, kind, target, to)
+  return changed
+}
+
+/**
+ * Takes the confirmation of one of the two addresses. With the second one the account changes to the new address, and
+ * everything that was sent to the old one is void. An error is returned, not thrown, so that the transaction commits:
+ * otp_expired, email_exists.
+ * @param person the account's row, locked: of two confirmations at once one is the second
+ * @returns `waiting` while the other address has not confirmed
+ */
+export async function confirmEmailChange (
+  tx: Transaction, { email, new_email }: UserRow, token: TokenRow
+): Promise<User | 'waiting' | AuthError> {
+  const { user_id, kind, sent_to } = token
+  const [mine, other] = kind === 'email_change_current' ? [email, new_email] : [new_email, email]
+  if (new_email === null || mine !== sent_to) return new AuthError('otp_expired')
+  if ((await confirmedAddress(tx, user_id)) !== other) {
+    await markConfirmed(tx, token)
+    return 'waiting'
+  }
+  await deleteTokens(tx, user_id)
+  try {
+    return await updateUser(tx, user_id, { email: new_email, email_confirmed_at: new Date(), new_email: null })
+  } catch (err) {
+    // Another account has got the address meanwhile.
+    if (!(err instanceof AuthError) || err.code !== 'email_exists') throw err
+    await updateUser(tx, user_id, { new_email: null })
+    return err
   }
 }

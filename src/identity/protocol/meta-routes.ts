@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
+import { described } from '../described.ts'
+import type { Config } from '#src/config/config.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { relyingParty } from '../factors/webauthn/relying-party.ts'
-import type { ProtocolOptions } from './options.ts'
-
-const tags = ['Provider di identità']
 
 const CACHED = 'public, max-age=600'
 
@@ -20,9 +19,45 @@ const CLAIMS = [
   'phone_number_verified', 'name', 'picture', 'preferred_username', 'updated_at'
 ]
 
-/** What a client asks before a person signs in. */
-const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
-  const settings: Settings = {
+const HEALTH = { version: VERSION, name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' }
+
+const metaRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { config, signer: { issuer, signingKeys } } = app.identity
+  const settings = settingsOf(config)
+  const discovery = discoveryOf(issuer)
+
+  app.get('/settings', {
+    config: { access: 'public' },
+    schema: described('authSettings', 'Che cosa offre il provider', { response: { 200: Settings } })
+  }, async () => settings)
+
+  app.get('/health', {
+    config: { access: 'public' },
+    schema: described('authHealth', 'Il provider risponde', { response: { 200: ProviderHealth } })
+  }, async () => HEALTH)
+
+  app.get('/.well-known/openid-configuration', {
+    config: { access: 'public' },
+    schema: described('authDiscovery', 'Chi firma i token, e dove sono le chiavi (OpenID Connect Discovery)', {
+      response: { 200: Discovery }
+    })
+  }, async (_request, reply) => {
+    reply.header('cache-control', CACHED)
+    return discovery
+  })
+
+  app.get('/.well-known/jwks.json', {
+    config: { access: 'public' },
+    schema: described('authJwks', 'Le chiavi pubbliche dei token (RFC 7517)', { response: { 200: Jwks } })
+  }, async (_request, reply) => {
+    reply.header('cache-control', CACHED)
+    return { keys: await signingKeys.jwks() }
+  })
+}
+export default metaRoutes
+
+function settingsOf (config: Config): Settings {
+  return {
     external: {
       ...Object.fromEntries(PROVIDERS.map((name) => [name, false])),
       email: true,
@@ -36,9 +71,11 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
     saml_private_key_next_configured: false,
     passkeys_enabled: relyingParty(config) !== undefined
   }
-  const { issuer } = app.identity.signer
-  // The addresses of an OAuth server, which it is not, are there because the document must have them.
-  const discovery: Discovery = {
+}
+
+/** The addresses of an OAuth server, which it is not, are there because the document must have them. */
+function discoveryOf (issuer: string): Discovery {
+  return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/oauth/token`,
@@ -54,59 +91,4 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
     scopes_supported: ['openid', 'profile', 'email', 'phone'],
     claims_supported: CLAIMS
   }
-
-  const health = {
-    version: VERSION,
-    name: 'Locanda',
-    description: 'Locanda, con il protocollo di Supabase Auth'
-  }
-
-  app.route({
-    method: 'GET',
-    url: '/settings',
-    config: { access: 'public' },
-    schema: { operationId: 'authSettings', tags, summary: 'Che cosa offre il provider', response: { 200: Settings } },
-    handler: async () => settings
-  })
-
-  app.route({
-    method: 'GET',
-    url: '/health',
-    config: { access: 'public' },
-    schema: { operationId: 'authHealth', tags, summary: 'Il provider risponde', response: { 200: ProviderHealth } },
-    handler: async () => health
-  })
-
-  app.route({
-    method: 'GET',
-    url: '/.well-known/openid-configuration',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'authDiscovery',
-      tags,
-      summary: 'Chi firma i token, e dove sono le chiavi (OpenID Connect Discovery)',
-      response: { 200: Discovery }
-    },
-    handler: async (_request, reply) => {
-      reply.header('cache-control', CACHED)
-      return discovery
-    }
-  })
-
-  app.route({
-    method: 'GET',
-    url: '/.well-known/jwks.json',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'authJwks',
-      tags,
-      summary: 'Le chiavi pubbliche dei token (RFC 7517)',
-      response: { 200: Jwks }
-    },
-    handler: async (_request, reply) => {
-      reply.header('cache-control', CACHED)
-      return { keys: await app.identity.signer.signingKeys.jwks() }
-    }
-  })
 }
-export default metaRoutes

@@ -31,7 +31,6 @@ const NOT_OFFERED: readonly Row[] = [
   [['GET', 'PUT', 'DELETE'], ['/admin/custom-providers/:id'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS]
 ]
 
-/** The addresses of what is not offered. They are no part of the description. */
 const notOfferedRoutes: FastifyPluginAsyncTypebox = async (app) => {
   for (const [methods, urls, access, code, message] of NOT_OFFERED) {
     const refuse = async () => { throw new AuthError(code, { message }) }

@@ -1,42 +1,36 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Location } from '#schemas/auth/answers.ts'
 import { AuthorizeQuery, CallbackQuery, LinkIdentityQuery } from '#schemas/auth/requests.ts'
+import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
-import { AuthError } from '../errors.ts'
-import { deleteOldFlows } from '../sign-in/flow-states.ts'
+import { described } from '../described.ts'
+import { AuthError, validationFailed } from '../errors.ts'
+import { deleteOldFlows, readChallenge } from '../sign-in/flow-states.ts'
+import { allowedRedirect, isLoopbackApp } from '../sign-in/redirects.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { callbackAddress } from '../oauth/clients.ts'
-import { oauthFlows, type AuthorizeRequest } from '../oauth/flows.ts'
-import type { ProtocolOptions } from './options.ts'
-import { OWN_PAGES, signInPageFor } from './own-pages.ts'
+import { endFlow, errorRedirect, startFlow, type AuthorizeRequest } from '../oauth/flows.ts'
 
-const tags = ['Provider di identità']
+const FORM_TYPE = 'application/x-www-form-urlencoded'
 const FORM_BYTES = 16 * 1024
 const LONGEST_PARAMETER = 200
 
+/** By this name a front end asks for the pages of this server, as it asks for other providers by theirs. */
+const OWN_PAGES = 'custom:locanda'
+
 /** Parameters that clients may add to an authorization request. Those that protect it are not among them. */
 const PASSED_ON = [
-  'prompt',
-  'login_hint',
-  'hd',
-  'domain_hint',
-  'access_type',
-  'include_granted_scopes',
-  'ui_locales',
-  'acr_values',
+  'prompt', 'login_hint', 'hd', 'domain_hint', 'access_type', 'include_granted_scopes', 'ui_locales', 'acr_values',
   'allow_signup'
 ]
 
-/** Signing in through another provider, and linking an identity there to an account. */
-const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
-  const flows = oauthFlows(app, options)
-  const { start, finish, errorRedirect } = flows
-
-  await app.register(formPost, options)
-  for (const provider of options.config.OAUTH_PROVIDERS) {
+const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { config } = app.identity
+  await app.register(formPost)
+  for (const provider of config.OAUTH_PROVIDERS) {
     if ('issuer' in provider) app.expectReachable({ setting: 'OAUTH_PROVIDERS', ...serverOf(provider.issuer) })
   }
 
@@ -47,76 +41,38 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     run: () => deleteOldFlows(app.db)
   })
 
-  app.route({
-    method: 'GET',
-    url: '/authorize',
+  app.get('/authorize', {
     exposeHeadRoute: false,
     config: { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
-    schema: {
-      operationId: 'authAuthorize',
-      tags,
-      summary: 'Accede con un altro provider',
-      querystring: AuthorizeQuery,
-      response: { 302: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const asked = readAuthorizeRequest(request.query)
-      return await reply.redirect(await addressFor(reply, asked).catch(redirectError(asked)), 302)
-    }
+    schema: described('authAuthorize', 'Accede con un altro provider', {
+      querystring: AuthorizeQuery, response: { 302: Type.Null() }
+    })
+  }, async (request, reply) => {
+    const asked = readAuthorizeRequest(request.query)
+    return await reply.redirect(await addressFor(reply, asked).catch(redirectError(config, asked)), 302)
   })
 
-  app.route({
-    method: 'GET',
-    url: '/callback',
+  app.get('/callback', {
     // A HEAD must not use the state up.
     exposeHeadRoute: false,
     config: { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
-    schema: {
-      operationId: 'authCallback',
-      tags,
-      summary: 'Ritorno dal provider',
-      querystring: CallbackQuery,
-      response: { 302: Type.Null() }
-    },
-    handler: async (request, reply) => await reply.redirect(await finish(request, reply, request.query), 302)
-  })
+    schema: described('authCallback', 'Ritorno dal provider', {
+      querystring: CallbackQuery, response: { 302: Type.Null() }
+    })
+  }, async (request, reply) => await reply.redirect(await endFlow(request, reply, request.query), 302))
 
-  app.route({
-    method: 'GET',
-    url: '/user/identities/authorize',
+  app.get('/user/identities/authorize', {
     exposeHeadRoute: false,
     config: { access: 'user', headers: { sends: { 'Set-Cookie': [200, 302] } } },
-    schema: {
-      operationId: 'authLinkIdentity',
-      tags,
-      summary: 'Collega un altro provider al proprio account',
-      querystring: LinkIdentityQuery,
-      response: { 200: Location, 302: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const { principal, query } = request
-      const asked = readAuthorizeRequest(query)
-      const linking = { userId: principal!.userId!, sessionId: principal!.sessionId! }
-      if (query.skip_http_redirect === 'true') {
-        return { url: await start(reply, asked, linking).catch(answerUnavailable) }
-      }
-      return await reply.redirect(await start(reply, asked, linking).catch(redirectError(asked)), 302)
-    }
+    schema: described('authLinkIdentity', 'Collega un altro provider al proprio account', {
+      querystring: LinkIdentityQuery, response: { 200: Location, 302: Type.Null() }
+    })
+  }, async (request, reply) => {
+    const asked = readAuthorizeRequest(request.query)
+    const started = startFlow(reply, asked, linkingOf(request))
+    if (request.query.skip_http_redirect === 'true') return { url: await started.catch(answerUnavailable) }
+    return await reply.redirect(await started.catch(redirectError(config, asked)), 302)
   })
-
-  /** At the provider, or the page of this server. */
-  async function addressFor (reply: FastifyReply, asked: AuthorizeRequest): Promise<string> {
-    const isOwn = asked.provider === OWN_PAGES && !options.clients.has(OWN_PAGES)
-    return isOwn ? signInPageFor(options.config, asked) : await start(reply, asked)
-  }
-
-  /** A browser cannot read an error answer: it is redirected with the error. */
-  function redirectError (asked: AuthorizeRequest): (err: unknown) => string {
-    return (err) => {
-      if (err instanceof OAuthError) return errorRedirect(asked, err)
-      throw err
-    }
-  }
 }
 export default oauthRoutes
 
@@ -124,40 +80,57 @@ export default oauthRoutes
  * The only route whose body is a form, and must be one. The form comes from another site, without the cookie that binds
  * the flow to the browser: the browser is sent on with the same fields, and brings the cookie then.
  */
-const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
+const formPost: FastifyPluginAsyncTypebox = async (app) => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    (_request, text, done) => {
-      const fields = parseForm(text)
-      // RFC 6749, section 3.1: no parameter is repeated.
-      done(fields ? null : new AuthError('validation_failed', { message: 'body has a repeated field' }), fields)
-    }
-  )
+  app.addContentTypeParser<string>(FORM_TYPE, { parseAs: 'string' }, (_request, text, done) => {
+    const fields = parseForm(text)
+    // RFC 6749, section 3.1: no parameter is repeated.
+    done(fields ? null : validationFailed('body has a repeated field'), fields)
+  })
 
-  app.route({
-    method: 'POST',
-    url: '/callback',
+  app.post('/callback', {
     bodyLimit: FORM_BYTES,
     config: { access: 'public' },
-    schema: {
-      operationId: 'authCallbackForm',
-      tags,
-      summary: 'Ritorno dal provider con un modulo (form_post)',
-      consumes: ['application/x-www-form-urlencoded'],
-      body: CallbackQuery,
-      response: { 303: Type.Null() }
-    },
-    handler: async ({ body }, reply) => {
-      const url = new URL(callbackAddress(config))
-      for (const [name, value] of Object.entries(body)) {
-        const isKnown = Object.hasOwn(CallbackQuery.properties, name)
-        if (isKnown && typeof value === 'string') url.searchParams.set(name, value)
-      }
-      return await reply.redirect(url.href, 303)
+    schema: described('authCallbackForm', 'Ritorno dal provider con un modulo (form_post)', {
+      consumes: [FORM_TYPE], body: CallbackQuery, response: { 303: Type.Null() }
+    })
+  }, async ({ body }, reply) => {
+    const url = new URL(callbackAddress(app.identity.config))
+    for (const [name, value] of Object.entries(body)) {
+      const isKnown = Object.hasOwn(CallbackQuery.properties, name)
+      if (isKnown && typeof value === 'string') url.searchParams.set(name, value)
     }
+    return await reply.redirect(url.href, 303)
   })
+}
+
+function linkingOf ({ principal }: FastifyRequest) {
+  return { userId: principal!.userId!, sessionId: principal!.sessionId! }
+}
+
+async function addressFor (reply: FastifyReply, asked: AuthorizeRequest): Promise<string> {
+  const { config, clients } = reply.server.identity
+  const isOwn = asked.provider === OWN_PAGES && !clients.has(OWN_PAGES)
+  return isOwn ? signInPageFor(config, asked) : await startFlow(reply, asked)
+}
+
+function signInPageFor (config: Config, asked: AuthorizeRequest): string {
+  const { code_challenge, code_challenge_method } = readChallenge(asked)
+  if (code_challenge === null || code_challenge_method === null) {
+    throw new OAuthError('invalid_request', 'validation_failed', 'The sign-in page requires PKCE (flowType: pkce)')
+  }
+  const { redirect_to: wanted } = asked
+  const redirect_to = wanted !== undefined && isLoopbackApp(wanted) ? wanted : allowedRedirect(config, wanted)
+  const query = new URLSearchParams({ redirect_to, code_challenge, code_challenge_method })
+  return `${config.PUBLIC_URL}/auth/accedi?${query.toString()}`
+}
+
+/** A browser cannot read an error answer: it is redirected with the error. */
+function redirectError (config: Config, asked: AuthorizeRequest): (err: unknown) => string {
+  return (err) => {
+    if (err instanceof OAuthError) return errorRedirect(config, asked, err)
+    throw err
+  }
 }
 
 function readAuthorizeRequest (query: Static<typeof AuthorizeQuery>): AuthorizeRequest {
@@ -166,12 +139,7 @@ function readAuthorizeRequest (query: Static<typeof AuthorizeQuery>): AuthorizeR
     PASSED_ON.includes(name) && typeof value === 'string' && value !== '' && value.length <= LONGEST_PARAMETER
   ))
   return {
-    provider,
-    redirect_to,
-    scopes,
-    code_challenge,
-    code_challenge_method,
-    parameters: Object.fromEntries(parameters)
+    provider, redirect_to, scopes, code_challenge, code_challenge_method, parameters: Object.fromEntries(parameters)
   }
 }
 

@@ -1,47 +1,39 @@
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { AuthErrorBody } from '#schemas/auth/errors.ts'
 import { Passkey } from '#schemas/auth/passkey.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import noBody from '#src/http/no-body.ts'
-import adminFactorRoutes from '../factors/admin-routes.ts'
+import adminFactorRoutes from '../factors/admin-factor-routes.ts'
 import enrolRoutes from '../factors/enrol-routes.ts'
-import renameRoutes from '../factors/rename-routes.ts'
 import recoveryCodeRoutes from '../factors/recovery-routes.ts'
-import factorRoutes from '../factors/verify-routes.ts'
-import passkeyAdminRoutes from '../factors/webauthn/passkey-admin-routes.ts'
-import passkeyRoutes from '../factors/webauthn/passkey-routes.ts'
-import passkeySignInRoutes from '../factors/webauthn/passkey-sign-in-routes.ts'
+import proofRoutes from '../factors/proof-routes.ts'
+import passkeyRoutes, { passkeySignInRoutes } from '../factors/webauthn/passkey-routes.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
-import { oauthClients } from '../oauth/clients.ts'
-import type { IdentityOptions } from '../options.ts'
-import { mailFlows } from './mail-flows.ts'
 import metaRoutes from './meta-routes.ts'
 import notOfferedRoutes from './not-offered-routes.ts'
-import nullFields from './null-fields.ts'
 import recoverRoutes from './recover-routes.ts'
 import signupRoutes from './signup-routes.ts'
 import oauthRoutes from './oauth-routes.ts'
 import tokenRoutes from './token-routes.ts'
 import userRoutes from './user-routes.ts'
-import verifyRoutes from './verify-routes.ts'
+import linkRoutes from './verify-routes.ts'
 
 /**
  * The embedded identity provider, in the protocol of Supabase Auth: its paths, bodies, errors and codes, so that the
  * official clients need not know the difference.
  */
-const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
-  // Not the options of this plugin: they have the prefix, too.
-  const options = { config, keys, flows: mailFlows(app, { config, keys }), clients: oauthClients(config) }
+const provider: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink, Passkey]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   app.setNotFoundHandler(app.refuseUnknown)
   await app.register(noBody)
-  await app.register(nullFields)
+  app.addHook('preValidation', dropNullFields)
   await app.register(cookie)
   app.addHook('onRoute', ({ schema }) => {
     if (schema) {
@@ -51,18 +43,18 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   // These answers have tokens and personal data.
   app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
 
-  await app.register(metaRoutes, options)
-  await app.register(tokenRoutes, options)
-  await app.register(userRoutes, options)
-  await app.register(oauthRoutes, options)
-  await app.register(adminRoutes, options)
-  await app.register(notOfferedRoutes)
-  for (const ofFactors of [enrolRoutes, factorRoutes, recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes]) {
-    await app.register(ofFactors, options)
-  }
-  for (const more of [renameRoutes, adminFactorRoutes, passkeyAdminRoutes]) await app.register(more)
-  for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
-    await app.register(mailRoutes, options)
-  }
+  for (const routes of [
+    metaRoutes, tokenRoutes, userRoutes, oauthRoutes, adminRoutes, notOfferedRoutes, enrolRoutes, proofRoutes,
+    recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes, adminFactorRoutes, signupRoutes, recoverRoutes, linkRoutes,
+    inviteRoutes
+  ]) await app.register(routes)
 }
 export default provider
+
+/** Takes a field of a body that is null for one that is not there: some clients write every field that they know. */
+async function dropNullFields (request: FastifyRequest): Promise<void> {
+  const { body } = request
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return
+  const fields = body as Record<string, unknown>
+  for (const [name, value] of Object.entries(fields)) if (value === null) delete fields[name]
+}

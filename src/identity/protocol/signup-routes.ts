@@ -1,117 +1,103 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import type { Static } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { RedirectQuery, SignupBody } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { AuthError } from '../errors.ts'
+import { described } from '../described.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
-import { presentUser } from '../people/present.ts'
+import { presentUser } from '../people/presenters.ts'
 import { isPending } from '../people/roles.ts'
-import { browsers } from '../sign-in/browser.ts'
+import { browsers } from '../sign-in/browsers.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, isBanned, type User } from '../people/find-users.ts'
-import { lockUser } from '../people/locks.ts'
+import { lockUser } from '../people/people-locks.ts'
 import { createUser, updateUser } from '../people/users.ts'
-import { requireAddress, type LinkTarget, type MailFlows } from './mail-flows.ts'
-import type { ProtocolOptions } from './options.ts'
-
-const tags = ['Provider di identità']
+import { record } from '../audit-record.ts'
+import {
+  linkTarget, requireAddress, requireMail, runUniformly, sendLink, sendOnRecord, type LinkTarget
+} from './mail-flows.ts'
+import { admitMail } from './request-limits.ts'
 
 /** A person who signs up without an administrator waits for one to give them a role. */
 const PENDING = { role: 'pending' }
 
 interface NewAccount { email: string, password_hash?: string, password_browser?: Buffer, user_metadata: Metadata }
 
-/** Sign-up. Neither the answer nor its time tells whether the address has an account. */
-const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, flows }) => {
-  const { passwords } = app.identity
-  const { remember } = browsers(config)
-
-  app.route({
-    method: 'POST',
-    url: '/signup',
+const signupRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post('/signup', {
     config: { access: 'public', headers: { sends: { 'Set-Cookie': [200] } } },
-    schema: {
-      operationId: 'authSignUp',
-      tags,
-      summary: 'Si registra',
-      querystring: RedirectQuery,
-      body: SignupBody,
-      response: { 200: Ref(AuthUser) }
-    },
-    handler: async (request, reply) => {
-      const {
-        body,
-        query: { redirect_to }
-      } = request
-      if (!body.email && !body.phone) throw new AuthError('anonymous_provider_disabled')
-      if (!config.SIGNUP_ENABLED) throw new AuthError('signup_disabled')
-      if (!body.email) throw new AuthError('phone_provider_disabled', { message: 'Phone signups are disabled' })
-      flows.requireMail()
-      const email = requireAddress(body)
-      if (!body.password) throw new AuthError('validation_failed', { message: 'Signup requires a valid password' })
-      requireStrongPassword(body.password, email)
-      const user_metadata = storableMetadata(body.data ?? {})
-      const target = flows.linkTarget(redirect_to, body)
-
-      // Before the hash is computed: whoever asks too often keeps nobody else waiting.
-      await flows.admitMail(request, reply, 'signup', email)
-      const password_hash = await passwords.hash(body.password, 'later')
-      const browser = remember(request)
-      const account = { email, password_hash, password_browser: browser.digest, user_metadata }
-      const asked = { request, reply, kind: 'signup', to: email, target } as const
-      const created = await flows.runUniformly(asked, async (tx) => {
-        const known = await findUser(tx, { email })
-        if (!known) return await signUp(tx, request, flows, account, 'signup', { ...target, password_hash })
-        await repeatSignUp(tx, request, known, account, target)
-        return undefined
-      })
-      browser.giveCookie(reply)
-      return presentSignup({ email, user_metadata }, created)
-    }
-  })
-
-  /**
-   * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: the later
-   * password replaces the earlier one, whose mail is void, and is good in its own browser alone.
-   */
-  async function repeatSignUp (
-    tx: Transaction,
-    request: FastifyRequest,
-    { id }: User,
-    { password_hash, password_browser }: NewAccount,
-    target: LinkTarget
-  ): Promise<void> {
-    // Locked: the address may be confirmed at this moment, and from then on the password is the person's.
-    const known = await lockUser(tx, id)
-    if (!known || known.email_confirmed_at !== null || isBanned(known.banned_until)) return
-    const chosen = isPending(known.app_metadata) ? { password_hash, password_browser } : {}
-    const changed = await updateUser(tx, id, chosen)
-    await flows.send(tx, changed, 'signup', { ...target, password_hash: chosen.password_hash })
-    await flows.audit(tx, request, 'email', changed, { kind: 'signup' })
-  }
+    schema: described('authSignUp', 'Si registra', {
+      querystring: RedirectQuery, body: SignupBody, response: { 200: Ref(AuthUser) }
+    })
+  }, async (request, reply) => await answerSignUp(request, reply, request.body, request.query.redirect_to))
 }
 export default signupRoutes
+
+async function answerSignUp (
+  request: FastifyRequest, reply: FastifyReply, body: Static<typeof SignupBody>, redirectTo: string | undefined
+): Promise<AuthUser> {
+  const { server: app } = request
+  const { config, passwords } = app.identity
+  if (!body.email && !body.phone) throw new AuthError('anonymous_provider_disabled')
+  if (!config.SIGNUP_ENABLED) throw new AuthError('signup_disabled')
+  if (!body.email) throw new AuthError('phone_provider_disabled', { message: 'Phone signups are disabled' })
+  requireMail(app)
+  const email = requireAddress(body)
+  if (!body.password) throw validationFailed('Signup requires a valid password')
+  requireStrongPassword(body.password, email)
+  const user_metadata = storableMetadata(body.data ?? {})
+  const target = linkTarget(config, redirectTo, body)
+
+  // Before the hash is computed: whoever asks too often keeps nobody else waiting.
+  await admitMail(request, reply, 'signup', email)
+  const password_hash = await passwords.hash(body.password, 'later')
+  const browser = browsers(config).remember(request)
+  const account = { email, password_hash, password_browser: browser.digest, user_metadata }
+  const created = await runUniformly({ request, reply, kind: 'signup', to: email, target }, async (tx) => {
+    const known = await findUser(tx, { email })
+    if (!known) return await signUp(tx, request, account, 'signup', { ...target, password_hash })
+    await repeatSignUp(tx, request, known, account, target)
+    return undefined
+  })
+  browser.giveCookie(reply)
+  return presentSignup(account, created)
+}
+
+/**
+ * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: the later
+ * password replaces the earlier one, whose mail is void, and is good in its own browser alone.
+ */
+async function repeatSignUp (
+  tx: Transaction,
+  request: FastifyRequest,
+  { id }: User,
+  { password_hash, password_browser }: NewAccount,
+  target: LinkTarget
+): Promise<void> {
+  // Locked: the address may be confirmed at this moment, and from then on the password is the person's.
+  const known = await lockUser(tx, id)
+  if (!known || known.email_confirmed_at !== null || isBanned(known.banned_until)) return
+  const chosen = isPending(known.app_metadata) ? { password_hash, password_browser } : {}
+  const changed = await updateUser(tx, id, chosen)
+  await sendOnRecord(tx, request, changed, 'signup', { ...target, password_hash: chosen.password_hash })
+}
 
 /**
  * Creates an account and sends the mail that proves its address; undefined when another request has created it first.
  */
 export async function signUp (
-  tx: Transaction,
-  request: FastifyRequest,
-  flows: MailFlows,
-  account: NewAccount,
-  kind: 'signup' | 'magiclink',
-  target: LinkTarget
+  tx: Transaction, request: FastifyRequest, account: NewAccount, kind: 'signup' | 'magiclink', target: LinkTarget
 ): Promise<User | undefined> {
   try {
     const user = await createUser(tx, { ...account, confirmed: false, app_metadata: PENDING })
-    const sent = await flows.send(tx, user, kind, target)
-    await flows.audit(tx, request, 'utente_creato', user, { role: PENDING.role })
-    await flows.audit(tx, request, 'email', user, { kind })
+    const sent = await sendLink(request.server, tx, user, kind, target)
+    await record(tx, request, 'utente_creato', `user:${user.id}`, PENDING)
+    await record(tx, request, 'email', `user:${user.id}`, { kind })
     return sent
   } catch (err) {
     if (err instanceof AuthError && err.code === 'email_exists') return undefined
@@ -119,9 +105,7 @@ export async function signUp (
   }
 }
 
-/**
- * The answer to a sign-up, made from the request: it has the same form whether an account was created or not.
- */
+/** The answer to a sign-up, made from the request: it has the same form whether an account was created or not. */
 function presentSignup ({ email, user_metadata }: NewAccount, created: User | undefined): AuthUser {
   const now = new Date()
   const id = created?.id ?? randomUUID()

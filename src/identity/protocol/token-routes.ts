@@ -1,223 +1,304 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { and, eq, isNull } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { users } from '#drizzle/tables/identity.ts'
+import { sessions, users } from '#drizzle/tables/identity.ts'
 import { GrantBody, GrantQuery } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
-import type { Transaction } from '#src/database/connect.ts'
+import type { Database, Transaction } from '#src/database/connect.ts'
+import { described } from '../described.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
-import { refreshSession } from '../sign-in/refresh.ts'
-import { takeOver } from '../sign-in/handover.ts'
+import { takeOver } from '../sign-in/hand-over.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
-import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
+import {
+  beginSession, clientOf, DAY_MS, IDLE_MS, type Client, type SessionRow, type SignedIn
+} from '../sign-in/person-sessions.ts'
 import { exchangeCode, type FlowState } from '../sign-in/flow-states.ts'
-import { linkIdentity } from '../oauth/accounts.ts'
-import { unsealForClient, type KeptForClient } from '../oauth/provider-tokens.ts'
-import { isBanned, type UserRow } from '../people/find-users.ts'
-import { lockUser } from '../people/locks.ts'
+import { findAccount, linkIdentity, recordSignIn } from '../oauth/accounts.ts'
+import { unsealForClient, type KeptForClient, type ProviderTokens } from '../oauth/flow-secrets.ts'
+import { getUser, isBanned, type UserRow } from '../people/find-users.ts'
+import { lockUser } from '../people/people-locks.ts'
 import { updateUser } from '../people/users.ts'
-import { idTokenGrant } from './id-token-grant.ts'
-import { passwordLimits } from './password-limits.ts'
-import type { ProtocolOptions } from './options.ts'
-
-const tags = ['Provider di identità']
-
-const NOTHING_KEPT: KeptForClient = { tokens: {} }
+import { record, recordOf } from '../audit-record.ts'
+import { countPasswordTry, countProof } from './request-limits.ts'
+import { classifyRefresh, decodeRefreshToken } from '../tokens/refresh-token.ts'
+import { NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
+import { factorError } from '#src/http/auth.ts'
+import type { OAuthClients } from '../oauth/clients.ts'
+import { OAuthError } from '../oauth/errors.ts'
+import type { Profile } from '../oauth/profile.ts'
 
 type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => Promise<AuthSession>
 
-/** The grants of `/token`: signing in, and refreshing a session. */
-const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
-  const { config, keys } = options
-  const { db, identity: { passwords, signer, waitForListeners } } = app
-  const countPasswordTry = passwordLimits(app, { config }, 'sign-in')
+const GRANTS: ReadonlyMap<string | undefined, Grant> = new Map<string, Grant>([
+  ['password', byPassword],
+  ['refresh_token', byRefreshToken],
+  ['pkce', byCode],
+  ['id_token', byIdToken],
+  ['web3', async () => { throw new AuthError('web3_provider_disabled') }]
+])
 
-  const grants = new Map<string | undefined, Grant>([
-    ['password', byPassword],
-    ['refresh_token', byRefreshToken],
-    ['pkce', byCode],
-    ['id_token', idTokenGrant(app, options)],
-    ['web3', async () => { throw new AuthError('web3_provider_disabled') }]
-  ])
-
-  app.route({
-    method: 'POST',
-    url: '/token',
+const tokenRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post('/token', {
     config: { access: 'public' },
-    schema: {
-      operationId: 'authToken',
-      tags,
-      summary: 'Accede, rinnova o scambia un codice',
-      querystring: GrantQuery,
-      body: GrantBody,
-      response: { 200: Ref(AuthSession) }
-    },
-    handler: async (request, reply) => {
-      const grant = grants.get(request.query.grant_type)
-      if (!grant) throw new AuthError('invalid_credentials', { message: 'unsupported_grant_type' })
-      return await grant(request, reply, request.body)
-    }
+    schema: described('authToken', 'Accede, rinnova o scambia un codice', {
+      querystring: GrantQuery, body: GrantBody, response: { 200: Ref(AuthSession) }
+    })
+  }, async (request, reply) => {
+    const grant = GRANTS.get(request.query.grant_type)
+    if (!grant) throw new AuthError('invalid_credentials', { message: 'unsupported_grant_type' })
+    return await grant(request, reply, request.body)
   })
-
-  async function byPassword (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { email, phone, password = '' }: GrantBody
-  ): Promise<AuthSession> {
-    if (email && phone) {
-      throw new AuthError('validation_failed', {
-        message: 'Only an email address or phone number should be provided on login.'
-      })
-    }
-    if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
-    if (!email) throw new AuthError('validation_failed', { message: 'missing email or phone' })
-    await countPasswordTry(request, reply, email)
-    // One query, the same for every address: reading more rows for an account that exists would take longer.
-    const [account] = await db
-      .select()
-      .from(users)
-      .where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))
-    // Without an account a password is checked, too, against a dummy hash: the time does not tell the difference.
-    const isRight = await passwords.verify(account?.password_hash ?? null, password)
-    const signedIn = account && isRight
-      ? await signInWithPassword(request, account, password)
-      : new AuthError('invalid_credentials')
-    if (signedIn instanceof AuthError) {
-      await app.audit.append(db, {
-        actor: 'anonimo',
-        ip: request.ip,
-        action: 'accesso_fallito',
-        object: `account:${accountFingerprint(keys, email)}`,
-        details: { reason: signedIn.code }
-      })
-      throw signedIn
-    }
-    return await sessionAnswer(signer, signedIn.user, signedIn.session)
-  }
-
-  /**
-   * Begins a session after a right password. Returns invalid_credentials, user_banned or email_not_confirmed where the
-   * person may not sign in.
-   */
-  async function signInWithPassword (
-    request: FastifyRequest,
-    { id, password_hash }: UserRow,
-    password: string
-  ): Promise<SignedIn | AuthError> {
-    const stronger = needsRehash(password_hash!) ? await passwords.hash(password) : undefined
-    return await db.transaction(async (tx) => {
-      // The person may have changed while the password was being checked.
-      const present = await lockUser(tx, id)
-      if (present?.password_hash !== password_hash) return new AuthError('invalid_credentials')
-      if (isBanned(present.banned_until)) return new AuthError('user_banned', { status: 400 })
-      if (present.email_confirmed_at === null) return new AuthError('email_not_confirmed')
-      if (stronger !== undefined) await updateUser(tx, id, { password_hash: stronger })
-      const signedIn = await beginSession(tx, present, 'password', clientOf(request))
-      await app.audit.append(tx, {
-        actor: `user:${id}`,
-        ip: request.ip,
-        action: 'accesso',
-        object: `session:${signedIn.session.id}`,
-        details: { method: 'password' }
-      })
-      return signedIn
-    })
-  }
-
-  async function byCode (
-    request: FastifyRequest,
-    _reply: FastifyReply,
-    { auth_code: code = '', code_verifier: verifier = '' }: GrantBody
-  ): Promise<AuthSession> {
-    if (code === '' || verifier === '') {
-      throw new AuthError('validation_failed', {
-        message: 'invalid request: both auth code and code verifier should be non-empty'
-      })
-    }
-    const result = await db.transaction(async (tx) => {
-      const state = await exchangeCode(tx, code, verifier)
-      if (state instanceof AuthError) return state
-      const { tokens, linking, handover } =
-        state.provider_tokens === null ? NOTHING_KEPT : unsealForClient(keys, state.id, state.provider_tokens)
-      const problem = linking && (await link(tx, state, linking))
-      if (problem) return problem
-      const person = await lockUser(tx, state.user_id)
-      if (!person) throw new AuthError('user_not_found')
-      if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
-      // The client that signed up has ended its own flow: the password that it chose is this person's.
-      if (state.password_hash !== null && person.password_hash === null) {
-        await updateUser(tx, person.id, { password_hash: state.password_hash })
-      }
-      const { authentication_method: method, provider } = state
-      const begun = handover
-        ? await takeOver(tx, person.id, handover, clientOf(request))
-        : await beginSession(tx, person, method, clientOf(request), provider)
-      if (begun instanceof AuthError) return begun
-      const { user, session } = begun
-      const author = { actor: `user:${user.id}`, ip: request.ip }
-      if (linking) {
-        const details = { provider, automatic: false }
-        await app.audit.append(tx, { ...author, action: 'identita_collegata', object: `user:${user.id}`, details })
-      }
-      await app.audit.append(tx, {
-        ...author,
-        action: 'accesso',
-        object: `session:${session.id}`,
-        details: { method, provider }
-      })
-      return { user, session, tokens }
-    })
-    if (result instanceof AuthError) throw result
-    return { ...(await sessionAnswer(signer, result.user, result.session)), ...result.tokens }
-  }
-
-  /** An error is returned, so that the code is used up. */
-  async function link (
-    tx: Transaction,
-    { provider, user_id }: Pick<FlowState, 'provider'> & { user_id: string },
-    { profile, session_id }: NonNullable<KeptForClient['linking']>
-  ): Promise<AuthError | undefined> {
-    try {
-      await linkIdentity(tx, { provider, profile }, user_id, session_id)
-      return undefined
-    } catch (err) {
-      if (err instanceof AuthError) return err
-      throw err
-    }
-  }
-
-  async function byRefreshToken (
-    request: FastifyRequest,
-    _reply: FastifyReply,
-    { refresh_token: token = '' }: GrantBody
-  ): Promise<AuthSession> {
-    if (token === '') throw new AuthError('refresh_token_not_found')
-    let wasReused = false
-    try {
-      const { user, session } = await refreshSession(
-        db,
-        signer.refreshSecret,
-        token,
-        clientOf(request),
-        async (tx, session) => {
-          wasReused = true
-          const details = { reason: 'refresh_token_reused' }
-          await app.audit.append(tx, {
-            actor: 'sistema',
-            ip: request.ip,
-            action: 'sessioni_revocate',
-            object: `session:${session.id}`,
-            details
-          })
-        }
-      )
-      return await sessionAnswer(signer, user, session)
-    } finally {
-      if (wasReused) await waitForListeners()
-    }
-  }
 }
 export default tokenRoutes
+
+async function byPassword (
+  request: FastifyRequest, reply: FastifyReply, { email, phone, password = '' }: GrantBody
+): Promise<AuthSession> {
+  const { db, identity: { keys, passwords, signer } } = request.server
+  if (email && phone) throw validationFailed('Only an email address or phone number should be provided on login.')
+  if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
+  if (!email) throw validationFailed('missing email or phone')
+  await countPasswordTry(request, reply, 'sign-in', email)
+  // One query, the same for every address: reading more rows for an account that exists would take longer.
+  const [account] = await db.select().from(users)
+    .where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))
+  // Without an account a password is checked, too, against a dummy hash: the time does not tell the difference.
+  const isRight = await passwords.verify(account?.password_hash ?? null, password)
+  const signedIn = account && isRight
+    ? await signInWithPassword(request, account, password)
+    : new AuthError('invalid_credentials')
+  if (signedIn instanceof AuthError) {
+    const object = `account:${accountFingerprint(keys, email)}`
+    await record(db, request, 'accesso_fallito', object, { reason: signedIn.code })
+    throw signedIn
+  }
+  return await sessionAnswer(signer, signedIn.user, signedIn.session)
+}
+
+/**
+ * Begins a session after a right password. Returns invalid_credentials, user_banned or email_not_confirmed where the
+ * person may not sign in.
+ */
+async function signInWithPassword (
+  request: FastifyRequest, { id, password_hash }: UserRow, password: string
+): Promise<SignedIn | AuthError> {
+  const { db, identity: { passwords } } = request.server
+  const stronger = needsRehash(password_hash!) ? await passwords.hash(password) : undefined
+  return await db.transaction(async (tx) => {
+    // The person may have changed while the password was being checked.
+    const present = await lockUser(tx, id)
+    if (present?.password_hash !== password_hash) return new AuthError('invalid_credentials')
+    if (isBanned(present.banned_until)) return new AuthError('user_banned', { status: 400 })
+    if (present.email_confirmed_at === null) return new AuthError('email_not_confirmed')
+    if (stronger !== undefined) await updateUser(tx, id, { password_hash: stronger })
+    const signedIn = await beginSession(tx, present, 'password', clientOf(request))
+    await recordOf(tx, request, id, 'accesso', `session:${signedIn.session.id}`, { method: 'password' })
+    return signedIn
+  })
+}
+
+async function byCode (
+  request: FastifyRequest, _reply: FastifyReply, { auth_code: code = '', code_verifier: verifier = '' }: GrantBody
+): Promise<AuthSession> {
+  const { db, identity: { signer } } = request.server
+  if (code === '' || verifier === '') {
+    throw validationFailed('invalid request: both auth code and code verifier should be non-empty')
+  }
+  const result = await db.transaction(async (tx) => {
+    const state = await exchangeCode(tx, code, verifier)
+    return state instanceof AuthError ? state : await beginFromFlow(tx, request, state)
+  })
+  if (result instanceof AuthError) throw result
+  return { ...(await sessionAnswer(signer, result.user, result.session)), ...result.tokens }
+}
+
+/** Begins the session that a flow has led to. An error is returned, so that the code is used up. */
+async function beginFromFlow (
+  tx: Transaction, request: FastifyRequest, state: FlowState & { user_id: string }
+): Promise<SignedIn & { tokens: ProviderTokens } | AuthError> {
+  const { authentication_method: method, provider, provider_tokens, password_hash } = state
+  const { tokens, linking, handover }: KeptForClient = provider_tokens === null
+    ? { tokens: {} }
+    : unsealForClient(request.server.identity.keys, state.id, provider_tokens)
+  const problem = linking && (await link(tx, state, linking))
+  if (problem) return problem
+  const person = await lockUser(tx, state.user_id)
+  if (!person) throw new AuthError('user_not_found')
+  if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
+  // The client that signed up has ended its own flow: the password that it chose is this person's.
+  if (password_hash !== null && person.password_hash === null) await updateUser(tx, person.id, { password_hash })
+  const begun = handover
+    ? await takeOver(tx, person.id, handover, clientOf(request))
+    : await beginSession(tx, person, method, clientOf(request), provider)
+  if (begun instanceof AuthError) return begun
+  const { user: { id }, session } = begun
+  if (linking) await recordOf(tx, request, id, 'identita_collegata', `user:${id}`, { provider, automatic: false })
+  await recordOf(tx, request, id, 'accesso', `session:${session.id}`, { method, provider })
+  return { ...begun, tokens }
+}
+
+async function link (
+  tx: Transaction,
+  { provider, user_id }: Pick<FlowState, 'provider'> & { user_id: string },
+  { profile, session_id }: NonNullable<KeptForClient['linking']>
+): Promise<AuthError | undefined> {
+  try {
+    await linkIdentity(tx, { provider, profile }, user_id, session_id)
+    return undefined
+  } catch (err) {
+    if (err instanceof AuthError) return err
+    throw err
+  }
+}
+
+async function byRefreshToken (
+  request: FastifyRequest, _reply: FastifyReply, { refresh_token: token = '' }: GrantBody
+): Promise<AuthSession> {
+  const { server: app } = request
+  const { signer, waitForListeners } = app.identity
+  if (token === '') throw new AuthError('refresh_token_not_found')
+  let wasReused = false
+  try {
+    const client = clientOf(request)
+    const { user, session } = await refreshSession(app.db, signer.refreshSecret, token, client, async (tx, { id }) => {
+      wasReused = true
+      await app.audit.append(tx, {
+        actor: 'sistema',
+        ip: request.ip,
+        action: 'sessioni_revocate',
+        object: `session:${id}`,
+        details: { reason: 'refresh_token_reused' }
+      })
+    })
+    return await sessionAnswer(signer, user, session)
+  } finally {
+    if (wasReused) await waitForListeners()
+  }
+}
+
+/**
+ * Exchanges a refresh token for the next one. A token that was exchanged before gives the current one again when the
+ * client can have lost the answer. An older token is a copy in other hands, as is one that gives the current one
+ * again and again: either ends the session. One from before a proof of a second factor is void, and ends nothing.
+ * @param onReuse writes that to the audit log, in the same transaction
+ */
+async function refreshSession (
+  db: Database,
+  refreshSecret: Buffer,
+  text: string,
+  client: Client,
+  onReuse: (tx: Transaction, session: SessionRow) => Promise<void>
+): Promise<SignedIn> {
+  const token = decodeRefreshToken(refreshSecret, text)
+  if (token === undefined) throw new AuthError('refresh_token_not_found')
+  const result = await db.transaction(async (tx): Promise<SignedIn | AuthError> => {
+    // Of many requests at once the lock makes one the first. The others then find that the token was exchanged.
+    const [session] = await tx.select().from(sessions).where(eq(sessions.id, token.sessionId)).for('update')
+    if (!session) return new AuthError('refresh_token_not_found')
+    const now = new Date()
+    const lastRefreshMs = session.refreshed_at?.getTime() ?? session.created_at.getTime()
+    if (session.not_after <= now || lastRefreshMs + IDLE_MS <= now.getTime()) return new AuthError('session_expired')
+    const user = await getUser(tx, session.user_id)
+    if (isBanned(user.banned_until)) return new AuthError('user_banned', { status: 400 })
+    // Days of the session's own.
+    const repeats_day = Math.floor((now.getTime() - session.created_at.getTime()) / DAY_MS)
+    const repeats = session.repeats_day === repeats_day ? session.repeats : 0
+    const use = classifyRefresh({
+      tokenCounter: token.counter,
+      sessionCounter: session.refresh_counter,
+      lastRefreshMs,
+      nowMs: now.getTime(),
+      repeats
+    })
+    if (use === 'invalid' || use === 'void') return new AuthError('refresh_token_not_found')
+    if (use === 'reused') {
+      await tx.delete(sessions).where(eq(sessions.id, session.id))
+      await onReuse(tx, session)
+      return new AuthError('refresh_token_already_used')
+    }
+    if (use === 'doubtful') {
+      await tx.update(sessions).set({ repeats: repeats + 1, repeats_day }).where(eq(sessions.id, session.id))
+    }
+    if (use !== 'rotate') return { user, session }
+    const [refreshed] = await tx.update(sessions)
+      .set({ refresh_counter: session.refresh_counter + 1, refreshed_at: now, updated_at: now, ...client })
+      .where(eq(sessions.id, session.id)).returning()
+    return { user, session: refreshed! }
+  })
+  // Thrown after the commit: the session must stay ended.
+  if (result instanceof AuthError) throw result
+  return result
+}
+
+const BEARER = /^Bearer (\S+)$/i
+
+interface Linking { userId: string, sessionId: string }
+
+/**
+ * The grant `id_token`: a client has let a person sign in with a provider's own kit, and brings what the provider says
+ * of them. With `link_identity` the identity is added to the account of the person who is signed in.
+ * @throws AuthError
+ */
+async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: GrantBody): Promise<AuthSession> {
+  const { clients, signer } = request.server.identity
+  const { id_token: token, provider: name, issuer, link_identity: isLinking, nonce, access_token: accessToken } = body
+  if (!token) throw validationFailed('id_token required')
+  if (!name && !issuer) throw validationFailed('provider or client_id and issuer required')
+  const linking = isLinking === true ? await requirePerson(request) : undefined
+  const { provider, read } = findProvider(clients, name, issuer)
+  await countProof(request, reply)
+  const profile = await read(token, { nonce, accessToken }).catch(refuse)
+  const { user, session } = await signIn(request, provider, profile, linking).catch(refuse)
+  return await sessionAnswer(signer, user, session)
+}
+
+/** A public route looks at no credentials: here one is asked for. */
+async function requirePerson (request: FastifyRequest): Promise<Linking> {
+  const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
+  if (token === undefined) {
+    const message = 'Linking requires a valid user access token in Authorization'
+    throw validationFailed(message)
+  }
+  const caller = await request.server.identity.authenticator.bearer(token, request)
+  if (typeof caller === 'string') {
+    request.refusal = caller
+    throw new NonAutenticato()
+  }
+  if (caller.lacks !== undefined) throw factorError(caller.lacks)
+  const { userId, sessionId } = caller
+  if (userId === undefined || sessionId === undefined) throw new ServeUnaPersona()
+  return { userId, sessionId }
+}
+
+function findProvider (clients: OAuthClients, name: string | undefined, issuer: string | undefined) {
+  const found = [...clients].find(([each, { idTokens }]) => name ? each === name : idTokens?.issuer === issuer)
+  if (found?.[1].idTokens === undefined) {
+    throw new AuthError('provider_disabled', { message: `Provider (issuer "${issuer ?? name}") is not enabled` })
+  }
+  return { provider: found[0], read: found[1].idTokens.read }
+}
+
+async function signIn (request: FastifyRequest, provider: string, profile: Profile, linking: Linking | undefined) {
+  const { db, identity: { config, waitForListeners } } = request.server
+  const incoming = { provider, profile }
+  const { accessRevoked, ...signedIn } = await db.transaction(async (tx) => {
+    const { user: person, how, accessRevoked } = await findAccount(tx, incoming, linking, config.SIGNUP_ENABLED)
+    const { user, session } = await beginSession(tx, person, 'oauth', clientOf(request), provider)
+    await recordSignIn(tx, request, { user, provider, how, automatic: linking === undefined, accessRevoked, session })
+    return { user, session, accessRevoked }
+  })
+  if (accessRevoked) await waitForListeners()
+  return signedIn
+}
+
+/** A failure of the provider as an error that the client reads in the answer: there is no browser to redirect. */
+function refuse (err: unknown): never {
+  if (!(err instanceof OAuthError)) throw err
+  const { error, code, message } = err
+  if (error === 'temporarily_unavailable') throw new AuthError('unexpected_failure', { status: 503, message })
+  const isUnproven = code === 'provider_email_needs_verification'
+  throw new AuthError(isUnproven ? 'provider_email_needs_verification' : 'validation_failed', { message })
+}

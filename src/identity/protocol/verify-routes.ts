@@ -1,254 +1,258 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { VerifyAnswer } from '#schemas/auth/answers.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import { VerifyBody, VerifyQuery } from '#schemas/auth/requests.ts'
-import type { Author } from '#src/services/audit/log.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { AuthError } from '../errors.ts'
+import { described } from '../described.ts'
+import { AuthError, validationFailed } from '../errors.ts'
 import { isBanned, type UserRow } from '../people/find-users.ts'
-import { lockUser } from '../people/locks.ts'
+import { lockUser } from '../people/people-locks.ts'
 import { ADDRESS_PROVEN, startAnew } from '../people/revoke-access.ts'
 import { updateUser } from '../people/users.ts'
-import { browsers } from '../sign-in/browser.ts'
+import { recordOf } from '../audit-record.ts'
+import { browsers } from '../sign-in/browsers.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
 import { deleteExpiredTokens, issueToken, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
-import { allowedRedirect, redirectWithError } from '../sign-in/redirects.ts'
-import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
-import { confirmEmailChange } from './email-change.ts'
-import { withMinimumTime } from './mail-limits.ts'
-import type { ProtocolOptions } from './options.ts'
-import { rehearse } from './rehearsal.ts'
-import { verifyAnswers } from './verify-answers.ts'
-import { kindsOf, proofOf } from './verify-requests.ts'
+import {
+  allowedRedirect, redirectWithCode, redirectWithError, redirectWithMessage, redirectWithSession
+} from '../sign-in/redirects.ts'
+import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
+import { confirmEmailChange, rehearse, requireAddress } from './mail-flows.ts'
+import { countCode, countProof, withMinimumTime } from './request-limits.ts'
 
-const tags = ['Provider di identità']
 /** By what a person who has got a mail has signed in, whatever the mail was for. */
 const METHOD = 'otp'
 const LINK_REFUSAL = 'Email link is invalid or has expired'
-
-type Take = (tx: Transaction) => Promise<TokenRow | undefined>
+const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
 /** How a token is taken, and what is said when there is none. */
-interface Attempt { take: Take, refusal?: string }
+interface Attempt { take: (tx: Transaction) => Promise<TokenRow | undefined>, refusal?: string }
 
 /** The endpoints behind codes and links of mails: the person proves the address and is signed in. */
-const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys, flows }) => {
-  const { db, identity: { signer, waitForListeners } } = app
-  const { isSame } = browsers(config)
-  const { answerOf, landingOf } = verifyAnswers(signer)
-
+const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addJob({
     name: 'one-time-tokens',
     description: 'Elimina i codici e i collegamenti scaduti delle e-mail',
     cron: '23 * * * *',
-    run: () => deleteExpiredTokens(db)
+    run: () => deleteExpiredTokens(app.db)
   })
 
-  app.route({
-    method: 'POST',
-    url: '/verify',
+  app.post('/verify', {
     config: { access: 'public' },
-    schema: {
-      operationId: 'authVerify',
-      tags,
-      summary: 'Prova un indirizzo con il codice o il collegamento di una e-mail',
-      body: VerifyBody,
-      response: { 200: VerifyAnswer }
-    },
-    handler: async (request, reply) => {
-      await flows.countProof(request, reply)
-      const proof = proofOf(request.body)
-      if ('link' in proof) return await answerOf(await signIn(request, byLink(proof)))
-      const { address, code, kinds } = proof
-      await flows.countCode(reply, address)
-      const take: Take = async (tx) => {
-        // A wrong code counts against the tokens that the address was sent. It was sent some only if
-        // somebody has it, or wants to.
-        await rehearse(tx, async (inner, { id: user_id, email: sent_to }) => {
-          await issueToken(inner, keys, { user_id, kind: 'magiclink', sent_to })
-          await takeByCode(inner, keys, { to: { userId: user_id }, code: '', kinds: ['magiclink'] })
-        })
-        return await takeByCode(tx, keys, { to: { address }, code, kinds })
-      }
-      return await answerOf(await withMinimumTime(() => signIn(request, { take })))
-    }
+    schema: described('authVerify', 'Prova un indirizzo con il codice o il collegamento di una e-mail', {
+      body: VerifyBody, response: { 200: VerifyAnswer }
+    })
+  }, async (request, reply) => {
+    const result = await proveAddress(request, reply, request.body)
+    return result === 'waiting'
+      ? { msg: WAITING_MESSAGE, code: '200' }
+      : await sessionAnswer(app.identity.signer, result.user, result.session)
   })
 
   // Programs that scan mails open links, too, and use them up, as with Supabase Auth. A front end avoids that with a
   // page that calls `verifyOtp({ token_hash })` only when the person presses a button. A HEAD, which such programs send
   // as well, is refused here.
-  app.route({
-    method: 'GET',
-    url: '/verify',
+  app.get('/verify', {
     exposeHeadRoute: false,
     config: { access: 'public' },
-    schema: {
-      operationId: 'authVerifyLink',
-      tags,
-      summary: 'Il collegamento di una e-mail',
-      querystring: VerifyQuery,
-      response: { 303: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      const { type = '', token = '', token_hash: link = token, redirect_to } = request.query
-      const redirectTo = allowedRedirect(config, redirect_to)
-      const redirect = (address: string) => reply.redirect(address, 303)
-      try {
-        await flows.countProof(request, reply)
-        const { take, refusal } = byLink({ link, kinds: kindsOf(type) })
-        let isPkce = false
-        const result = await redeem<SignedIn | { code: string }>(
-          request,
-          {
-            async take (tx) {
-              const token = await take(tx)
-              isPkce = token !== undefined && token.flow_state_id !== null
-              return token
-            },
-            refusal
-          },
-          async (tx, person, token) =>
-            token.flow_state_id === null
-              ? await beginSessionOf(tx, request, person, token)
-              : { code: await issueCodeOf(tx, request, person, token, token.flow_state_id) }
-        )
-        return await redirect(await landingOf(redirectTo, result, { type, isPkce }))
-      } catch (err) {
-        if (!(err instanceof AuthError)) throw err
-        const { code, message } = err
-        return await redirect(redirectWithError(redirectTo, { error: 'access_denied', code, message }))
-      }
+    schema: described('authVerifyLink', 'Il collegamento di una e-mail', {
+      querystring: VerifyQuery, response: { 303: Type.Null() }
+    })
+  }, async (request, reply) => await reply.redirect(await openLink(request, reply, request.query), 303))
+}
+export default linkRoutes
+
+/** `waiting`: the other address of a change must confirm, too. */
+async function proveAddress (
+  request: FastifyRequest, reply: FastifyReply, body: Static<typeof VerifyBody>
+): Promise<SignedIn | 'waiting'> {
+  const { keys } = request.server.identity
+  await countProof(request, reply)
+  const proof = proofOf(body)
+  if ('link' in proof) return await signIn(request, byLink(keys, proof))
+  const { address, code, kinds } = proof
+  await countCode(reply, address)
+  const take = async (tx: Transaction) => {
+    // A wrong code counts against the tokens that the address was sent. It was sent some only if
+    // somebody has it, or wants to.
+    await rehearse(tx, async (inner, { id: user_id, email: sent_to }) => {
+      await issueToken(inner, keys, { user_id, kind: 'magiclink', sent_to })
+      await takeByCode(inner, keys, { to: { userId: user_id }, code: '', kinds: ['magiclink'] })
+    })
+    return await takeByCode(tx, keys, { to: { address }, code, kinds })
+  }
+  return await withMinimumTime(() => signIn(request, { take }))
+}
+
+/** The address that a browser is led to; with a code, the client that started the flow exchanges that. */
+async function openLink (
+  request: FastifyRequest, reply: FastifyReply, query: Static<typeof VerifyQuery>
+): Promise<string> {
+  const { config, keys, signer } = request.server.identity
+  const { type = '', token = '', token_hash: link = token, redirect_to } = query
+  const redirectTo = allowedRedirect(config, redirect_to)
+  try {
+    await countProof(request, reply)
+    const { take, refusal } = byLink(keys, { link, kinds: kindsOf(type) })
+    let isPkce = false
+    const taking = async (tx: Transaction) => {
+      const taken = await take(tx)
+      isPkce = taken !== undefined && taken.flow_state_id !== null
+      return taken
     }
-  })
-
-  function byLink ({ link, kinds }: { link: string, kinds: readonly TokenKind[] }): Attempt {
-    return { take: (tx) => takeByLink(tx, keys, link, kinds), refusal: LINK_REFUSAL }
-  }
-
-  /** Redeems a token and signs the person in, unless a change of address waits for the other address. */
-  async function signIn (request: FastifyRequest, attempt: Attempt): Promise<SignedIn | 'waiting'> {
-    return await redeem(request, attempt, (tx, user, token) => beginSessionOf(tx, request, user, token))
-  }
-
-  /**
-   * Takes a token and continues with the person who has proven it. A refusal is committed, too: the token is used up, a
-   * wrong code is counted.
-   */
-  async function redeem<T> (
-    request: FastifyRequest,
-    { take, refusal }: Attempt,
-    next: (tx: Transaction, user: UserRow, token: TokenRow) => Promise<T>
-  ): Promise<T | 'waiting'> {
-    let wasRevoked = false
-    const result = await db.transaction(async (tx) => {
-      const token = await take(tx)
-      const user = token && (await confirmAddress(tx, request, token, () => { wasRevoked = true }))
-      if (!token || !user) return new AuthError('otp_expired', { message: refusal })
-      return user === 'waiting' || user instanceof AuthError ? user : await next(tx, user, token)
+    const attempt = { take: taking, refusal }
+    const result = await redeem<SignedIn | string>(request, attempt, async (tx, person, taken) => {
+      const { kind, flow_state_id: flow } = taken
+      if (flow === null) return await beginSessionOf(tx, request, person, kind)
+      return await issueCodeOf(tx, request, person, kind, flow)
     })
-    if (wasRevoked) await waitForListeners()
-    if (result instanceof AuthError) throw result
-    return result
-  }
-
-  async function beginSessionOf (
-    tx: Transaction,
-    request: FastifyRequest,
-    person: UserRow,
-    token: TokenRow
-  ): Promise<SignedIn> {
-    const signedIn = await beginSession(tx, person, METHOD, clientOf(request))
-    await auditEmailChange(tx, request, person, token)
-    await app.audit.append(tx, {
-      ...personAuthor(request, person),
-      action: 'accesso',
-      object: `session:${signedIn.session.id}`,
-      details: { method: METHOD, kind: token.kind }
-    })
-    return signedIn
-  }
-
-  /** The code with which the client that started the flow (PKCE) gets the session. */
-  async function issueCodeOf (
-    tx: Transaction,
-    request: FastifyRequest,
-    person: UserRow,
-    token: TokenRow,
-    flowId: string
-  ): Promise<string> {
-    const code = await issueAuthCode(tx, flowId, person.id)
-    await auditEmailChange(tx, request, person, token)
-    return code
-  }
-
-  async function auditEmailChange (
-    tx: Transaction,
-    request: FastifyRequest,
-    person: UserRow,
-    { kind }: TokenRow
-  ): Promise<void> {
-    if (!isEmailChange(kind)) return
-    await app.audit.append(tx, {
-      ...personAuthor(request, person),
-      action: 'utente_modificato',
-      object: `user:${person.id}`,
-      details: { fields: ['email'] }
-    })
-  }
-
-  /**
-   * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
-   * another address by now. What others had of an account that nobody had confirmed ends: `onRevoked` says so.
-   */
-  async function confirmAddress (
-    tx: Transaction,
-    request: FastifyRequest,
-    token: TokenRow,
-    onRevoked: () => void
-  ): Promise<UserRow | 'waiting' | AuthError | undefined> {
-    const person = await lockUser(tx, token.user_id)
-    if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
-    if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, person, token)
-    if (!person || token.sent_to !== person.email) return undefined
-    if (person.email_confirmed_at !== null) return person
-    const { revoked } = await startAnew(tx, person)
-    if (revoked) {
-      onRevoked()
-      const author = personAuthor(request, person)
-      await app.audit.append(tx, {
-        ...author,
-        action: 'sessioni_revocate',
-        object: `user:${person.id}`,
-        details: ADDRESS_PROVEN
-      })
-    }
-    return await updateUser(tx, person.id, {
-      email_confirmed_at: new Date(),
-      password_hash: isOwnPassword(request, person, token) ? person.password_hash : null
-    })
-  }
-
-  /**
-   * Whether the person who confirms the address after a sign-up has chosen the password: in the browser that signed up,
-   * or an administrator chose it for them. A stranger may have signed up with the address and a password they know.
-   */
-  function isOwnPassword (
-    request: FastifyRequest,
-    { password_browser: chosenIn }: UserRow,
-    { kind }: TokenRow
-  ): boolean {
-    return kind === 'signup' && (chosenIn === null || isSame(request, chosenIn))
+    if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE, isPkce)
+    if (typeof result === 'string') return redirectWithCode(redirectTo, result)
+    return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })
+  } catch (err) {
+    if (!(err instanceof AuthError)) throw err
+    const { code, message } = err
+    return redirectWithError(redirectTo, { error: 'access_denied', code, message })
   }
 }
-export default verifyRoutes
 
-/** The person who has proven a token, as the author in the audit log: the request itself has no credentials. */
-function personAuthor ({ ip }: FastifyRequest, { id }: UserRow): Author {
-  return { actor: `user:${id}`, ip }
+function byLink (keys: Keys, { link, kinds }: { link: string, kinds: readonly TokenKind[] }): Attempt {
+  return { take: (tx) => takeByLink(tx, keys, link, kinds), refusal: LINK_REFUSAL }
+}
+
+async function signIn (request: FastifyRequest, attempt: Attempt): Promise<SignedIn | 'waiting'> {
+  return await redeem(request, attempt, (tx, user, token) => beginSessionOf(tx, request, user, token.kind))
+}
+
+/**
+ * Takes a token and continues with the person who has proven it. A refusal is committed, too: the token is used up, a
+ * wrong code is counted.
+ */
+async function redeem<T> (
+  request: FastifyRequest,
+  { take, refusal }: Attempt,
+  next: (tx: Transaction, user: UserRow, token: TokenRow) => Promise<T>
+): Promise<T | 'waiting'> {
+  const { db, identity: { waitForListeners } } = request.server
+  let wasRevoked = false
+  const result = await db.transaction(async (tx) => {
+    const token = await take(tx)
+    const user = token && (await confirmAddress(tx, request, token, () => { wasRevoked = true }))
+    if (!token || !user) return new AuthError('otp_expired', { message: refusal })
+    return user === 'waiting' || user instanceof AuthError ? user : await next(tx, user, token)
+  })
+  if (wasRevoked) await waitForListeners()
+  if (result instanceof AuthError) throw result
+  return result
+}
+
+async function beginSessionOf (
+  tx: Transaction, request: FastifyRequest, person: UserRow, kind: TokenKind
+): Promise<SignedIn> {
+  const signedIn = await beginSession(tx, person, METHOD, clientOf(request))
+  await recordEmailChange(tx, request, person, kind)
+  await recordOf(tx, request, person.id, 'accesso', `session:${signedIn.session.id}`, { method: METHOD, kind })
+  return signedIn
+}
+
+/** The code with which the client that started the flow (PKCE) gets the session. */
+async function issueCodeOf (
+  tx: Transaction, request: FastifyRequest, person: UserRow, kind: TokenKind, flowId: string
+): Promise<string> {
+  const code = await issueAuthCode(tx, flowId, person.id)
+  await recordEmailChange(tx, request, person, kind)
+  return code
+}
+
+async function recordEmailChange (
+  tx: Transaction, request: FastifyRequest, { id }: UserRow, kind: TokenKind
+): Promise<void> {
+  if (isEmailChange(kind)) await recordOf(tx, request, id, 'utente_modificato', `user:${id}`, { fields: ['email'] })
+}
+
+/**
+ * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
+ * another address by now. What others had of an account that nobody had confirmed ends: `onRevoked` says so.
+ */
+async function confirmAddress (
+  tx: Transaction, request: FastifyRequest, token: TokenRow, onRevoked: () => void
+): Promise<UserRow | 'waiting' | AuthError | undefined> {
+  const person = await lockUser(tx, token.user_id)
+  if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
+  if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, person, token)
+  if (!person || token.sent_to !== person.email) return undefined
+  if (person.email_confirmed_at !== null) return person
+  const { id } = person
+  const { revoked } = await startAnew(tx, person)
+  if (revoked) {
+    onRevoked()
+    await recordOf(tx, request, id, 'sessioni_revocate', `user:${id}`, ADDRESS_PROVEN)
+  }
+  const password_hash = isOwnPassword(request, person, token) ? person.password_hash : null
+  return await updateUser(tx, id, { email_confirmed_at: new Date(), password_hash })
+}
+
+/**
+ * Whether the person who confirms the address after a sign-up has chosen the password: in the browser that signed up,
+ * or an administrator chose it for them. A stranger may have signed up with the address and a password they know.
+ */
+function isOwnPassword (
+  request: FastifyRequest, { password_browser: chosenIn }: UserRow, { kind }: TokenRow
+): boolean {
+  const { config } = request.server.identity
+  return kind === 'signup' && (chosenIn === null || browsers(config).isSame(request, chosenIn))
 }
 
 function isEmailChange (kind: TokenKind): boolean {
   return kind === 'email_change_current' || kind === 'email_change_new'
+}
+
+const CONFIRMATIONS = ['signup', 'invite'] as const
+const RECOVERIES = ['recovery', 'magiclink'] as const
+const PHONE_TYPES = ['sms', 'phone_change']
+/** E.164, as Supabase Auth reads it: with or without the plus, with spaces. */
+const PHONE = /^[1-9][0-9]{1,14}$/
+
+/**
+ * The kinds that each type of a request can prove. Supabase Auth keeps one token for the confirmation of an address and
+ * one for signing in without a password, so that the types of each pair stand for each other.
+ */
+const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonly TokenKind[]>([
+  ['signup', CONFIRMATIONS],
+  ['invite', CONFIRMATIONS],
+  ['magiclink', RECOVERIES],
+  ['recovery', RECOVERIES],
+  ['email', [...CONFIRMATIONS, ...RECOVERIES]],
+  ['email_change', ['email_change_current', 'email_change_new']]
+])
+
+/** What somebody proves an address with: the code of a mail that it got, or the link. */
+type Proof = { kinds: readonly TokenKind[] } & ({ link: string } | { address: string, code: string })
+
+function proofOf ({ type, token: code, token_hash: link, email, phone }: Static<typeof VerifyBody>): Proof {
+  if (Boolean(code) === Boolean(link)) throw validationFailed('Verify requires either a token or a token hash')
+  if (link) {
+    if (email || phone) throw validationFailed('Only the token_hash and type should be provided')
+    return { kinds: kindsOf(type), link }
+  }
+  if (!email === !phone) throw validationFailed('Only an email address or phone number should be provided on verify')
+  if (phone) {
+    if (!PHONE.test(phone.replace(/[+ ]/g, ''))) {
+      throw validationFailed('Invalid phone number format (E.164 required)')
+    }
+    throw new AuthError('otp_expired')
+  }
+  if (PHONE_TYPES.includes(type)) throw new AuthError('otp_expired')
+  return { kinds: kindsOf(type), address: requireAddress({ email }), code: code! }
+}
+
+function kindsOf (type: string): readonly TokenKind[] {
+  if (type === '') throw validationFailed('Verify requires a verification type')
+  const kinds = KINDS.get(type)
+  if (!kinds) throw validationFailed('Invalid email verification type')
+  return kinds
 }

@@ -3,8 +3,8 @@ import { and, eq, isNotNull, lt, or, sql } from 'drizzle-orm'
 import { flow_states } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
-import { AuthError } from '../errors.ts'
-import { lockSignIns, lockUser } from '../people/locks.ts'
+import { AuthError, validationFailed } from '../errors.ts'
+import { lockSignIns, lockUser } from '../people/people-locks.ts'
 import { isUuid } from '../uuid.ts'
 
 export type FlowState = typeof flow_states.$inferSelect
@@ -14,7 +14,6 @@ const FLOW_MS = 300_000
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const METHODS = ['s256', 'plain']
 
-/** The PKCE parameters that a client sends. */
 export interface ChallengeParameters { code_challenge?: string | null, code_challenge_method?: string | null }
 
 /** A client's PKCE challenge (RFC 7636), both parts or none. */
@@ -22,17 +21,14 @@ export type Challenge = Pick<FlowState, 'code_challenge' | 'code_challenge_metho
 
 /** @throws AuthError validation_failed, for a part of a challenge or a malformed one */
 export function readChallenge ({
-  code_challenge: challenge,
-  code_challenge_method: method
+  code_challenge: challenge, code_challenge_method: method
 }: ChallengeParameters): Challenge {
   if (!challenge && !method) return { code_challenge: null, code_challenge_method: null }
   const kind = (method ?? '').toLowerCase()
   if (!challenge || !METHODS.includes(kind)) {
-    throw new AuthError('validation_failed', { message: 'PKCE flow requires code_challenge_method and code_challenge' })
+    throw validationFailed('PKCE flow requires code_challenge_method and code_challenge')
   }
-  if (!VERIFIER.test(challenge)) {
-    throw new AuthError('validation_failed', { message: 'code challenge has to be between 43 and 128 characters long' })
-  }
+  if (!VERIFIER.test(challenge)) throw validationFailed('code challenge has to be between 43 and 128 characters long')
   return { code_challenge: challenge, code_challenge_method: kind }
 }
 
@@ -46,28 +42,21 @@ export async function createFlow (db: Executor, start: typeof flow_states.$infer
  */
 export async function takeFlow (db: Executor, state: string): Promise<FlowState | undefined> {
   if (!isUuid(state)) return undefined
-  const [flow] = await db
-    .delete(flow_states)
-    .where(and(eq(flow_states.id, state), isNotNull(flow_states.provider_secrets)))
-    .returning()
+  const [flow] = await db.delete(flow_states)
+    .where(and(eq(flow_states.id, state), isNotNull(flow_states.provider_secrets))).returning()
   return flow
 }
 
-/** Whether the time of a flow, or of its code, is up. */
 export function isFlowExpired (since: Date): boolean {
   return since.getTime() + FLOW_MS <= Date.now()
 }
 
 /** Makes the code that the client exchanges for a session, once the person has proven who they are. */
 export async function issueAuthCode (
-  tx: Executor,
-  id: string,
-  user_id: string,
-  provider_tokens: Buffer | null = null
+  tx: Executor, id: string, user_id: string, provider_tokens: Buffer | null = null
 ): Promise<string> {
   const code = randomBytes(32).toString('base64url')
-  await tx
-    .update(flow_states)
+  await tx.update(flow_states)
     .set({ auth_code: digest(code), user_id, provider_tokens, authenticated_at: new Date() })
     .where(eq(flow_states.id, id))
   return code
@@ -79,9 +68,7 @@ export async function issueAuthCode (
  * (flow_state_not_found, flow_state_expired, bad_code_verifier).
  */
 export async function exchangeCode (
-  tx: Transaction,
-  code: string,
-  verifier: string
+  tx: Transaction, code: string, verifier: string
 ): Promise<(FlowState & { user_id: string }) | AuthError> {
   const { auth_code, user_id, linking_user_id } = flow_states
   const isCode = eq(auth_code, digest(code))
@@ -94,7 +81,6 @@ export async function exchangeCode (
   return matchesChallenge(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
 }
 
-/** Voids the codes of a person that no client has exchanged: all of them, or those of a provider. */
 export async function deleteCodes (tx: Transaction, user_id: string, provider?: string): Promise<void> {
   const ofProvider = provider === undefined ? undefined : eq(flow_states.provider, provider)
   await tx.delete(flow_states).where(and(eq(flow_states.user_id, user_id), ofProvider))
@@ -110,8 +96,7 @@ export async function deleteOldFlows (db: Database): Promise<void> {
 }
 
 function matchesChallenge (
-  { code_challenge: challenge, code_challenge_method: method }: Challenge,
-  verifier: string
+  { code_challenge: challenge, code_challenge_method: method }: Challenge, verifier: string
 ): boolean {
   if (challenge === null || !VERIFIER.test(verifier)) return false
   const computed = method === 's256' ? createHash('sha256').update(verifier).digest('base64url') : verifier

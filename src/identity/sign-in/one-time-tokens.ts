@@ -6,11 +6,10 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
 import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
-import { lockUsers } from '../people/locks.ts'
+import { lockUsers } from '../people/people-locks.ts'
 
 /** The secrets that go by mail. Either of the two is enough, and both are void once one was used. */
 export interface TokenSecrets {
-  /** Six digits. */
   code: string
   /** 32 bytes in hexadecimal: `hashed_token` and `token_hash` on the wire. */
   link: string
@@ -64,20 +63,13 @@ async function storeToken (
   token: Pick<TokenRow, 'sent_to' | 'otp_fingerprint' | 'link_fingerprint' | 'flow_state_id'>
 ): Promise<void> {
   const values = { ...token, attempts: 0, created_at: sql`now()`, expires_at: LIFETIME }
-  await tx
-    .insert(t)
-    .values({ user_id, kind, ...values })
+  await tx.insert(t).values({ user_id, kind, ...values })
     .onConflictDoUpdate({ target: [t.user_id, t.kind], set: values })
 }
 
-/**
- * Takes the token of a link, which is good once, and locks its person. A token of another kind is not touched.
- */
+/** Takes the token of a link, which is good once, and locks its person. A token of another kind is not touched. */
 export async function takeByLink (
-  tx: Transaction,
-  keys: Keys,
-  link: string,
-  kinds: readonly TokenKind[]
+  tx: Transaction, keys: Keys, link: string, kinds: readonly TokenKind[]
 ): Promise<TokenRow | undefined> {
   const which = and(eq(t.link_fingerprint, linkFingerprint(keys, link)), inArray(t.kind, kinds), notExpired)
   await lockUsers(tx, tx.select({ user_id: t.user_id }).from(t).where(which))
@@ -103,32 +95,18 @@ export async function takeByCode (
   // The lock makes many guesses at once count one after the other.
   const candidates = tx.select({ user_id: t.user_id }).from(t).where(isCandidate).orderBy(...order).limit(CANDIDATES)
   const locked = await lockUsers(tx, candidates)
-  const rows = await tx
-    .select()
-    .from(t)
-    .where(and(isCandidate, inArray(t.user_id, locked)))
-    .orderBy(...order)
-    .limit(CANDIDATES)
-    .for('update')
+  const rows = await tx.select().from(t).where(and(isCandidate, inArray(t.user_id, locked))).orderBy(...order)
+    .limit(CANDIDATES).for('update')
   const isRight = ({ user_id, kind, otp_fingerprint }: TokenRow) =>
     timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, typed))
   const found = rows.find(isRight)
   if (found) await tx.delete(t).where(eq(t.id, found.id))
   else {
-    await tx
-      .update(t)
-      .set({ attempts: sql`${t.attempts} + 1` })
-      .where(
-        inArray(
-          t.id,
-          rows.map(({ id }) => id)
-        )
-      )
+    await tx.update(t).set({ attempts: sql`${t.attempts} + 1` }).where(inArray(t.id, rows.map(({ id }) => id)))
   }
   return found
 }
 
-/** The address that has confirmed a change of address, if one of the two has. */
 export async function confirmedAddress (tx: Executor, user_id: string): Promise<string | undefined> {
   const mark = and(eq(t.user_id, user_id), eq(t.kind, 'email_change_half'), notExpired)
   const [found] = await tx.select({ sent_to: t.sent_to }).from(t).where(mark)
@@ -158,7 +136,6 @@ async function confirmed (db: Executor, which: SQL): Promise<'current' | 'new' |
   return found && (found.sent_to === found.email ? 'current' : 'new')
 }
 
-/** Voids the codes and links that a person was sent: all of them, or those of some kinds. */
 export async function deleteTokens (tx: Executor, user_id: string, kinds?: readonly TokenKind[]): Promise<void> {
   await tx.delete(t).where(and(eq(t.user_id, user_id), kinds && inArray(t.kind, kinds)))
 }

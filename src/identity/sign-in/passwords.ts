@@ -24,11 +24,8 @@ export interface Passwords {
 /** `later`: for what a stranger can cause without an account. Those who sign in come first, and have places apart. */
 export type Turn = 'first' | 'later'
 
-/** How much may be computed at once. A process calls `createPasswords` once. */
 export interface PasswordLimits {
-  /** How many hashes are computed at once. */
   atOnce?: number
-  /** How many more wait for their turn, of each kind. */
   waiting?: Readonly<Record<Turn, number>>
   /** Whether there are accounts whose hash takes another time to check than ours. */
   hasImportedHashes?: () => Promise<boolean>
@@ -40,14 +37,12 @@ export type PasswordProblem = 'length' | 'characters' | 'pwned'
 const MIN_LENGTH = 8
 const MAX_LENGTH = 128
 
-/** What the user is told of the field. */
 export const PASSWORD_PROBLEMS: Readonly<Record<PasswordProblem, string>> = {
   length: `deve avere da ${MIN_LENGTH} a ${MAX_LENGTH} caratteri`,
   characters: 'contiene caratteri di controllo o non validi',
   pwned: 'è troppo facile da indovinare'
 }
 
-/** What the clients of the protocol are told, in its words where it has some. */
 const WEAKNESSES: Readonly<Record<PasswordProblem, string>> = {
   length: `Password should be at least ${MIN_LENGTH} characters.`,
   characters: 'Password should not contain control or invalid characters.',
@@ -115,15 +110,13 @@ export function isKnownHash (text: string): boolean {
   if (BCRYPT.test(text)) return true
   const parameters = argon2Parameters(text)
   return (
-    parameters !== undefined &&
-    parameters.memoryCost <= MAX_COST.memoryCost &&
+    parameters !== undefined && parameters.memoryCost <= MAX_COST.memoryCost &&
     parameters.timeCost <= MAX_COST.timeCost &&
     parameters.parallelism <= MAX_COST.parallelism &&
     parameters.outputLen >= SHORTEST_OUTPUT_BYTES
   )
 }
 
-/** Whether a hash is weaker than ours: it is replaced at the next sign-in with its password. */
 export function needsRehash (hash: string): boolean {
   const parameters = argon2Parameters(hash)
   return parameters === undefined || !hash.startsWith('$argon2id$v=19$') ||
@@ -152,7 +145,6 @@ export function passwordProblems (password: string, email?: string): PasswordPro
   return problems.filter(([, found]) => found).map(([problem]) => problem)
 }
 
-/** @throws AuthError weak_password with the reasons */
 export function requireStrongPassword (password: string, email: string): void {
   const reasons = passwordProblems(password, email)
   if (reasons.length > 0) {
@@ -167,8 +159,7 @@ export function requireStrongPassword (password: string, email: string): void {
  * @throws ServizioOccupato when so many others of its kind wait already
  */
 export function takeTurns (
-  atOnce: number,
-  waiting: Readonly<Record<Turn, number>>
+  atOnce: number, waiting: Readonly<Record<Turn, number>>
 ): <T> (turn: Turn, task: () => Promise<T>) => Promise<T> {
   const queues: Readonly<Record<Turn, (() => void)[]>> = { first: [], later: [] }
   let running = 0

@@ -95,8 +95,7 @@ export function redirectWithMessage (redirectTo: string, message: string, isPkce
 
 /** With an error in the query, and again in the fragment, where older clients read it. */
 export function redirectWithError (
-  redirectTo: string,
-  { error, code, message }: { error: string, code: string | undefined, message: string }
+  redirectTo: string, { error, code, message }: { error: string, code: string | undefined, message: string }
 ): string {
   const fields = { error, ...(code === undefined ? {} : { error_code: code }), error_description: message }
   const url = new URL(redirectTo)

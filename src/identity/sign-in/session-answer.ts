@@ -1,42 +1,53 @@
+import { createSigner } from 'fast-jwt'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { levelOf } from '../factors/methods.ts'
+import { levelOf } from '../caller-standing.ts'
 import type { User } from '../people/find-users.ts'
-import { presentUser } from '../people/present.ts'
-import { signAccessToken } from '../tokens/access-token.ts'
+import { presentUser } from '../people/presenters.ts'
+import { AUDIENCE } from '../tokens/machine-tokens.ts'
 import { encodeRefreshToken } from '../tokens/refresh-token.ts'
-import type { SigningKeys } from '../tokens/signing-keys.ts'
-import type { SessionRow } from './sessions.ts'
+import { ACCESS_TOKEN_SECONDS, type SigningKeys } from '../tokens/signing-keys.ts'
+import type { SessionRow } from './person-sessions.ts'
 
-/** What signs the tokens of this installation. */
 export interface TokenSigner {
   issuer: string
   signingKeys: SigningKeys
   refreshSecret: Buffer
 }
 
-/** The answer to a sign-in: new tokens, and the user. */
+/**
+ * The answer to a sign-in: new tokens, and the user. The access token has the claims of Supabase Auth
+ * (`internal/tokens/service.go`), with times in seconds since the epoch.
+ */
 export async function sessionAnswer (
-  { issuer, signingKeys, refreshSecret }: TokenSigner,
-  user: User,
-  session: SessionRow
+  { issuer, signingKeys, refreshSecret }: TokenSigner, user: User, session: SessionRow
 ): Promise<AuthSession> {
-  const { email, app_metadata, user_metadata } = user
-  const subject = {
-    userId: user.id,
-    sessionId: session.id,
+  const { id: sub, email, app_metadata, user_metadata } = user
+  const { id: session_id, amr, refresh_counter: counter } = session
+  const { kid, privatePem } = await signingKeys.current()
+  const iat = Math.floor(Date.now() / 1000)
+  const exp = iat + ACCESS_TOKEN_SECONDS
+  const access_token = createSigner({ key: privatePem, algorithm: 'ES256', kid })({
+    iss: issuer,
+    sub,
+    aud: AUDIENCE,
+    exp,
+    iat,
     email,
+    phone: '',
     app_metadata,
     user_metadata,
+    role: AUDIENCE,
     aal: levelOf(session),
-    amr: session.amr
-  }
-  const { token, expiresIn, expiresAt } = await signAccessToken(signingKeys, issuer, subject)
+    amr,
+    session_id,
+    is_anonymous: false
+  })
   return {
-    access_token: token,
+    access_token,
     token_type: 'bearer',
-    expires_in: expiresIn,
-    expires_at: expiresAt,
-    refresh_token: encodeRefreshToken(refreshSecret, { sessionId: session.id, counter: session.refresh_counter }),
+    expires_in: ACCESS_TOKEN_SECONDS,
+    expires_at: exp,
+    refresh_token: encodeRefreshToken(refreshSecret, { sessionId: session_id, counter }),
     user: presentUser(user)
   }
 }

@@ -3,23 +3,19 @@ import type { JWT } from '@fastify/jwt'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Authenticator, Identified, Principal, Refusal } from '#src/http/auth.ts'
-import { AUDIENCE } from './access-token.ts'
-import type { Standing } from '../standing.ts'
+import { AUDIENCE } from './machine-tokens.ts'
+import type { Standing } from '../caller-standing.ts'
 import { isUuid } from '../uuid.ts'
 
 /** A person's token with a good signature and good claims. Its session may have ended nevertheless. */
 export interface VerifiedToken {
   userId: string
   sessionId: string
-  /** Milliseconds since the epoch. */
   expiresAt: number
 }
 
-/** The checks of a token, by the embedded or an external provider. */
 export interface BearerChecks<V extends VerifiedToken> {
-  /** Checks signature and claims of a token that is not cached. */
   verify (token: string): Promise<V | Identified>
-  /** Whether a token that was verified before is accepted without a new check of its signature. */
   isStillValid (verified: V): boolean
   /** How the token's session stands; at once when that is cached. */
   standing (verified: V, request: FastifyRequest, token: string): Standing | Refusal | Promise<Standing | Refusal>
@@ -40,9 +36,7 @@ const AHEAD_MS = 60_000
  * than everything else in a small request.
  */
 export function bearerAuthenticator<V extends VerifiedToken> ({
-  verify,
-  isStillValid,
-  standing
+  verify, isStillValid, standing
 }: BearerChecks<V>): Authenticator['bearer'] {
   const verified = new LRUCache<string, V>({ max: CACHED_TOKENS })
 
@@ -83,7 +77,6 @@ export interface SignatureCheck {
   maxAgeSeconds: number
 }
 
-/** A person's token: user, session and all claims; undefined for a token that is not good. */
 export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issuer, maxAgeSeconds }: SignatureCheck) {
   const claims = claimsOf(jwt, token, {
     key,
@@ -96,10 +89,7 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
   })
   const { sub: userId, session_id: sessionId, role, iat, exp } = claims ?? {}
   if (
-    claims === undefined ||
-    role !== AUDIENCE ||
-    !isLowerCaseUuid(userId) ||
-    !isLowerCaseUuid(sessionId) ||
+    claims === undefined || role !== AUDIENCE || !isLowerCaseUuid(userId) || !isLowerCaseUuid(sessionId) ||
     typeof iat !== 'number' ||
     typeof exp !== 'number'
   ) { return undefined }
@@ -115,10 +105,7 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
  */
 export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers: string[]): Identified {
   const claims = claimsOf(jwt, token, {
-    key,
-    algorithms: ['HS256'],
-    allowedIss: issuers,
-    requiredClaims: ['iss', 'role', 'exp']
+    key, algorithms: ['HS256'], allowedIss: issuers, requiredClaims: ['iss', 'role', 'exp']
   })
   if (claims === undefined) return 'bad_jwt'
   const { role, sub, exp } = claims
@@ -127,7 +114,6 @@ export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers:
     : 'no_authorization'
 }
 
-/** The header of a token that has not been verified. */
 export function headerOf (jwt: JWT, token: string): Record<string, unknown> | undefined {
   try {
     return jwt.decode<{ header: Record<string, unknown> }>(token, { complete: true })?.header

@@ -2,8 +2,11 @@ import { createSigner } from 'fast-jwt'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
+/** The audience of access tokens (RFC 7519 `aud`), and the role of every person in them: rights are read elsewhere. */
+export const AUDIENCE = 'authenticated'
+
 /** The roles of machine tokens: the public key of the front end, and the service key, which may do everything. */
-export type MachineRole = 'anon' | 'service_role'
+type MachineRole = 'anon' | 'service_role'
 
 /** Fixed times, so that an installation always has the same keys: 2026-01-01, and ten years later. */
 const ISSUED_AT = 1_767_225_600
@@ -15,7 +18,6 @@ export function machineSecret (keys: Keys): Buffer {
   return keys.derive('machine-token')
 }
 
-/** The issuer of every token of this installation: the provider's own address, as with Supabase Auth. */
 export function issuerOf (config: Config): string {
   return `${config.PUBLIC_URL}/auth/v1`
 }
@@ -25,7 +27,6 @@ export function anonKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'anon')
 }
 
-/** The service key: an administrator that is not a person, for trusted machines. */
 export function serviceKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'service_role')
 }
@@ -37,10 +38,7 @@ export function momentaryServiceKey (config: Config, keys: Keys): string {
 }
 
 function machineToken (
-  config: Config,
-  keys: Keys,
-  role: MachineRole,
-  times = { iat: ISSUED_AT, exp: EXPIRES_AT }
+  config: Config, keys: Keys, role: MachineRole, times = { iat: ISSUED_AT, exp: EXPIRES_AT }
 ): string {
   const sign = createSigner({ key: machineSecret(keys), algorithm: 'HS256' })
   return sign({ iss: issuerOf(config), role, ...times })

@@ -7,7 +7,6 @@ import { isUuid } from '../uuid.ts'
  * the layout of Supabase Auth's second version. The session's row keeps the counter of its current token and no secret.
  */
 export interface RefreshToken {
-  /** A UUID in lower case. */
   sessionId: string
   /** 0 to 2^31 - 1. A refresh adds one, a proof of a second factor goes on to the next multiple of `PROOF_STEP`. */
   counter: number
@@ -81,11 +80,7 @@ export interface Refresh {
  * the proof, or a refresh of its own came second. `invalid`: there is no such token yet.
  */
 export function classifyRefresh ({
-  tokenCounter,
-  sessionCounter,
-  lastRefreshMs,
-  nowMs,
-  repeats
+  tokenCounter, sessionCounter, lastRefreshMs, nowMs, repeats
 }: Refresh): 'rotate' | 'repeat' | 'doubtful' | 'reused' | 'void' | 'invalid' {
   const behind = sessionCounter - tokenCounter
   if (behind < 0) return 'invalid'
@@ -118,7 +113,6 @@ function uvarint (value: number): Buffer {
   return Buffer.of(...bytes, value)
 }
 
-/** The number that these bytes encode in the shortest way. */
 function readUvarint (bytes: Buffer): number | undefined {
   const value = bytes.reduce((sum, byte, at) => sum + (byte & 0x7f) * 2 ** (7 * at), 0)
   return value <= MAX_COUNTER && uvarint(value).equals(bytes) ? value : undefined

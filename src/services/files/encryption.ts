@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import type { ByteRange } from './storage.ts'
+import type { ByteRange } from '#src/lib/ranges.ts'
 
 /*
  * A file is a series of chunks, each encrypted with AES-256-GCM under the file's own key, as the STREAM construction

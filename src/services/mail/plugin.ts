@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
-import { ConfigError, type Config } from '#src/config/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
+import { type Config } from '#src/config/config.ts'
 import { PostaNonConfigurata } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 import { LAYOUT, LAYOUT_FILE_UNICO, type Field } from '#src/alloggiati/codec/layout.ts'
 import { isDay } from '#src/lib/time.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 
 /**
  * A line written by hand from the manual's layout, the record on it, and how the record is written if not like that.

@@ -1,4 +1,4 @@
-import { sealOf } from '#src/alloggiati/ledger/seals/key.ts'
+import { sealOf } from '#src/alloggiati/ledger/seals/ledger-key.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys, type Keys } from '#src/lib/secrets.ts'
 import type { TestApp } from '#test/helper.ts'

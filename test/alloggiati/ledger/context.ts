@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
+import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { downloadTable } from '#src/alloggiati/service/calls.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
-import { tablesSource } from '#src/alloggiati/tables/source.ts'
+import { tablesSource } from '#src/alloggiati/tables/tables-source.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock } from '#src/lib/time.ts'

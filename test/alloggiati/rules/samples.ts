@@ -1,7 +1,7 @@
 import type { Schedina } from '#schemas/schedina.ts'
-import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
-import { createTables } from '#src/alloggiati/tables/tables.ts'
+import { createTables } from '#src/alloggiati/tables/code-tables.ts'
 import type { Comune } from '#src/alloggiati/tables/types.ts'
 import { validate, type Validation } from '#src/alloggiati/rules/validate.ts'
 

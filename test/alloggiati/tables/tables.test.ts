@@ -2,12 +2,14 @@ import t from 'tap'
 import { codici_tabelle as stored } from '#drizzle/tables/alloggiati.ts'
 import { Codice } from '#schemas/codici.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
-import { codici } from '#src/alloggiati/tables/codici.ts'
-import { parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella } from '#src/alloggiati/tables/csv.ts'
+import { codici } from '#src/alloggiati/routes/service-routes.ts'
+import {
+  parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella
+} from '#src/alloggiati/tables/tabella.ts'
 import { formatTabelle } from '#src/alloggiati/tables/format.ts'
 import { PROVINCE } from '#src/alloggiati/tables/provinces.ts'
-import { loadTables, refreshTables, saveTables } from '#src/alloggiati/tables/store.ts'
-import { createTables } from '#src/alloggiati/tables/tables.ts'
+import { loadTables, refreshTables, saveTables } from '#src/alloggiati/tables/tables-source.ts'
+import { createTables } from '#src/alloggiati/tables/code-tables.ts'
 import { testDatabase } from '#test/database.ts'
 
 const data = bundledData()

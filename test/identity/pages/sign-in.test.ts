@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { TEXTS } from '#src/identity/pages/texts.ts'
+import { TEXTS } from '#src/identity/pages/page-texts.ts'
 import { preferredLanguage } from '#src/lib/accept.ts'
 import { build } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'

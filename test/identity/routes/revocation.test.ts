@@ -7,7 +7,7 @@ import { addIdentity, updateProviders } from '#src/identity/people/identity-rows
 import { createUser } from '#src/identity/people/users.ts'
 import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { sessionAnswer } from '#src/identity/sign-in/session-answer.ts'
-import { beginSession, deleteEndedSessions } from '#src/identity/sign-in/sessions.ts'
+import { beginSession, deleteEndedSessions } from '#src/identity/sign-in/person-sessions.ts'
 import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { changeFeed } from '#src/database/changes.ts'

@@ -5,9 +5,10 @@ import fc from 'fast-check'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SaxesParser } from 'saxes'
 import t from 'tap'
-import { browsers } from '#src/identity/sign-in/browser.ts'
+import { browsers } from '#src/identity/sign-in/browsers.ts'
 import { COMMON_PASSWORDS } from '#src/identity/sign-in/common-passwords.ts'
-import { composeMail, type MailKind } from '#src/identity/sign-in/mails.ts'
+import { composeMail } from '#src/identity/sign-in/account-mails.ts'
+import { type MailKind } from '#src/identity/sign-in/mail-texts/mail-wording.ts'
 import {
   createPasswords, isKnownHash, needsRehash, passwordProblems, takeTurns
 } from '#src/identity/sign-in/passwords.ts'

@@ -8,7 +8,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import {
   ChangedFileError, CHUNK_BYTES, decrypt, encrypt, encryptedRange, encryptedSize, TAG_BYTES
 } from '#src/services/files/encryption.ts'
-import type { ByteRange } from '#src/services/files/storage.ts'
+import type { ByteRange } from '#src/lib/ranges.ts'
 import { unwrap, wrap, wrappingKey, WrongKeyError } from '#src/services/files/wrapping.ts'
 import { build } from '#test/helper.ts'
 import { pieces } from './backend-rules.ts'

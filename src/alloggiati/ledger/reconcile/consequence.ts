@@ -3,9 +3,8 @@ import {
 } from '#schemas/submission.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
-import type { AccountDay, DayAttempt, DaySubmission, Finding, Proof } from './day.ts'
-import { TEXTS } from './texts.ts'
-import type { AlarmKind } from '../alarms/kinds.ts'
+import type { AccountDay, DayAttempt, DaySubmission, Finding, Proof, Counts } from './account-day.ts'
+import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 
 /* What follows for one submission from what its day proves. */
 
@@ -24,7 +23,6 @@ const UNRECEIPTED: readonly State[] = UNRECEIPTED_STATES
 /** The ledger knows already that these were acquired. */
 const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
 
-/** What a receipt proves of its day as a whole. */
 export interface Conclusion {
   /** The outcome of every unknown attempt of the day; undefined: there is none. */
   unknownsAre?: FinalAttemptOutcome
@@ -34,15 +32,10 @@ export interface Conclusion {
   isBalanced?: boolean
 }
 
-/** What happens to a submission. */
 type Change = Pick<Finding, 'path' | 'note' | 'alarm'>
 
-/** The finding about a submission, from its `own` attempts in the day; undefined when nothing changes. */
 export function deriveFinding (
-  submission: DaySubmission,
-  own: readonly DayAttempt[],
-  { day, now }: AccountDay,
-  conclusion: Conclusion
+  submission: DaySubmission, own: readonly DayAttempt[], { day, now }: AccountDay, conclusion: Conclusion
 ): Finding | undefined {
   const proofs = proveUnknowns(own, conclusion)
   const ownOutcomes = own.map((attempt): AttemptOutcome =>
@@ -97,9 +90,7 @@ function deriveChange (
 }
 
 function changeByAcquired (
-  { stato, isWhole }: DaySubmission,
-  outcomes: readonly AttemptOutcome[],
-  day: Day
+  { stato, isWhole }: DaySubmission, outcomes: readonly AttemptOutcome[], day: Day
 ): Change {
   const path: readonly State[] = stato === 'sconosciuto' && !isWhole ? ['parziale'] : PATHS_TO_ACQUIRED[stato] ?? []
   const isTwice = outcomes.filter((outcome) => outcome !== 'N').length > 1
@@ -113,11 +104,7 @@ function changeByAcquired (
  * service still takes its arrival.
  */
 function changeByNotAcquired (
-  { stato }: DaySubmission,
-  isLastOfDay: boolean,
-  outcomes: readonly AttemptOutcome[],
-  day: Day,
-  isLate: boolean
+  { stato }: DaySubmission, isLastOfDay: boolean, outcomes: readonly AttemptOutcome[], day: Day, isLate: boolean
 ): Change {
   const isCertain = outcomes.every((outcome) => outcome === 'N')
   const note = !isCertain ? TEXTS.otherUnknown(day) : isLate ? TEXTS.tooLate(day) : TEXTS.notAcquired(day)
@@ -138,11 +125,37 @@ export function referAcquired ({ stato, reasons }: DaySubmission, note: string, 
  * Undefined when its last attempt is not in the day, or is known.
  */
 export function referUnknown (
-  { id, stato, tentativo }: DaySubmission,
-  own: readonly DayAttempt[],
-  describe: (attempt: DayAttempt) => string
+  { id, stato, tentativo }: DaySubmission, own: readonly DayAttempt[], describe: (attempt: DayAttempt) => string
 ): Finding | undefined {
   const last = own.find(({ numero }) => numero === tentativo)
   if (last?.esito !== '?' || !DECIDABLE.includes(stato)) return undefined
   return { invio_id: id, proofs: [], path: stato === 'sconosciuto' ? ['da_verificare'] : [], note: describe(last) }
 }
+
+/* The texts that a person is shown about a submission. */
+
+const formatCounts = ({ schedine, notti }: Counts) => `schedine ${schedine}, notti ${notti}`
+
+export const TEXTS = {
+  acquired: (day: Day) => `La ricevuta del ${day} prova che è stato acquisito`,
+  balanced: (day: Day) => `La ricevuta del ${day} torna`,
+  notAcquired: (day: Day) => `La ricevuta del ${day} prova che non è stato acquisito`,
+  tooLate: (day: Day) => `${TEXTS.notAcquired(day)}; la finestra di arrivo è chiusa: va comunicato per altra via`,
+  otherUnknown: (day: Day) => `${TEXTS.notAcquired(day)}, ma un altro tentativo è di esito sconosciuto`,
+  denied: (day: Day) => `La ricevuta del ${day} smentisce la decisione: non risulta acquisito`,
+  noReceipt: (day: Day) => `La ricevuta del ${day} manca o non è leggibile: può essere stato acquisito oppure no`,
+  oneFetch: (day: Day) =>
+    `Suggerimento: non acquisito. La ricevuta del ${day} non lo conta, ma è stata letta una volta sola`,
+  changed: (day: Day) => `La ricevuta del ${day} è cambiata fra una lettura e l'altra: non prova nulla`,
+  midnight: ({ giorno_da, giorno_a }: DayAttempt) =>
+    `Inviato a cavallo della mezzanotte: può stare nella ricevuta del ${giorno_da} o del ${giorno_a}`,
+  besideMidnight: (day: Day) =>
+    `Il ${day} un altro invio è a cavallo della mezzanotte: la ricevuta da sola non prova nulla`,
+  notExclusive: (day: Day) =>
+    `Suggerimento: acquisito. La ricevuta del ${day} torna, ma l'account può essere stato usato anche altrove`,
+  suggestion: (day: Day, acquired: boolean) =>
+    `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta del ${day}`,
+  ambiguous: (day: Day) => `Più combinazioni danno la ricevuta del ${day}: verificare sul portale`,
+  contradiction: (day: Day, receipt: Counts, known: Counts) =>
+    `La ricevuta del ${day} (${formatCounts(receipt)}) non torna con gli invii noti (${formatCounts(known)})`
+} as const

@@ -3,12 +3,10 @@ import { invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import type { CrossCheckAnswer } from '#schemas/receipts.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { scopeOf } from '../read.ts'
-import { attemptsOfDays } from './attempts-of-days.ts'
-import type { Counts } from './day.ts'
-import { subtract, sum } from './equation.ts'
+import { scopeOf } from '../read-ledger.ts'
+import { attemptsOfDays, readAttempts, type AccountAttempt } from './read-attempts.ts'
+import { type Counts, subtract, sum } from './account-day.ts'
 import { isStraddler, placeAroundMidnight } from './midnight.ts'
-import { readAttempts, type AccountAttempt } from './read-attempts.ts'
 
 interface ReceiptDay extends Counts, Record<string, unknown> {
   utente: string
@@ -30,9 +28,7 @@ const LAST_DAY = '9999-12-31'
  * the receipts do not say yet on which day it counts.
  */
 export async function differingDays (
-  db: Executor,
-  mode: 'sandbox' | 'production',
-  { from = FIRST_DAY, to }: { from: Day | undefined, to: Day }
+  db: Executor, mode: 'sandbox' | 'production', { from = FIRST_DAY, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckAnswer['discordanze']> {
   // The days beside them are needed where a call around midnight ties them.
   const wide = {
@@ -50,7 +46,6 @@ export async function differingDays (
   }).filter(({ giorno }) => giorno >= from && giorno <= to).sort((one, other) => one.giorno < other.giorno ? -1 : 1)
 }
 
-/** The differing days of one account. `around` are its calls that may count on one of two days. */
 function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckAnswer['discordanze'] {
   const acquired = around.filter(({ esito }) => esito === 'K')
   const straddlers = acquired.filter(isStraddler)
@@ -74,11 +69,8 @@ function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]
   })
 }
 
-/** The days with a receipt that could be read. */
 async function readReceiptDays (
-  db: Executor,
-  mode: 'sandbox' | 'production',
-  { from, to }: { from: Day, to: Day }
+  db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day, to: Day }
 ): Promise<ReceiptDay[]> {
   return db.execute<ReceiptDay>(sql`
     ${await attemptsOfDays(db, from, to)}

@@ -1,8 +1,7 @@
-import { completeFrom } from '../../receipts/archive.ts'
-import type { AttemptDay } from '../../receipts/days.ts'
+import { completeFrom } from '../../receipts/receipt-archive.ts'
+import type { AttemptDay } from '../../receipts/receipt-days.ts'
 import { addDays, daysBetween, instantInRome, type Clock, type Day } from '#src/lib/time.ts'
-import type { Counts, ReceiptFetch } from './day.ts'
-import { areEqual } from './equation.ts'
+import { type Counts, type ReceiptFetch, areEqual } from './account-day.ts'
 
 /* When a receipt is fetched, and what its fetches say together. */
 
@@ -13,15 +12,7 @@ const FETCHES_APART_MS = 2 * 3_600_000
 /** After so many days only the nightly job asks for a receipt that the service has not. */
 const YOUNG_DAYS = 2
 
-/** What the fetches of a receipt say together. */
-export interface Reading {
-  /** The counts of the last fetch. */
-  counts: Counts
-  /** Two fetches, hours apart, agree. */
-  isStable: boolean
-  /** Some fetches disagree. */
-  hasChanged: boolean
-}
+export interface Reading { counts: Counts, isStable: boolean, hasChanged: boolean }
 
 /** The instant until which the receipt of `day` is waited for, some days after it. */
 export function waitingEnds (day: Day, daysAfter: number): Date {
@@ -50,9 +41,7 @@ export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Readin
  * until two fetches hours apart have brought one. More fetches would prove nothing more.
  */
 export function isFetchDue (
-  { day, hasReceipt, hasUncertain }: AttemptDay,
-  fetches: readonly ReceiptFetch[],
-  clock: Clock
+  { day, hasReceipt, hasUncertain }: AttemptDay, fetches: readonly ReceiptFetch[], clock: Clock
 ): boolean {
   const now = clock.now()
   const complete = completeFetches(day, fetches)

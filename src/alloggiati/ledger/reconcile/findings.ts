@@ -1,9 +1,10 @@
-import { deriveFinding, referAcquired, referUnknown, type Conclusion } from './consequence.ts'
-import type { AccountDay, Counts, DayAttempt, DayFindings, DaySubmission, Finding, Rule } from './day.ts'
-import { areEqual, findCombinations, isNegative, isZero, subtract, sum } from './equation.ts'
+import { deriveFinding, referAcquired, referUnknown, type Conclusion, TEXTS } from './consequence.ts'
+import {
+  type AccountDay, type Counts, type DayAttempt, type DayFindings, type DaySubmission, type Finding, type Rule,
+  areEqual, findCombinations, isNegative, isZero, subtract, sum
+} from './account-day.ts'
 import { readFetches, waitingEnds, type Reading } from './fetches.ts'
-import { TEXTS } from './texts.ts'
-import type { AlarmKind } from '../alarms/kinds.ts'
+import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 
 /**
  * What a receipt proves of the attempts of its day. The receipt only counts. So the whole day is one equation over all
@@ -87,7 +88,6 @@ function solveWithUnknowns (accountDay: AccountDay, { counts, isStable }: Readin
   return refer(accountDay, 'contraddetta', () => describeContradiction(accountDay, counts), 'no-match')
 }
 
-/** The findings that a conclusion about the day gives for each of its submissions. */
 function conclude (accountDay: AccountDay, conclusion: Conclusion): Finding[] {
   return forEachSubmission(accountDay, (submission, own) => deriveFinding(submission, own, accountDay, conclusion))
 }
@@ -110,10 +110,7 @@ function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): 
 
 /** The receipt proves nothing: persons decide about unknown attempts, each with the text about its last attempt. */
 function refer (
-  accountDay: AccountDay,
-  rule: Rule,
-  describe: (attempt: DayAttempt) => string,
-  alarm?: AlarmKind
+  accountDay: AccountDay, rule: Rule, describe: (attempt: DayAttempt) => string, alarm?: AlarmKind
 ): DayFindings {
   const findings = forEachSubmission(accountDay, (submission, own) => referUnknown(submission, own, describe))
   return { rule, findings, ...(alarm === undefined ? {} : { alarm }) }

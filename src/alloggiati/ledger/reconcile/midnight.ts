@@ -1,6 +1,7 @@
 import type { Day } from '#src/lib/time.ts'
-import type { AccountDay, Counts, DayAttempt } from './day.ts'
-import { areEqual, isNegative, isZero, subtract, sum } from './equation.ts'
+import {
+  type AccountDay, type Counts, type DayAttempt, areEqual, isNegative, isZero, subtract, sum
+} from './account-day.ts'
 import { readFetches } from './fetches.ts'
 
 /*
@@ -20,8 +21,7 @@ const MAX_STRADDLERS = 16
  * nothing: it has no receipt yet, or an uncertain call.
  */
 export function placeAroundMidnight (
-  rests: ReadonlyMap<Day, Counts>,
-  straddlers: readonly Straddler[]
+  rests: ReadonlyMap<Day, Counts>, straddlers: readonly Straddler[]
 ): (Day | undefined)[] {
   const placed = straddlers.map((): Day | undefined => undefined)
   const days = [...rests.keys()].sort()

@@ -1,20 +1,16 @@
 import { and, asc, eq, inArray, ne, or, sql } from 'drizzle-orm'
 import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import {
-  invii,
-  invii_schedine as rows,
-  invii_tentativi as attempts,
-  invii_transizioni as transitions
+  invii, invii_schedine as rows, invii_tentativi as attempts, invii_transizioni as transitions
 } from '#drizzle/tables/ledger.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { DayOfAccount } from '../../receipts/days.ts'
+import type { DayOfAccount } from '../../receipts/receipt-days.ts'
 import { readExclusiveChannel } from '../account.ts'
-import { attemptsOfDays } from './attempts-of-days.ts'
-import type { AccountDay, Counts, DayAttempt, DaySubmission, ReceiptFetch } from './day.ts'
+import { attemptsOfDays, readAttempts } from './read-attempts.ts'
+import type { AccountDay, Counts, DayAttempt, DaySubmission, ReceiptFetch } from './account-day.ts'
 import { isStraddler } from './midnight.ts'
-import { readAttempts } from './read-attempts.ts'
 
 /**
  * Reads a day of an account, with the days that calls around midnight tie it to.
@@ -22,10 +18,7 @@ import { readAttempts } from './read-attempts.ts'
  * transaction ends
  */
 export async function readDays (
-  tx: Transaction,
-  { account, day }: DayOfAccount,
-  now: Date,
-  isLocking: boolean
+  tx: Transaction, { account, day }: DayOfAccount, now: Date, isLocking: boolean
 ): Promise<AccountDay[]> {
   const days = await tiedDays(tx, account, day)
   const { settled, open } = await readOverview(tx, account, days)
@@ -132,7 +125,6 @@ async function tiedDays (tx: Transaction, account: string, day: Day): Promise<Da
   return [...days].sort()
 }
 
-/** The fetches of a day's receipt, in the order of time. */
 export async function readFetchesOf (db: Executor, account: string, day: Day): Promise<ReceiptFetch[]> {
   const found = await db
     .select({
@@ -151,7 +143,6 @@ export async function readFetchesOf (db: Executor, account: string, day: Day): P
   }))
 }
 
-/** The submissions of which rows were held back. */
 async function readPartial (tx: Transaction, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const found = await tx
@@ -161,7 +152,6 @@ async function readPartial (tx: Transaction, ids: readonly number[]): Promise<Re
   return new Set(found.map(({ id }) => id))
 }
 
-/** Why submissions were referred to a person. */
 async function readReasons (tx: Transaction, ids: readonly number[]): Promise<{ invio_id: number, reason: string }[]> {
   if (ids.length === 0) return []
   return tx

@@ -2,13 +2,18 @@ import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_esiti as observations } from '#drizzle/tables/ledger.ts'
 import type { State } from '#schemas/submission.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import type { DayOfAccount } from '../../receipts/days.ts'
+import { type DayOfAccount, unprovenDays } from '../../receipts/receipt-days.ts'
 import type { WatchContext } from '../context.ts'
 import { lockChain, move, moveRows } from '../moves.ts'
-import type { AccountDay, DayFindings, Finding } from './day.ts'
+import type { AccountDay, DayFindings, Finding } from './account-day.ts'
 import { deriveFindings } from './findings.ts'
 import { withoutMidnight } from './midnight.ts'
-import { readDays } from './read-day.ts'
+import { readDays, readFetchesOf } from './read-day.ts'
+import { addDays } from '#src/lib/time.ts'
+import { isServiceFailure } from '../../service/soap/errors.ts'
+import type { PoliceService } from '../../service/police-service.ts'
+import { RECEIPT_WINDOW_DAYS, type ReceiptArchive } from '../../receipts/receipt-archive.ts'
+import { isFetchDue } from './fetches.ts'
 
 /** For so long after a fetch, an alarm about the day is raised: the job comes by every hour. */
 const NEWS_MS = 3_600_000
@@ -19,8 +24,7 @@ const NEWS_MS = 3_600_000
  * chain is locked only for a day of which a look without locks finds something.
  */
 export async function reconcileDay (
-  { db, clock, alarm, name }: Pick<WatchContext, 'db' | 'clock' | 'alarm' | 'name'>,
-  dayOfAccount: DayOfAccount
+  { db, clock, alarm, name }: Pick<WatchContext, 'db' | 'clock' | 'alarm' | 'name'>, dayOfAccount: DayOfAccount
 ): Promise<void> {
   const { account, day } = dayOfAccount
   // As of one moment: what is changing meanwhile is seen by the next run.
@@ -45,10 +49,7 @@ export async function reconcileDay (
 }
 
 async function compare (
-  tx: Transaction,
-  dayOfAccount: DayOfAccount,
-  now: Date,
-  isLocking: boolean
+  tx: Transaction, dayOfAccount: DayOfAccount, now: Date, isLocking: boolean
 ): Promise<{ accountDay: AccountDay, result: DayFindings }> {
   const days = await readDays(tx, dayOfAccount, now, isLocking)
   const accountDay = withoutMidnight(days.find(({ day }) => day === dayOfAccount.day)!, days)
@@ -60,10 +61,7 @@ function hasNewFetch ({ fetches, now }: AccountDay): boolean {
 }
 
 async function applyFinding (
-  tx: Transaction,
-  { submissions }: AccountDay,
-  { invio_id, proofs, path, note }: Finding,
-  processName: string
+  tx: Transaction, { submissions }: AccountDay, { invio_id, proofs, path, note }: Finding, processName: string
 ): Promise<void> {
   for (const { numero, esito, schedine, notti } of proofs) {
     const counts = esito === 'K' ? { schedine, notti } : {}
@@ -87,9 +85,7 @@ async function applyFinding (
  * a person stay live, so that no other submission can send the same guest.
  */
 async function changeState (
-  tx: Transaction,
-  id: number,
-  change: { da: State, a: State, chi: string, perche: string }
+  tx: Transaction, id: number, change: { da: State, a: State, chi: string, perche: string }
 ): Promise<void> {
   // The sweep carries out what is ready and whose lease is over.
   const set = change.a === 'pronto' ? { proprietario: null, lease_fino_al: sql`now()` } : {}
@@ -100,5 +96,49 @@ async function changeState (
   if (change.a === 'acquisito' || change.a === 'parziale') {
     await moveRows(tx, id, 'acquisita', 'sconosciuta')
     await moveRows(tx, id, 'acquisita', 'in_corso')
+  }
+}
+
+/** Null without credentials: then what is kept proves what it can. */
+type Reconciling = WatchContext & { service: Pick<PoliceService, 'account'> | null }
+
+/**
+ * Fetches the receipts that are due, and reconciles every day of the last 30 that is not proven yet: of all accounts of
+ * the mode, though only the present one's receipts can be fetched.
+ */
+export async function reconcileDays (context: Reconciling, archive: ReceiptArchive): Promise<void> {
+  const { db, service, clock, log, mode } = context
+  const today = clock.today()
+  let isReachable = service !== null
+  const last30 = { from: addDays(today, -RECEIPT_WINDOW_DAYS), to: addDays(today, -1) }
+  const days = await unprovenDays(db, mode, last30)
+  // All receipts first: a call around midnight wants those of two days.
+  for (const unproven of days) {
+    const { account, day } = unproven
+    const canFetch = isReachable && account === service?.account
+    if (canFetch && isFetchDue(unproven, await readFetchesOf(db, account, day), clock)) {
+      isReachable = await fetchReceipt(context, archive, unproven)
+    }
+  }
+  for (const unproven of days) {
+    try {
+      await reconcileDay(context, unproven)
+    } catch (err) {
+      log.error({ err, giorno: unproven.day }, 'a day could not be reconciled')
+    }
+  }
+}
+
+/** @returns false when the service cannot be asked: then this run does not ask it for other days */
+async function fetchReceipt (
+  { log, alarm }: WatchContext, archive: ReceiptArchive, { account, day }: DayOfAccount
+): Promise<boolean> {
+  try {
+    if ((await archive.fetchReceipt(day)).differs) await alarm('changed', { giorno: day, utente: account })
+    return true
+  } catch (err) {
+    if (!isServiceFailure(err)) throw err
+    log.warn({ err, giorno: day }, 'the receipt could not be asked for')
+    return false
   }
 }

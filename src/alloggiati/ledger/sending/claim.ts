@@ -1,13 +1,19 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/ledger.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
+import { invii_decisioni as decisions } from '#drizzle/tables/decisions.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
+import { staysByArrival } from '#src/bookings/index.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { within } from '#src/lib/within.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'
+import type { AlarmFacts } from '../alarms/alarm-kinds.ts'
 import type { LedgerContext } from '../context.ts'
-import { giveUp } from '../give-up.ts'
-import { changedBookings } from '../stale.ts'
 import { LEASE, lockChain, move, RETRY } from '../moves.ts'
+import type { Row } from '../submission-rows.ts'
 import { checkSuspension } from '../suspension.ts'
+import type { Turn } from './lane.ts'
+import type { Verdict } from './police-call.ts'
+import { giveUp, mayBeAcquired } from './record-verdict.ts'
 
 /** Who asked for a submission to be carried out. */
 export interface Caller {
@@ -19,16 +25,16 @@ export interface Caller {
   hold (): boolean
 }
 
-/** A worker's hold on a submission that is being carried out. */
-export interface Claim {
-  id: number
-  /** Written beside the submission; another worker's claim has another. */
-  token: string
-  caller: Caller
-}
+/** A worker's hold on a submission. The token is written beside the submission, and no two workers have the same. */
+export interface Claim { id: number, token: string, caller: Caller }
 
 /** Why nothing was sent; empty where another worker has the submission, or it needs no sending. */
 export interface NotSent { causa?: Cause, errore?: string }
+
+/** How often a submission that waits says that its worker lives: much more often than a lease ends. */
+const RENEW_MS = 30_000
+/** Between two looks at the flight of another process. */
+const LOOK_MS = 75
 
 /**
  * Claims a submission that is `pronto`. Any number of submissions of an account may be claimed: the flight is taken
@@ -36,59 +42,62 @@ export interface NotSent { causa?: Cause, errore?: string }
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
-  const { db, alarm } = context
-  const { id, caller } = claim
+  const { db, name, clock } = context
+  const { id, token, caller } = claim
   if (await checkSuspension(context)) return withdraw(context, claim, 'INVII_SOSPESI')
-  const notSent = await db.transaction((tx) => tryClaim(tx, context, claim))
-  if (notSent?.causa === 'PRENOTAZIONE_CAMBIATA' && !caller.hold()) {
-    const [submission] = await db.select({ ricevuta: invii.ricevuta }).from(invii).where(eq(invii.id, id))
-    await alarm('booking-changed', { invio: id, ...submission, prenotazioni: notSent.changed })
+  let changed: number[] = []
+  const notSent = await db.transaction(async (tx): Promise<NotSent | undefined> => {
+    await lockChain(tx)
+    const [submission] = await tx
+      .select({ data_arrivo: invii.data_arrivo, stato: invii.stato, changed: changedBookings(tx) })
+      .from(invii).where(eq(invii.id, id)).for('update')
+    if (submission?.stato !== 'pronto') return {}
+    const from = { da: 'pronto', chi: name } as const
+    if (!arrivalWindowOpen(submission.data_arrivo, clock.today())) {
+      await move(tx, id, { ...from, a: 'da_verificare', perche: 'la finestra di arrivo si è chiusa' })
+      return {}
+    }
+    changed = submission.changed
+    if (changed.length > 0) {
+      await giveUp(tx, id, { ...from, perche: 'la prenotazione è cambiata dopo la richiesta' })
+      return { causa: 'PRENOTAZIONE_CAMBIATA' }
+    }
+    const set = { proprietario: token, lease_fino_al: LEASE }
+    return await move(tx, id, { ...from, a: 'preso', perche: 'preso in carico', set }) ? undefined : {}
+  })
+  if (changed.length > 0 && !caller.hold()) {
+    await alarmSubmission(context, 'booking-changed', id, { prenotazioni: changed })
   }
   return notSent
 }
 
-async function tryClaim (
-  tx: Transaction,
-  { name, clock }: LedgerContext,
-  { id, token }: Claim
-): Promise<NotSent & { changed?: number[] } | undefined> {
-  await lockChain(tx)
-  const [submission] = await tx
-    .select({ data_arrivo: invii.data_arrivo, stato: invii.stato, changed: changedBookings(tx) })
-    .from(invii)
-    .where(eq(invii.id, id))
-    .for('update')
-  if (submission?.stato !== 'pronto') return {}
-  if (!arrivalWindowOpen(submission.data_arrivo, clock.today())) {
-    await move(tx, id, { da: 'pronto', a: 'da_verificare', chi: name, perche: 'la finestra di arrivo si è chiusa' })
-    return {}
-  }
-  if (submission.changed.length > 0) {
-    await giveUp(tx, id, { da: 'pronto', chi: name, perche: 'la prenotazione è cambiata dopo la richiesta' })
-    return { causa: 'PRENOTAZIONE_CAMBIATA', changed: submission.changed }
-  }
-  const set = { proprietario: token, lease_fino_al: LEASE }
-  const claimed = await move(tx, id, { da: 'pronto', a: 'preso', chi: name, perche: 'preso in carico', set })
-  return claimed ? undefined : {}
+/**
+ * The bookings of the submission whose nights or guests have changed since it was written down, or a person decided to
+ * send it again: its rows may not be what the host wants to communicate any more. Guests that are saved again as they
+ * were count too.
+ */
+function changedBookings (db: Executor): SQL<number[]> {
+  const stays = staysByArrival(db, {}).as('p')
+  return sql<number[]>`(
+    select coalesce(json_agg(distinct p.id order by p.id), '[]')
+    from ${schedine} s join ${stays} on p.id = s.prenotazione_id
+    where s.invio_id = ${invii}.id and s.esito = 'in_corso' and p.schedine_cambiate_il > greatest(${invii}.creato_il,
+      (select max(d.quando) from ${decisions} d where d.invio_id = ${invii}.id))
+  )`
 }
 
 /** A caller who waits gets an answer now: the submission ends, and its guests are free. Otherwise it stays ready. */
-async function withdraw (context: LedgerContext, { id, caller }: Claim, causa: Cause): Promise<NotSent> {
-  const { db, name } = context
-  if (!caller.hold()) {
-    await leaveReady(context, id)
-    return { causa }
-  }
+async function withdraw ({ db, name }: LedgerContext, { id, caller }: Claim, causa: Cause): Promise<NotSent> {
   await db.transaction(async (tx) => {
-    await lockChain(tx)
-    if (!caller.hold()) return leaveReady({ db: tx }, id)
+    if (caller.hold()) await lockChain(tx)
+    if (!caller.hold()) return leaveReady(tx, id)
     await giveUp(tx, id, { da: 'pronto', chi: name, perche: causa })
   })
   return { causa }
 }
 
 /** Leaves a submission that is ready to the next sweep, of whichever process; the lease says that it was looked at. */
-export async function leaveReady ({ db }: { db: Executor }, id: number): Promise<void> {
+export async function leaveReady (db: Executor, id: number): Promise<void> {
   await db.update(invii).set({ lease_fino_al: sql`now()` }).where(and(eq(invii.id, id), eq(invii.stato, 'pronto')))
 }
 
@@ -101,21 +110,10 @@ export async function renewLease (db: Executor, { id, token }: Claim): Promise<b
 
 /** Gives a claimed submission back: it is ready again, for the first sweep after the lease. */
 export async function putBack (
-  { db, name }: LedgerContext,
-  { id, token }: Claim,
-  perche: string,
-  lease_fino_al: SQL
-): Promise<void> {
-  await db.transaction((tx) => makeReady(tx, { chi: name, perche, lease_fino_al }, { id, token }))
-}
-
-async function makeReady (
-  tx: Transaction,
-  { chi, perche, lease_fino_al }: { chi: string, perche: string, lease_fino_al: SQL },
-  { id, token }: Pick<Claim, 'id' | 'token'>
+  { db, name: chi }: Pick<LedgerContext, 'db' | 'name'>, { id, token }: Claim, perche: string, lease_fino_al: SQL
 ): Promise<void> {
   const set = { proprietario: null, lease_fino_al }
-  await move(tx, id, { da: 'preso', a: 'pronto', chi, perche, claim: token, set })
+  await db.transaction((tx) => move(tx, id, { da: 'preso', a: 'pronto', chi, perche, claim: token, set }))
 }
 
 /**
@@ -123,9 +121,7 @@ async function makeReady (
  * unless an earlier attempt may have been acquired; otherwise it is tried again later.
  */
 export async function releaseUnsent (
-  context: LedgerContext,
-  claim: Claim,
-  { causa, errore }: NotSent
+  context: LedgerContext, claim: Claim, { causa, errore }: NotSent
 ): Promise<NotSent> {
   const { db, name, lane } = context
   const { id, token, caller } = claim
@@ -136,10 +132,99 @@ export async function releaseUnsent (
     await putBack(context, claim, perche, lane.closing.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
     return { causa, errore }
   }
-  await db.transaction(async (tx) => {
+  const isGivenUp = await db.transaction(async (tx) => {
     await lockChain(tx)
-    if (!caller.hold()) return makeReady(tx, { chi: name, perche, lease_fino_al: RETRY }, claim)
-    await giveUp(tx, id, { da: 'preso', chi: name, perche, claim: token })
+    return caller.hold() && await giveUp(tx, id, { da: 'preso', chi: name, perche, claim: token })
   })
+  if (!isGivenUp) await putBack(context, claim, perche, RETRY)
   return { causa, errore }
+}
+
+/**
+ * Waits until no other submission of the account is in flight: of this process, in the order in which they came; then
+ * of another process. Waiting writes nothing but, rarely, the lease. That the flight is free is certain only at the
+ * dispatch, which the database refuses to a second one.
+ * @returns false when the submission is another worker's by now
+ * @throws LaneClosed
+ */
+export async function takeFlight (context: LedgerContext, turn: Turn, claim: Claim): Promise<boolean> {
+  let isOurs = false
+  const flight = turn.flight().then(() => { isOurs = true })
+  for (;;) {
+    await within(RENEW_MS, flight)
+    if (isOurs) return otherFlightsOver(context, claim)
+    if (!await renewLease(context.db, claim)) return false
+  }
+}
+
+interface Seen extends Record<string, unknown> { flying: boolean, earlier: boolean }
+
+/** Waits for the flights of other processes, which get a chance when they have an earlier submission. */
+export async function otherFlightsOver ({ db, service, lane, name }: LedgerContext, claim: Claim): Promise<boolean> {
+  let renewedAt = performance.now()
+  let gaveWay = false
+  for (;;) {
+    const [seen] = await db.execute<Seen>(sql`
+      select
+        exists (select from invii where utente = ${service.account} and stato = 'in_invio') as flying,
+        exists (
+          select from invii where utente = ${service.account} and stato = 'preso' and id < ${claim.id}
+            and lease_fino_al > now() and not starts_with(proprietario, ${`${name}/`})
+        ) as earlier`)
+    const { flying, earlier } = seen!
+    if (!flying && (gaveWay || !earlier)) return true
+    if (!flying) gaveWay = true
+    await lane.pause(LOOK_MS)
+    if (performance.now() - renewedAt < RENEW_MS) continue
+    renewedAt = performance.now()
+    if (!await renewLease(db, claim)) return false
+  }
+}
+
+/**
+ * Takes out what the rehearsal refused, and with it the rest of the same family or group: a member cannot be filed
+ * without its leader, nor later alone. A submission that was sent before and may have been acquired is not split: a
+ * person decides.
+ * @returns the rows to send; none when all rows are refused, which ends the submission, or when it is another worker's
+ * by now
+ */
+export async function excludeRefused (
+  context: LedgerContext, claim: Claim, rows: readonly Row[], rehearsal: Verdict
+): Promise<readonly Row[]> {
+  const { db, name } = context
+  const { id, token } = claim
+  const judged = rows.map((row, at) => ({ row, verdict: rehearsal.schedine[at]! }))
+  const refused = new Set(judged.filter(({ verdict }) => verdict.esito === 'rifiutata').map(({ row }) => row.capo))
+  if (refused.size === 0) return rows
+  const accepted = rows.filter(({ capo }) => !refused.has(capo))
+  const changed = await db.transaction(async (tx) => {
+    await lockChain(tx)
+    // First of all: a row that is freed while another worker has it in flight could be sent twice.
+    const inDoubt = await mayBeAcquired(tx, id)
+    const a = inDoubt ? 'da_verificare' : 'rifiutato'
+    const isMine = inDoubt || accepted.length === 0
+      ? await move(tx, id, { da: 'preso', a, chi: name, perche: 'la prova ha respinto le schedine', claim: token })
+      : await renewLease(tx, claim)
+    if (!isMine || inDoubt) return false
+    for (const { row: { indice, capo }, verdict } of judged) {
+      if (!refused.has(capo)) continue
+      await tx.update(schedine).set(verdict.esito === 'rifiutata' ? verdict : BESIDE_REFUSED)
+        .where(and(eq(schedine.invio_id, id), eq(schedine.indice, indice)))
+    }
+    return true
+  })
+  if (changed && accepted.length === 0 && !claim.caller.hold()) await alarmSubmission(context, 'refused-late', id)
+  return changed ? accepted : []
+}
+
+/** What is written of a row that is not sent because of another one. */
+const BESIDE_REFUSED = {
+  esito: 'rifiutata', dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
+} as const
+
+async function alarmSubmission (
+  { db, alarm }: LedgerContext, kind: 'booking-changed' | 'refused-late', id: number, more: AlarmFacts = {}
+): Promise<void> {
+  const [submission] = await db.select({ ricevuta: invii.ricevuta }).from(invii).where(eq(invii.id, id))
+  await alarm(kind, { invio: id, ...submission, ...more })
 }

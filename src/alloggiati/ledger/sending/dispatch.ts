@@ -1,16 +1,32 @@
-import { createHash } from 'node:crypto'
-import { invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
-import { dayInRome, type Day } from '#src/lib/time.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asc, eq, sql } from 'drizzle-orm'
+import { invii, invii_schedine as schedine, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
+import type { RowOutcome, State } from '#schemas/submission.ts'
 import { HeadFileError, type Link } from '#src/database/chain-head.ts'
-import type { Transaction } from '#src/database/connect.ts'
-import { postgresError } from '#src/database/problems.ts'
-import type { Claim } from './claim.ts'
-import type { LedgerContext } from '../context.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { mayPass, postgresError } from '#src/database/problems.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
+import { alarmFolder } from '../alarms/alarm-bell.ts'
+import { announce, type LedgerContext } from '../context.ts'
 import { attribute, LEASE, moveAttributed } from '../moves.ts'
-import { isQuiet } from './quiet-hours.ts'
-import { sumNights, type Row } from '../rows.ts'
+import { readRows, sumNights, type Row } from '../submission-rows.ts'
 import { checkSuspension, currentSuspension } from '../suspension.ts'
+import {
+  claimSubmission, excludeRefused, leaveReady, otherFlightsOver, putBack, releaseUnsent, renewLease, takeFlight,
+  type Caller, type Claim, type NotSent
+} from './claim.ts'
+import { isQuiet, LaneClosed, type Turn } from './lane.ts'
+import { folderVerdict, rehearse, send, type Handover } from './police-call.ts'
+import { recordVerdict } from './record-verdict.ts'
 
+/** A rehearsal is good for so long: then the service may judge otherwise, or the token be old. */
+const REHEARSAL_GOOD_MS = 5 * 60_000
+/** Between two looks at the clock in the quiet hours. */
+const CLOCK_MS = 1000
+/** For so long a database that is away, full or locked is waited for. */
+const INSIST_MS = 60_000
+const PAUSE_MS = 500
 /** How long the service may take to act on bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
 /** How far the service's clock may be behind ours: around midnight the day is not certain. */
@@ -19,9 +35,27 @@ export const CLOCKS_MS = 2 * 60_000
 const WRITE_WITHIN_MS = 5000
 const WHY = 'punto di non ritorno'
 
-/** Why nothing was dispatched. */
-export class NotDispatched extends Error {
-  /** `not-noted`: the attempt is committed, and the folder of data did not take the end of the chain. */
+/** A submission as it stands after it was carried out, row by row. */
+export interface SubmissionResult extends NotSent { stato: State, schedine: RowResult[] }
+
+export interface RowResult {
+  indice: number
+  esito: RowOutcome
+  codice_errore?: string | null
+  messaggio_soap?: string | null
+  dettaglio?: string | null
+}
+
+/** What came of one try; `again`: it is ready as before, and still in the lane. */
+type Try = NotSent | 'again' | undefined
+
+/** What a rehearsal says can be sent, with the token of its call; `at` is by the clock that only goes forward. */
+interface Rehearsed { token: string, rows: readonly Row[], at: number }
+
+interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
+
+/** `not-noted`: the attempt is committed, and the folder of data did not take the end of the chain. */
+class NotDispatched extends Error {
   readonly reason: 'suspended' | 'flight-taken' | 'quiet-hours' | 'not-noted'
   constructor (reason: NotDispatched['reason'], cause?: Error) {
     super(`Not dispatched: ${reason}`, { cause })
@@ -29,15 +63,169 @@ export class NotDispatched extends Error {
   }
 }
 
-/** What is sent: the attempt's number, and the rows as they are handed over. */
-export interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day }
+/**
+ * Carries a submission that is `pronto` through to its outcome: its place in the lane, claim, login, rehearsal, the
+ * flight, connection, commit, Send. Safe to call for any submission, from any process, any number of times: a worker
+ * that does not get the claim only reports. When the process ends, what is not dispatched stays ready.
+ * @param caller who waits for the answer: what cannot be sent is freed at once; without, it is tried again later
+ */
+export async function carryOut (
+  context: LedgerContext, id: number, caller: Caller | boolean
+): Promise<SubmissionResult> {
+  const { db, lane, name } = context
+  const turn = lane.enter(id)
+  const hold = typeof caller === 'boolean' ? () => caller : () => caller.hold()
+  let tried: Try = 'again'
+  try {
+    while (tried === 'again') {
+      turn.step()
+      tried = await tryOnce(context, turn, { id, token: `${name}/${randomUUID()}`, caller: { hold } })
+    }
+  } finally {
+    turn.leave()
+  }
+  return { ...await readResult(db, id), ...tried }
+}
+
+async function tryOnce (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+  try {
+    await quietHoursOver(context, claim.id)
+    await turn.place()
+  } catch (err) {
+    if (!(err instanceof LaneClosed)) throw err
+    await leaveReady(context.db, claim.id)
+    return {}
+  }
+  return await claimSubmission(context, claim) ?? await sendClaimed(context, turn, claim)
+}
+
+/** @throws LaneClosed */
+async function quietHoursOver ({ db, clock, lane }: LedgerContext, id: number): Promise<void> {
+  while (isQuiet(clock.now())) {
+    const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, id))
+    if (!isQuiet(clock.now(), submission!.data_arrivo)) return
+    await lane.pause(CLOCK_MS)
+  }
+}
+
+async function sendClaimed (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+  announce('claimed', claim.id)
+  try {
+    return await rehearseAndSend(context, turn, claim)
+  } catch (err) {
+    if (err instanceof LaneClosed) {
+      await putBack(context, claim, 'il processo si chiude: ripreso dal prossimo', sql`now()`)
+      return {}
+    }
+    context.log.error({ err, invio: claim.id }, 'a submission could not be carried out')
+    // Before the dispatch this frees it; after the dispatch it changes nothing, and the sweep records the attempt.
+    return releaseUnsent(context, claim, { errore: 'errore interno' })
+  }
+}
+
+async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+  const [submission] = await context.db
+    .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
+    .from(invii).where(eq(invii.id, claim.id))
+  const { tentativo, ...about } = submission!
+  for (let hasFlight = false; ;) {
+    const rehearsed = await rehearseClaimed(context, claim, about.id_appartamento)
+    if (rehearsed === undefined) return undefined
+    if (!('token' in rehearsed)) return releaseUnsent(context, claim, rehearsed)
+    if (!hasFlight && !await takeFlight(context, turn, claim)) return undefined
+    hasFlight = true
+    while (performance.now() - rehearsed.at <= REHEARSAL_GOOD_MS) {
+      const { token, rows } = rehearsed
+      const sent = await sendRehearsed(context, claim, token, { ...about, rows, numero: tentativo + 1 })
+      if (sent !== 'flight-taken') return sent
+      // Another process was faster. The rehearsal is as good as before.
+      if (!await otherFlightsOver(context, claim)) return undefined
+    }
+  }
+}
+
+function handoverOf (rows: readonly Row[], id_appartamento: number | null): Handover {
+  return { lines: rows.map(({ line }) => line), id_appartamento: id_appartamento ?? undefined }
+}
+
+/**
+ * Logs in and rehearses a claimed submission, and takes out what the service refuses.
+ * @returns what can be sent; or why nothing can; or undefined when the submission has ended, or is another worker's by
+ * now
+ */
+async function rehearseClaimed (
+  context: LedgerContext, claim: Claim, id_appartamento: number | null
+): Promise<Rehearsed | NotSent | undefined> {
+  const { db, keys, service, lane } = context
+  const { id } = claim
+  const rows = await readRows(db, keys, id, 'in_corso')
+  const rehearsal = await rehearse(service, handoverOf(rows, id_appartamento), {
+    signal: lane.closing,
+    async loggedIn () {
+      const isMine = await renewLease(db, claim)
+      if (isMine) announce('logged-in', id)
+      return isMine
+    }
+  })
+  if (rehearsal === undefined) return undefined
+  const { token, verdict } = rehearsal
+  if (token === null || verdict.stato === 'non_inviato') return { causa: verdict.causa, errore: verdict.errore }
+  const accepted = await excludeRefused(context, claim, rows, verdict)
+  if (accepted.length === 0 || !await renewLease(db, claim)) return undefined
+  announce('rehearsed', id)
+  return { token, rows: accepted, at: performance.now() }
+}
+
+/** Connects, commits the attempt, sends, and writes down what came of it. */
+async function sendRehearsed (
+  context: LedgerContext, claim: Claim, token: string, attempt: Attempt
+): Promise<Try | 'flight-taken'> {
+  const { db, service, log } = context
+  const { id, caller } = claim
+  const { numero, rows, id_appartamento } = attempt
+  let dispatched = false
+  let notDispatched: NotDispatched | undefined
+  const beforeWrite = async () => {
+    announce('connected', id)
+    try {
+      await dispatch(context, claim, attempt)
+    } catch (err) {
+      if (err instanceof NotDispatched) notDispatched = err
+      if (notDispatched === undefined || notDispatched.reason === 'not-noted') {
+        log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
+      }
+      throw err
+    }
+    dispatched = true
+    announce('dispatched', id)
+  }
+  const seen = await send(service, token, handoverOf(rows, id_appartamento), { beforeWrite })
+  const reason = notDispatched?.reason
+  const verdict = reason === 'not-noted' ? folderVerdict(rows.length) : seen
+  announce('replied', id)
+  if (reason === 'flight-taken') return reason
+  if (reason === 'quiet-hours') {
+    await putBack(context, claim, 'intorno a mezzanotte non si invia: parte dopo le 00:02', LEASE)
+    return 'again'
+  }
+  if (reason === 'suspended') return releaseUnsent(context, claim, { causa: 'INVII_SOSPESI' })
+  if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
+    return insist(() => releaseUnsent(context, claim, verdict))
+  }
+  // Keeps who waits until it is written down.
+  caller.hold()
+  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
+  announce('recorded', id)
+  await alarmFolder(context, notDispatched?.cause)
+  return { causa: verdict.causa, errore: verdict.errore }
+}
 
 /**
  * The point of no return: the attempt is committed, durably, before the first byte is written. Called when the
  * connection stands; when it throws, nothing is sent.
  * @throws NotDispatched
  */
-export async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
+async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
   const { db, chainHead } = context
   const started = { wall: Date.now(), monotonic: performance.now() }
   const end = await begin(context, claim, attempt).catch(async (err: unknown) => {
@@ -65,29 +253,19 @@ async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): P
     const now = clock.now()
     if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
     const [isWhole, suspension, isPromoted] = await Promise.all([
-      chainHead.has(tx, noted),
-      currentSuspension(tx),
-      timeline.isPromoted(tx),
+      chainHead.has(tx, noted), currentSuspension(tx), timeline.isPromoted(tx),
       insertAttempt(tx, claim.id, attempt, now)
     ])
     if (!isWhole || suspension || isPromoted) throw new NotDispatched('suspended')
-    const moved = await moveAttributed(tx, claim.id, {
-      da: 'preso',
-      a: 'in_invio',
-      perche: WHY,
-      claim: claim.token,
-      set: { tentativo: attempt.numero, lease_fino_al: LEASE }
-    })
-    if (!moved) throw new Error('The submission belongs to another worker now')
+    const set = { tentativo: attempt.numero, lease_fino_al: LEASE }
+    const move = { da: 'preso', a: 'in_invio', perche: WHY, claim: claim.token, set } as const
+    if (!await moveAttributed(tx, claim.id, move)) throw new Error('The submission belongs to another worker now')
     return (await chainHead.end(tx))!
   })
 }
 
 async function insertAttempt (
-  tx: Transaction,
-  invio_id: number,
-  { numero, rows }: Attempt,
-  now: Date
+  tx: Transaction, invio_id: number, { numero, rows }: Attempt, now: Date
 ): Promise<void> {
   await tx.insert(attempts).values({
     invio_id,
@@ -99,8 +277,38 @@ async function insertAttempt (
     giorno_a: dayInRome(new Date(now.getTime() + DELIVERY_MS)),
     schedine: rows.length,
     notti: sumNights(rows),
-    impronta_richiesta: createHash('sha256')
-      .update(rows.map(({ line }) => line).join('\n'))
-      .digest()
+    impronta_richiesta: createHash('sha256').update(rows.map(({ line }) => line).join('\n')).digest()
   }).prepare('dispatch_attempt').execute()
+}
+
+/** Does work on the database again until it succeeds, for a minute, as long as its failure may pass. */
+async function insist<T> (work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + INSIST_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (err) {
+      if (!mayPass(err) || performance.now() > until) throw err
+    }
+    await sleep(PAUSE_MS)
+  }
+}
+
+/**
+ * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. The
+ * claim tells: an attempt of the same number may be another worker's, whose Send is still out.
+ */
+async function wasDispatched (db: Executor, { id, token }: Claim, numero: number): Promise<boolean> {
+  const [submission] = await db
+    .select({ tentativo: invii.tentativo, stato: invii.stato, owner: invii.proprietario })
+    .from(invii).where(eq(invii.id, id))
+  return submission?.tentativo === numero && submission.stato === 'in_invio' && submission.owner === token
+}
+
+export async function readResult (db: Executor, id: number): Promise<SubmissionResult> {
+  const [submission] = await db.select({ stato: invii.stato }).from(invii).where(eq(invii.id, id))
+  const { indice, esito, codice_errore, messaggio_soap, dettaglio } = schedine
+  const rows = await db.select({ indice, esito, codice_errore, messaggio_soap, dettaglio }).from(schedine)
+    .where(eq(schedine.invio_id, id)).orderBy(asc(indice))
+  return { stato: submission!.stato, schedine: rows }
 }

@@ -1,19 +1,15 @@
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm'
 import {
-  invii,
-  invii_esiti as observations,
-  invii_schedine as schedine,
-  invii_tentativi as attempts
+  invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as attempts
 } from '#drizzle/tables/ledger.ts'
 import {
-  FINAL_ATTEMPT_OUTCOMES, type AttemptOutcome, type ObservationSource, type State
+  FINAL_ATTEMPT_OUTCOMES, type AttemptOutcome, type ObservationSource, type State, type RowOutcome
 } from '#schemas/submission.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import { unknownVerdict, type Verdict } from './classify.ts'
+import { unknownVerdict, type Verdict } from './police-call.ts'
 import type { LedgerContext } from '../context.ts'
-import { lockChain, move } from '../moves.ts'
-import { nextStates, rowAfter } from '../next-states.ts'
-import { sumNights, type Row } from '../rows.ts'
+import { lockChain, move, moveRows, type Move } from '../moves.ts'
+import { sumNights, type Row, isUnresolved } from '../submission-rows.ts'
 
 /** An attempt: the submission, its number, and the rows that were handed over. */
 export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
@@ -34,10 +30,7 @@ interface Recorded { ricevuta: string, ofLastAttempt: boolean, path: readonly St
  * tried again later
  */
 export async function recordVerdict (
-  { db, keys, alarm, name }: LedgerContext,
-  attempt: Attempt,
-  verdict: Verdict,
-  retry: () => boolean
+  { db, keys, alarm, name }: LedgerContext, attempt: Attempt, verdict: Verdict, retry: () => boolean
 ): Promise<void> {
   const { id, numero } = attempt
   const { ricevuta, ofLastAttempt, path } = await db.transaction(async (tx) => {
@@ -105,13 +98,11 @@ async function observe (
     .returning({ id: observations.id })
   if (added.length > 0) return false
   await tx.insert(observations).values({ ...observation, esito: '?' })
-  const [final] = await tx.select({ esito: observations.esito }).from(observations).where(
-    and(
-      eq(observations.invio_id, id),
-      eq(observations.numero, numero),
-      inArray(observations.esito, FINAL_ATTEMPT_OUTCOMES)
-    )
-  )
+  const [final] = await tx.select({ esito: observations.esito }).from(observations).where(and(
+    eq(observations.invio_id, id),
+    eq(observations.numero, numero),
+    inArray(observations.esito, FINAL_ATTEMPT_OUTCOMES)
+  ))
   return final!.esito !== verdict.tentativo
 }
 
@@ -119,10 +110,7 @@ interface Circumstances { retry: boolean, contradicted: boolean, chi: string }
 
 /** Moves the submission and its rows as the verdict says. */
 async function apply (
-  tx: Transaction,
-  { id, numero, rows }: Attempt,
-  verdict: Verdict,
-  { retry, contradicted, chi }: Circumstances
+  tx: Transaction, { id, numero, rows }: Attempt, verdict: Verdict, { retry, contradicted, chi }: Circumstances
 ): Promise<Recorded> {
   const [submission] = await tx
     .select({ ricevuta: invii.ricevuta, stato: invii.stato, tentativo: invii.tentativo })
@@ -177,4 +165,95 @@ async function readOutcomes (db: Executor, id: number, except?: number) {
     .from(attempts)
     .leftJoin(observations, final)
     .where(and(eq(attempts.invio_id, id), except === undefined ? undefined : ne(attempts.numero, except)))
+}
+
+/** A verdict, the submission that it is about, and what is known of the submission's other attempts. */
+export interface VerdictFacts {
+  stato: State
+  /** The verdict is about the last attempt. */
+  ofLastAttempt: boolean
+  verdict: AttemptOutcome
+  /** The state to which an `N` leads. */
+  stateAfterN: Extract<State, 'rifiutato' | 'non_inviato' | 'pronto'>
+  /** A reply or a receipt has proven that another attempt was acquired. */
+  otherProven: boolean
+  /** Another attempt may have been acquired. */
+  otherInDoubt: boolean
+  /** A receipt or a person has said otherwise of this very attempt, for good. */
+  contradicted: boolean
+  /** The outcomes of all rows of the submission after the verdict. */
+  rows: readonly RowOutcome[]
+}
+
+/** States from which a contradicted submission goes to a person. */
+const REVIEWED_WHEN_CONTRADICTED: readonly State[] = ['pronto', 'preso', 'sconosciuto', 'acquisito', 'parziale']
+
+/** What a row becomes. A row stays acquired, and no guest is freed whom another attempt may have filed. */
+export function rowAfter (now: RowOutcome, seen: RowOutcome | undefined, otherInDoubt: boolean): RowOutcome {
+  if (seen === 'acquisita') return seen
+  if (seen === undefined || !isUnresolved(now)) return now
+  return otherInDoubt ? 'sconosciuta' : seen
+}
+
+/** What follows from a verdict in each state; in a state that is missing nothing does. */
+const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
+  pronto: afterClaimOrBefore,
+  preso: afterClaimOrBefore,
+  in_invio: afterDispatch,
+  sconosciuto: afterUnknown,
+  da_verificare: (facts) => facts.verdict === 'K' ? ifAllAcquired(facts) : []
+}
+
+/**
+ * The states that a submission goes through because of a verdict, in order; none: it stays where it is. They follow
+ * from what is known of all attempts, not of the last one alone: a final state must be true of every attempt.
+ */
+export function nextStates (facts: VerdictFacts): State[] {
+  const { stato, contradicted } = facts
+  if (contradicted) return REVIEWED_WHEN_CONTRADICTED.includes(stato) ? ['da_verificare'] : []
+  return STATES_AFTER[stato]?.(facts) ?? []
+}
+
+/** A person has decided to send it again, and it is not dispatched yet: a late `K` stops it. */
+function afterClaimOrBefore (facts: VerdictFacts): State[] {
+  return facts.verdict === 'K' ? ['da_verificare', ...ifAllAcquired(facts)] : []
+}
+
+function afterDispatch (facts: VerdictFacts): State[] {
+  const { ofLastAttempt, verdict, stateAfterN, otherProven, otherInDoubt } = facts
+  if (!ofLastAttempt) return []
+  if (verdict === 'K' || otherProven) return acquiredStates(facts)
+  if (verdict === '?') return ['sconosciuto']
+  return stateAfterN === 'pronto' || !otherInDoubt ? [stateAfterN] : ['sconosciuto', 'da_verificare']
+}
+
+function afterUnknown (facts: VerdictFacts): State[] {
+  const { ofLastAttempt, verdict, stateAfterN, otherProven, otherInDoubt } = facts
+  if (verdict === 'K' || otherProven) return acquiredStates(facts)
+  if (!ofLastAttempt || verdict === '?') return []
+  return [otherInDoubt ? 'da_verificare' : stateAfterN]
+}
+
+/** A proof alone ends a person's review only when every row is acquired. */
+function ifAllAcquired ({ rows }: VerdictFacts): State[] {
+  return rows.every((esito) => esito === 'acquisita') ? ['acquisito'] : []
+}
+
+/** All rows are acquired, or some of them; when some are in doubt a person decides. */
+function acquiredStates (facts: VerdictFacts): State[] {
+  const all = ifAllAcquired(facts)
+  if (all.length > 0) return all
+  return facts.rows.some(isUnresolved) ? ['parziale', 'da_verificare'] : ['parziale']
+}
+
+/**
+ * Gives up a submission that cannot be sent, and frees its guests. Where an earlier attempt may have been acquired, a
+ * person decides.
+ * @returns false when it is not where the caller believes it to be
+ */
+export async function giveUp (tx: Transaction, id: number, change: Omit<Move, 'a' | 'set'>): Promise<boolean> {
+  if (await mayBeAcquired(tx, id)) return move(tx, id, { ...change, a: 'da_verificare' })
+  const moved = await move(tx, id, { ...change, a: 'non_inviato' })
+  if (moved) await moveRows(tx, id, 'non_inviata', 'in_corso')
+  return moved
 }

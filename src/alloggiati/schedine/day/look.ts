@@ -13,9 +13,9 @@ import {
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
-import { readWaiting } from '../../ledger/waiting.ts'
+import { readWaiting } from '../../ledger/read-ledger.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
-import { judge, type SchedineContext } from '../accept.ts'
+import { judge, type SchedineContext } from '../accept-schedine.ts'
 import { schedineOf } from '../from-booking.ts'
 
 /** A booking of the day as it stands, and what can be sent of it: nothing unless it is `pronta`. */
@@ -121,9 +121,7 @@ export function bookingOf (
  * many as the booking is for; undefined otherwise. Of a booking without saved guests the rows alone are known.
  */
 function sentBefore (
-  { id, numero_ospiti }: StayWithGuests,
-  { rows, guests, conflicts }: Before,
-  day: Day
+  { id, numero_ospiti }: StayWithGuests, { rows, guests, conflicts }: Before, day: Day
 ): readonly Sent[] | undefined {
   const ofDay = rows.filter(({ data_arrivo }) => data_arrivo === day)
   const own = ownRows(id, conflicts)
@@ -158,9 +156,7 @@ function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
 
 /** A booking beside what was sent of it, and, where the rules let it pass, beside what stands against its guests. */
 function confronted (
-  booking: DayBooking,
-  keys: Keys,
-  { waiting, rows: before, guests, conflicts }: Before
+  booking: DayBooking, keys: Keys, { waiting, rows: before, guests, conflicts }: Before
 ): DayBooking {
   if (booking.ready === null) {
     const sent = [...ownRows(booking.prenotazione_id, conflicts), ...before]
@@ -225,9 +221,7 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
  * @param twinOf the booking of the other guest, where that is one of the same day: nothing is known to be sent
  */
 export function conflictRemark (
-  { ospite, ricevuta, stato, motivo }: Conflict['told'],
-  confirmable: boolean,
-  twinOf: number | undefined
+  { ospite, ricevuta, stato, motivo }: Conflict['told'], confirmable: boolean, twinOf: number | undefined
 ): Segnalazione {
   const [campo, what]: [string, string] =
     motivo === 'stessa_persona' ? ['cognome', 'Stessa persona'] : ['numero_documento', 'Stesso documento']

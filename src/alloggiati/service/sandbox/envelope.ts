@@ -12,7 +12,6 @@ export class SoapFault extends Error {
   }
 }
 
-/** The request is not what the WSDL says. */
 export function unreadable (reason: string): SoapFault {
   return new SoapFault('Client', `Server was unable to read request. ---> ${reason}`)
 }
@@ -66,7 +65,6 @@ export function readEnvelope (bytes: Uint8Array, version: SoapVersion): XmlEleme
   return payload
 }
 
-/** Wraps the markup of a response or a fault. */
 export function writeEnvelope (body: string, version: SoapVersion): string {
   return `<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="${version.namespace}" ` +
     'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema">' +

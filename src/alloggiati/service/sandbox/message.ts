@@ -1,5 +1,5 @@
 import { isDay } from '#src/lib/time.ts'
-import type { Contract, Field } from './contract.ts'
+import type { Contract, Field } from './wsdl.ts'
 import { unreadable } from './envelope.ts'
 import { escapeXml, type XmlElement } from './xml.ts'
 

@@ -1,21 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '#src/database/connect.ts'
 import { addDays, dayInRome, type Clock } from '#src/lib/time.ts'
-import { TABLES, type Codes } from './codes.ts'
+import { TABLES, type Codes, DONE, refused, type ServiceOutcome } from './sandbox-codes.ts'
 import type { Message } from './message.ts'
-import { DONE, refused, type ServiceOutcome } from './outcomes.ts'
 import { drawReceipt } from './receipt.ts'
-import { romeDateTime } from './rome-time.ts'
-import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, checkRows, type Comparison } from './rows.ts'
+import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, checkRows, type Comparison } from './check-rows.ts'
 import {
-  acquire,
-  activeApartments,
-  addApartment,
-  dayTotals,
-  disableApartment,
-  isTokenGood,
-  keepToken
-} from './store.ts'
+  acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenGood, keepToken
+} from './sandbox-store.ts'
 
 export interface Service {
   db: Database
@@ -43,7 +35,6 @@ interface Request {
   Proprietario?: string
 }
 
-/** What an operation answers: its outcome and the elements beside it. */
 type Answer = [outcome: ServiceOutcome, outputs?: Message]
 type Work = (request: Request, service: Service, utente: string) => Promise<Answer>
 
@@ -54,7 +45,6 @@ const MAX_ROWS = 1_000
 const RECEIPT_DAYS = 30
 const MAX_TEXT = 200
 
-/** The operations that want a token. */
 const OPERATIONS: Record<string, Work> = {
   Authentication_Test: async () => [DONE],
   Test: submission({ rowLength: ROW_LENGTH, acquires: false }),
@@ -83,8 +73,7 @@ export async function perform (name: string, message: Message, service: Service)
 }
 
 async function generateToken (
-  { Utente: utente, Password, WsKey }: Request,
-  { db, clock, credentials }: Service
+  { Utente: utente, Password, WsKey }: Request, { db, clock, credentials }: Service
 ): Promise<Message> {
   if (utente !== credentials.utente || Password !== credentials.password || WsKey !== credentials.wskey) {
     return { result: refused('credentials', 'Utente, password o chiave web service non validi') }
@@ -151,4 +140,25 @@ async function add (request: Request, { db, codes }: Service, utente: string): P
 async function disable ({ IdAppartamento = -1 }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
   const isDisabled = await disableApartment(db, utente, IdAppartamento, clock.now())
   return [isDisabled ? DONE : refused('parameter', 'Id Appartamento Errato')]
+}
+
+const romeFields = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'Europe/Rome',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  timeZoneName: 'longOffset'
+})
+
+/** An instant as .NET writes a local dateTime: Rome's wall clock, seven decimals, `+01:00` or `+02:00`. */
+function romeDateTime (instant: Date): string {
+  const part = Object.fromEntries(romeFields.formatToParts(instant).map(({ type, value }) => [type, value]))
+  const offset = part.timeZoneName?.replace('GMT', '')
+  const date = `${part.year}-${part.month}-${part.day}`
+  const time = `${part.hour}:${part.minute}:${part.second}.${part.fractionalSecond}0000`
+  return `${date}T${time}${offset}`
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { addDays, italianDay, type Day } from '#src/lib/time.ts'
-import type { DayTotals } from './store.ts'
+import type { DayTotals } from './sandbox-store.ts'
 
 /** An invented establishment. */
 const ESTABLISHMENT = [
@@ -23,22 +23,20 @@ export async function drawReceipt (utente: string, giorno: Day, totals: DayTotal
   ])
   const line = (text: string, index: number) => createElement(Text, { key: index, style: { marginBottom: 8 } }, text)
   // Helvetica is built in, so no file is read and nothing is fetched; it draws ASCII only, which is all there is.
-  return await renderToBuffer(
+  return await renderToBuffer(createElement(
+    Document,
+    { title: 'Ricevuta di prova', language: 'it', creationDate: drawnOn(giorno), modificationDate: drawnOn(giorno) },
     createElement(
-      Document,
-      { title: 'Ricevuta di prova', language: 'it', creationDate: drawnOn(giorno), modificationDate: drawnOn(giorno) },
+      Page,
+      { size: 'A4', style: { padding: 56, fontFamily: 'Helvetica', fontSize: 11 } },
       createElement(
-        Page,
-        { size: 'A4', style: { padding: 56, fontFamily: 'Helvetica', fontSize: 11 } },
-        createElement(
-          Text,
-          { style: { marginBottom: 24, color: '#b00020', fontSize: 14 } },
-          'AMBIENTE DI PROVA - SENZA VALORE'
-        ),
-        receiptLines(utente, giorno, totals).map(line)
-      )
+        Text,
+        { style: { marginBottom: 24, color: '#b00020', fontSize: 14 } },
+        'AMBIENTE DI PROVA - SENZA VALORE'
+      ),
+      receiptLines(utente, giorno, totals).map(line)
     )
-  )
+  ))
 }
 
 function receiptLines (utente: string, giorno: Day, { schedine, notti, numero }: DayTotals): string[] {

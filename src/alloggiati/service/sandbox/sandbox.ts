@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import type { Database } from '#src/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { loadCodes, type Codes } from './codes.ts'
-import { readContract, type Contract } from './contract.ts'
+import { loadCodes, type Codes } from './sandbox-codes.ts'
+import { readContract, type Contract } from './wsdl.ts'
 import { readEnvelope, writeEnvelope, SOAP_11, SOAP_12, SoapFault, unreadable, type SoapVersion } from './envelope.ts'
 import { readMessage, writeMessage } from './message.ts'
 import { perform, type Service } from './operations.ts'
@@ -45,12 +45,7 @@ async function readServed (): Promise<{ wsdl: string, contract: Contract }> {
  * database agree.
  */
 export async function startSandbox ({
-  db,
-  clock,
-  log,
-  host = '127.0.0.1',
-  port = 0,
-  credentials
+  db, clock, log, host = '127.0.0.1', port = 0, credentials
 }: SandboxOptions): Promise<Sandbox> {
   if (!LOOPBACK.includes(host)) throw new Error(`The sandbox listens on loopback only, not on ${host}`)
   const { wsdl, contract } = await (served ??= readServed())
@@ -68,14 +63,7 @@ export async function startSandbox ({
     { parseAs: 'buffer' },
     async (_: FastifyRequest, body: Buffer) => body
   )
-  app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
-    const status = error.statusCode ?? 500
-    if (status >= 500) request.log.error({ err: error }, 'sandbox request failed')
-    return reply
-      .code(status)
-      .type('text/plain; charset=utf-8')
-      .send(status >= 500 ? 'Internal Server Error' : error.message)
-  })
+  app.setErrorHandler(answerError)
 
   app.get(PATH, async (request, reply) => {
     if (!/\?wsdl$/i.test(request.url)) return reply.callNotFound()
@@ -99,20 +87,18 @@ export async function startSandbox ({
   await app.listen({ host, port, listenTextResolver: (address) => `Alloggiati Web sandbox listening at ${address}` })
   const { port: actualPort } = app.server.address() as AddressInfo
   const endpoint = `http://${host === '::1' ? '[::1]' : host}:${actualPort}${PATH}`
-  return {
-    endpoint,
-    close: async () => {
-      await app.close()
-    }
-  }
+  return { endpoint, close: async () => { await app.close() } }
 }
 
-/** The call inside an envelope, carried out: the markup of the response. */
+function answerError (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
+  const status = error.statusCode ?? 500
+  if (status >= 500) request.log.error({ err: error }, 'sandbox request failed')
+  return reply.code(status).type('text/plain; charset=utf-8')
+    .send(status >= 500 ? 'Internal Server Error' : error.message)
+}
+
 async function answer (
-  body: Buffer,
-  { version, action }: Required<Headers>,
-  contract: Contract,
-  service: Service
+  body: Buffer, { version, action }: Required<Headers>, contract: Contract, service: Service
 ): Promise<string> {
   // SOAP 1.1 names the operation in its header, and 1.2 may. A name must be that of the operation in the body.
   const named = [...contract.operations.values()].find((operation) => operation.action === action)
@@ -132,7 +118,6 @@ async function answer (
 interface Headers {
   /** Missing where media type and charset are none of SOAP over UTF-8. */
   version?: SoapVersion
-  /** Empty where the request names none. */
   action: string
 }
 

@@ -24,7 +24,6 @@ export class XmlError extends Error {}
  */
 export function parseXml (source: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, forceXMLVersion: true, defaultXMLVersion: '1.0' })
-  /** The elements around the place reached, outermost first. */
   const path: XmlElement[] = []
   let root: XmlElement | undefined
   let elements = 0

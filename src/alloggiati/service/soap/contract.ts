@@ -1,5 +1,5 @@
 import type { Day } from '#src/lib/time.ts'
-import type { TipoTabella } from '../../tables/csv.ts'
+import type { TipoTabella } from '../../tables/tabella.ts'
 
 /*
  * The 12 operations of service.wsdl, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that
@@ -21,31 +21,18 @@ export interface ElencoSchedineEsito {
   Dettaglio: EsitoOperazioneServizio[]
 }
 
-export interface TokenInfo {
-  issued: Date
-  expires: Date
-  token: string
-}
+export interface TokenInfo { issued: Date, expires: Date, token: string }
 
-interface Accesso {
-  Utente: string
-  token: string
-}
+interface Accesso { Utente: string, token: string }
 
-export interface RichiestaToken {
-  Utente: string
-  Password: string
-  WsKey: string
-}
+export interface RichiestaToken { Utente: string, Password: string, WsKey: string }
 
 export interface RichiestaSchedine extends Accesso {
   /** Rows of 168 characters (174 for the `FileUnico` operations), sent byte for byte. */
   ElencoSchedine: { string: readonly string[] }
 }
 
-export interface RichiestaSchedineAppartamento extends RichiestaSchedine {
-  IdAppartamento: number
-}
+export interface RichiestaSchedineAppartamento extends RichiestaSchedine { IdAppartamento: number }
 
 export interface RichiestaRicevuta extends Accesso {
   /** Sent as midnight of that day without zone, as the service wants it. */

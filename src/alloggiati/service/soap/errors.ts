@@ -1,4 +1,3 @@
-/** How a call can fail, with the text that a person reads. */
 const KINDS = {
   'invalid-request': 'la richiesta contiene un valore non ammesso',
   'before-write': 'invio annullato prima di trasmettere',
@@ -25,7 +24,6 @@ export interface FailureDetails {
   httpStatus?: number
   /** What went wrong more exactly: an error code of Node or OpenSSL, or a fixed text. Never data of the call. */
   reason?: string
-  /** The reply as far as it is text. */
   raw?: string
   cause?: unknown
 }
@@ -43,8 +41,7 @@ export class SoapTransportError extends Error {
 
   constructor (kind: FailureKind, { sent, httpStatus, reason, raw, cause }: FailureDetails) {
     const details = [httpStatus === undefined ? undefined : `HTTP ${httpStatus}`, reason].filter(
-      (detail) => detail !== undefined
-    )
+      (detail) => detail !== undefined)
     super(
       `Alloggiati Web: ${KINDS[kind]}${details.length > 0 ? ` (${details.join(', ')})` : ''}`,
       cause === undefined ? undefined : { cause }
@@ -83,7 +80,6 @@ export class SoapFault extends SoapTransportError {
   }
 }
 
-/** The service refused the credentials; `codice` and `descrizione` are its own words. */
 export class AlloggiatiCredentialsError extends Error {
   readonly codice: string
   readonly descrizione: string

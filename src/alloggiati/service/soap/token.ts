@@ -1,15 +1,11 @@
 import type { Clock } from '#src/lib/time.ts'
-import type { SoapClient } from './client.ts'
+import type { SoapClient } from './soap-client.ts'
 import type { TokenInfo } from './contract.ts'
-import { abortKind } from './connection.ts'
+import { abortKind } from './soap-transport.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from './errors.ts'
-import { malformedReply } from './reply.ts'
+import { malformedReply } from './soap-reply.ts'
 
-export interface Credentials {
-  utente: string
-  password: string
-  wskey: string
-}
+export interface Credentials { utente: string, password: string, wskey: string }
 
 export interface TokenSource {
   /**
@@ -37,9 +33,7 @@ interface KeptToken { token: string, until: number }
  * Logs in when needed and keeps the token until shortly before it expires: five minutes, or a tenth of a short life.
  */
 export function tokenSource (
-  client: Pick<SoapClient, 'GenerateToken'>,
-  credentials: Credentials,
-  clock: Clock
+  client: Pick<SoapClient, 'GenerateToken'>, credentials: Credentials, clock: Clock
 ): TokenSource {
   let kept: KeptToken | undefined
   let login: Promise<KeptToken> | undefined
@@ -47,10 +41,7 @@ export function tokenSource (
 
   async function logIn (): Promise<KeptToken> {
     const { utente: Utente, password: Password, wskey: WsKey } = credentials
-    const {
-      result: { GenerateTokenResult, result },
-      raw
-    } = await client.GenerateToken({ Utente, Password, WsKey })
+    const { result: { GenerateTokenResult, result }, raw } = await client.GenerateToken({ Utente, Password, WsKey })
     if (!result.esito) {
       const descrizione = [result.ErroreDes, result.ErroreDettaglio].filter((text) => text !== '').join(': ')
       throw new AlloggiatiCredentialsError(

@@ -1,5 +1,5 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import { AuthError } from '../../errors.ts'
+import { AuthError, validationFailed } from '../../errors.ts'
 import type { User } from '../../people/find-users.ts'
 import type { CredentialRow, NewCredential } from './credentials.ts'
 import type { RelyingParty } from './relying-party.ts'
@@ -16,16 +16,12 @@ export interface Asked { options: object, challenge: string }
 
 /** WebAuthn (§4): no credential id is longer. The index of a database would refuse a much longer one. */
 const LONGEST_ID = 1023
-/** A word such as `usb` or `smart-card`; browsers may know further ones. */
 const TRANSPORT = /^[a-z0-9-]{1,32}$/i
 const MOST_TRANSPORTS = 10
 
 /** Asks for a new credential. @param present the person's credentials: their devices need no second one */
 export async function askToCreate (
-  { id, name }: RelyingParty,
-  user: Pick<User, 'id' | 'email'>,
-  present: readonly CredentialRow[],
-  purpose: Purpose
+  { id, name }: RelyingParty, user: Pick<User, 'id' | 'email'>, present: readonly CredentialRow[], purpose: Purpose
 ): Promise<Asked> {
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
@@ -44,9 +40,7 @@ export async function askToCreate (
 
 /** Asks for a proof. @param allowed the credentials that are asked for; none: any passkey that the device has */
 export async function askToProve (
-  { id }: RelyingParty,
-  allowed: readonly CredentialRow[],
-  purpose: Purpose
+  { id }: RelyingParty, allowed: readonly CredentialRow[], purpose: Purpose
 ): Promise<Asked> {
   const { generateAuthenticationOptions } = await library()
   const options = await generateAuthenticationOptions({
@@ -62,10 +56,7 @@ export async function askToProve (
  * @throws AuthError validation_failed for a credential id that is longer than any
  */
 export async function readCreation (
-  { id, origins }: RelyingParty,
-  answer: Record<string, unknown>,
-  challenge: string,
-  purpose: Purpose
+  { id, origins }: RelyingParty, answer: Record<string, unknown>, challenge: string, purpose: Purpose
 ): Promise<NewCredential | undefined> {
   const { verifyRegistrationResponse } = await library()
   const made = await verifyRegistrationResponse({
@@ -80,7 +71,7 @@ export async function readCreation (
   const { credential } = made.registrationInfo
   // The one that the device attests: it need not be the one beside it that the request's schema bounds.
   if (Buffer.byteLength(credential.id, 'base64url') > LONGEST_ID) {
-    throw new AuthError('validation_failed', { message: `Credential id must not be longer than ${LONGEST_ID} bytes` })
+    throw validationFailed(`Credential id must not be longer than ${LONGEST_ID} bytes`)
   }
   return {
     credential_id: credential.id,

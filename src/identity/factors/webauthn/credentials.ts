@@ -13,12 +13,10 @@ type Ceremony = typeof CEREMONIES[number]
 const LIFETIME_MS = 300_000
 const OLD = sql`now() - interval '1 hour'`
 
-/** A person's passkeys, oldest first. */
 export async function listPasskeys (db: Executor, user_id: string): Promise<CredentialRow[]> {
   return await db.select().from(t).where(and(eq(t.user_id, user_id), isNull(t.factor_id))).orderBy(asc(t.created_at))
 }
 
-/** The credentials of a person's second factors, or of one of them. */
 export async function listOfFactors (db: Executor, user_id: string, factor_id?: string): Promise<CredentialRow[]> {
   const which = factor_id === undefined ? isNotNull(t.factor_id) : eq(t.factor_id, factor_id)
   return await db.select().from(t).where(and(eq(t.user_id, user_id), which))
@@ -29,10 +27,8 @@ export async function findPasskey (db: Executor, credential_id: string): Promise
   return found
 }
 
-/** @throws AuthError webauthn_credential_exists */
 export async function addCredential (
-  tx: Transaction,
-  values: NewCredential & { user_id: string, factor_id?: string }
+  tx: Transaction, values: NewCredential & { user_id: string, factor_id?: string }
 ): Promise<CredentialRow> {
   try {
     const [row] = await tx.transaction(async (inner) => await inner.insert(t).values(values).returning())
@@ -63,12 +59,8 @@ export async function removePasskey (tx: Transaction, user_id: string, id: strin
   return await only(tx.delete(t).where(own(user_id, id)).returning())
 }
 
-/** Keeps a challenge, and forgets old ones. @param user_id who registers a passkey */
 export async function keepChallenge (
-  db: Executor,
-  ceremony: Ceremony,
-  challenge: string,
-  user_id: string | null
+  db: Executor, ceremony: Ceremony, challenge: string, user_id: string | null
 ): Promise<{ id: string, expires_at: number }> {
   await db.delete(webauthn_challenges).where(lt(webauthn_challenges.created_at, OLD))
   const [row] = await db.insert(webauthn_challenges).values({ ceremony, challenge, user_id }).returning()
@@ -77,10 +69,7 @@ export async function keepChallenge (
 
 /** Takes a challenge, which is good once. @throws AuthError webauthn_challenge_not_found, webauthn_challenge_expired */
 export async function takeChallenge (
-  db: Executor,
-  ceremony: Ceremony,
-  id: string,
-  user_id: string | null
+  db: Executor, ceremony: Ceremony, id: string, user_id: string | null
 ): Promise<string> {
   const { id: column, ceremony: kind, user_id: whose } = webauthn_challenges
   const which = and(eq(column, id), eq(kind, ceremony), user_id === null ? isNull(whose) : eq(whose, user_id))

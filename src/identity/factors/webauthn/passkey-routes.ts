@@ -1,173 +1,203 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Passkey, PasskeyBody, PasskeyOptions, PasskeyParams, PasskeyUpdate } from '#schemas/auth/passkey.ts'
 import { EmptyBody } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
-import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
+import { described } from '../../described.ts'
 import { AuthError } from '../../errors.ts'
-import type { IdentityOptions } from '../../options.ts'
-import type { User } from '../../people/find-users.ts'
-import { notify } from '../../sign-in/notices.ts'
-import { endPasskeySessions, getSessionOwner, getSignedIn } from '../../sign-in/sessions.ts'
+import { isBanned, type User } from '../../people/find-users.ts'
+import { record, recordOf } from '../../audit-record.ts'
+import { notify } from '../../sign-in/account-mails.ts'
+import {
+  beginSession, clientOf, endPasskeySessions, getSessionOwner, getSignedIn, type SignedIn
+} from '../../sign-in/person-sessions.ts'
 import { parseUuid } from '../../uuid.ts'
 import { requireFresh } from '../proof.ts'
-import { askToCreate, readCreation } from './ceremonies.ts'
+import { askToCreate, askToProve, readCreation, readProof } from './ceremonies.ts'
 import {
-  addCredential,
-  keepChallenge,
-  listPasskeys,
-  presentPasskey,
-  removePasskey,
-  renamePasskey,
-  takeChallenge
+  addCredential, findPasskey, keepChallenge, listPasskeys, noteUse, presentPasskey, removePasskey, renamePasskey,
+  takeChallenge, type CredentialRow
 } from './credentials.ts'
 import { relyingParty, type RelyingParty } from './relying-party.ts'
+import { AuthSession } from '#schemas/auth/session.ts'
+import { lockUser } from '../../people/people-locks.ts'
+import { countProof } from '../../protocol/request-limits.ts'
+import { sessionAnswer } from '../../sign-in/session-answer.ts'
+import { PASSKEY } from '../../caller-standing.ts'
 
-const tags = ['Provider di identità']
 /** As with Supabase Auth. */
 const MAX_PASSKEYS = 10
 
 /** People's own passkeys. Who has a second factor needs it here, like everywhere. */
-const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config }) => {
-  const { db, audit, identity: { waitForListeners } } = app
-  const party = relyingParty(config)
-
-  app.route({
-    method: 'POST',
-    url: '/passkeys/registration/options',
+const passkeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post('/passkeys/registration/options', {
     config: { access: 'user' },
-    schema: {
-      operationId: 'authPasskeyRegistrationOptions',
-      tags,
-      summary: 'Comincia la registrazione di una passkey',
-      body: EmptyBody,
-      response: { 200: PasskeyOptions }
-    },
-    handler: async ({ principal }) => {
-      const rp = requireParty(party)
-      const { userId, sessionId } = principal!
-      const user = await db.transaction(async (tx) => await freshOwner(tx, userId!, sessionId!))
-      const present = await listPasskeys(db, user.id)
-      if (present.length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
-      const { options, challenge } = await askToCreate(rp, user, present, 'passkey')
-      const { id, expires_at } = await keepChallenge(db, 'registration', challenge, user.id)
-      return { challenge_id: id, options, expires_at }
-    }
-  })
+    schema: described('authPasskeyRegistrationOptions', 'Comincia la registrazione di una passkey', {
+      body: EmptyBody, response: { 200: PasskeyOptions }
+    })
+  }, async (request) => await beginRegistration(request))
 
-  app.route({
-    method: 'POST',
-    url: '/passkeys/registration/verify',
+  app.post('/passkeys/registration/verify', {
     config: { access: 'user' },
-    schema: {
-      operationId: 'authPasskeyRegistrationVerify',
-      tags,
-      summary: 'Registra una passkey',
-      body: PasskeyBody,
-      response: { 200: Ref(Passkey) }
-    },
-    handler: async (request) => {
-      const rp = requireParty(party)
-      const { userId, sessionId } = request.principal!
-      const { challenge_id, credential } = request.body
-      const challenge = await takeChallenge(db, 'registration', challenge_id, userId!)
-      const made = await readCreation(rp, credential, challenge, 'passkey')
-      if (!made) throw new AuthError('webauthn_verification_failed')
-      const passkey = await db.transaction(async (tx) => {
-        const user = await freshOwner(tx, userId!, sessionId!)
-        if ((await listPasskeys(tx, user.id)).length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
-        const row = await addCredential(tx, { ...made, user_id: user.id })
-        await notify(app, tx, user, 'passkey_added')
-        await audit.append(tx, { ...authorOf(request), action: 'passkey_registrata', object: `passkey:${row.id}` })
-        return row
-      })
-      app.mail.deliver()
-      return presentPasskey(passkey)
-    }
-  })
+    schema: described('authPasskeyRegistrationVerify', 'Registra una passkey', {
+      body: PasskeyBody, response: { 200: Ref(Passkey) }
+    })
+  }, async (request) => presentPasskey(await register(request, request.body)))
 
-  app.route({
-    method: 'GET',
-    url: '/passkeys',
+  app.get('/passkeys', {
     config: { access: 'user' },
-    schema: {
-      operationId: 'authListPasskeys',
-      tags,
-      summary: 'Le proprie passkey',
+    schema: described('authListPasskeys', 'Le proprie passkey', {
       response: { 200: Type.Array(Ref(Passkey), { examples: [Passkey.examples] }) }
-    },
-    handler: async ({ principal }) => {
-      requireParty(party)
-      return (await listPasskeys(db, principal!.userId!)).map(presentPasskey)
-    }
+    })
+  }, async ({ principal }) => {
+    requireParty(app)
+    return (await listPasskeys(app.db, principal!.userId!)).map(presentPasskey)
   })
 
-  app.route({
-    method: 'PATCH',
-    url: '/passkeys/:passkey_id',
+  app.patch('/passkeys/:passkey_id', {
     config: { access: 'user' },
-    schema: {
-      operationId: 'authRenamePasskey',
-      tags,
-      summary: 'Dà un nome a una propria passkey',
-      params: PasskeyParams,
-      body: PasskeyUpdate,
-      response: { 200: Ref(Passkey) }
-    },
-    handler: async ({ principal, params, body }) => {
-      requireParty(party)
-      const id = parseUuid(params.passkey_id, 'passkey_id')
-      const { userId, sessionId } = principal!
-      return presentPasskey(await db.transaction(async (tx) => {
-        await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
-        return await renamePasskey(tx, userId!, id, body.friendly_name)
-      }))
-    }
+    schema: described('authRenamePasskey', 'Dà un nome a una propria passkey', {
+      params: PasskeyParams, body: PasskeyUpdate, response: { 200: Ref(Passkey) }
+    })
+  }, async ({ principal, params, body }) => {
+    requireParty(app)
+    const id = parseUuid(params.passkey_id, 'passkey_id')
+    return presentPasskey(await app.db.transaction(async (tx) => {
+      const user = await getSessionOwner(tx, principal!)
+      return await renamePasskey(tx, user.id, id, body.friendly_name)
+    }))
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/passkeys/:passkey_id',
+  app.delete('/passkeys/:passkey_id', {
     config: { access: 'user' },
-    schema: {
-      operationId: 'authDeletePasskey',
-      tags,
-      summary: 'Elimina una propria passkey',
-      params: PasskeyParams,
-      response: { 204: Type.Null() }
-    },
-    handler: async (request, reply) => {
-      requireParty(party)
-      const id = parseUuid(request.params.passkey_id, 'passkey_id')
-      const { userId, sessionId } = request.principal!
-      await db.transaction(async (tx) => {
-        const user = await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
-        await removePasskey(tx, user.id, id)
-        // A person who has found the device may use one of them.
-        const revoked = await endPasskeySessions(tx, user.id, sessionId)
-        await notify(app, tx, user, 'passkey_removed')
-        await audit.append(tx, {
-          ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}`, details: { revoked }
-        })
-      })
-      app.mail.deliver()
-      await waitForListeners()
-      return await reply.code(204).send(null)
-    }
+    schema: described('authDeletePasskey', 'Elimina una propria passkey', {
+      params: PasskeyParams, response: { 204: Type.Null() }
+    })
+  }, async (request, reply) => {
+    requireParty(app)
+    await remove(request, parseUuid(request.params.passkey_id, 'passkey_id'))
+    return await reply.code(204).send(null)
   })
-
-  /** Who may make a passkey now. @throws AuthError session_not_found, insufficient_aal, reauthentication_needed */
-  async function freshOwner (tx: Transaction, userId: string, sessionId: string): Promise<User> {
-    const signedIn = await getSignedIn(tx, { userId, sessionId })
-    requireFresh(signedIn, config)
-    return signedIn.user
-  }
 }
 export default passkeyRoutes
 
-/** @throws AuthError passkey_disabled */
-export function requireParty (party: RelyingParty | undefined): RelyingParty {
+async function beginRegistration ({ server: app, principal }: FastifyRequest): Promise<Static<typeof PasskeyOptions>> {
+  const { db } = app
+  const party = requireParty(app)
+  const user = await db.transaction(async (tx) => await freshOwner(tx, app, principal!))
+  const present = await listPasskeys(db, user.id)
+  if (present.length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
+  const { options, challenge } = await askToCreate(party, user, present, 'passkey')
+  const { id, expires_at } = await keepChallenge(db, 'registration', challenge, user.id)
+  return { challenge_id: id, options, expires_at }
+}
+
+async function register (
+  request: FastifyRequest, { challenge_id, credential }: Static<typeof PasskeyBody>
+): Promise<CredentialRow> {
+  const { server: app, principal } = request
+  const party = requireParty(app)
+  const challenge = await takeChallenge(app.db, 'registration', challenge_id, principal!.userId!)
+  const made = await readCreation(party, credential, challenge, 'passkey')
+  if (!made) throw new AuthError('webauthn_verification_failed')
+  const passkey = await app.db.transaction(async (tx) => {
+    const user = await freshOwner(tx, app, principal!)
+    if ((await listPasskeys(tx, user.id)).length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
+    const row = await addCredential(tx, { ...made, user_id: user.id })
+    await notify(app, tx, user, 'passkey_added')
+    await record(tx, request, 'passkey_registrata', `passkey:${row.id}`)
+    return row
+  })
+  app.mail.deliver()
+  return passkey
+}
+
+async function remove (request: FastifyRequest, id: string): Promise<void> {
+  const { server: app, principal } = request
+  await app.db.transaction(async (tx) => {
+    const user = await getSessionOwner(tx, principal!)
+    await removePasskey(tx, user.id, id)
+    // A person who has found the device may use one of them.
+    const revoked = await endPasskeySessions(tx, user.id, principal!.sessionId)
+    await notify(app, tx, user, 'passkey_removed')
+    await record(tx, request, 'passkey_eliminata', `passkey:${id}`, { revoked })
+  })
+  app.mail.deliver()
+  await app.identity.waitForListeners()
+}
+
+/** Who may make a passkey now. */
+async function freshOwner (
+  tx: Transaction, { identity: { config } }: FastifyInstance, principal: Parameters<typeof getSignedIn>[1]
+): Promise<User> {
+  const signedIn = await getSignedIn(tx, principal)
+  requireFresh(signedIn, config)
+  return signedIn.user
+}
+
+function requireParty ({ identity: { config } }: FastifyInstance): RelyingParty {
+  const party = relyingParty(config)
   if (party === undefined) throw new AuthError('passkey_disabled')
   return party
+}
+
+/** Signing in with a passkey. The session is at `aal1`, as with Supabase Auth: a second factor comes after it. */
+export const passkeySignInRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post('/passkeys/authentication/options', {
+    config: { access: 'public' },
+    schema: described('authPasskeyOptions', 'Comincia l’accesso con una passkey', {
+      body: EmptyBody, response: { 200: PasskeyOptions }
+    })
+  }, async (request, reply) => {
+    const party = requireParty(app)
+    await countProof(request, reply)
+    const { options, challenge } = await askToProve(party, [], 'passkey')
+    const { id, expires_at } = await keepChallenge(app.db, 'authentication', challenge, null)
+    return { challenge_id: id, options, expires_at }
+  })
+
+  app.post('/passkeys/authentication/verify', {
+    config: { access: 'public' },
+    schema: described('authPasskeyVerify', 'Accede con una passkey', {
+      body: PasskeyBody, response: { 200: Ref(AuthSession) }
+    })
+  }, async (request, reply) => {
+    const { user, session } = await proveAndSignIn(request, reply, request.body)
+    return await sessionAnswer(app.identity.signer, user, session)
+  })
+}
+
+async function proveAndSignIn (
+  request: FastifyRequest, reply: FastifyReply, { challenge_id, credential }: Static<typeof PasskeyBody>
+): Promise<SignedIn> {
+  const { server: app } = request
+  const party = requireParty(app)
+  await countProof(request, reply)
+  const challenge = await takeChallenge(app.db, 'authentication', challenge_id, null)
+  const known = await findPasskey(app.db, String(credential.id))
+  const counter = known && await readProof(party, credential, challenge, known, 'passkey')
+  if (known !== undefined && counter !== undefined) return await signIn(request, known, counter)
+  await app.audit.append(app.db, {
+    actor: 'anonimo',
+    ip: request.ip,
+    action: 'accesso_fallito',
+    ...(known ? { object: `passkey:${known.id}` } : {}),
+    details: { reason: 'webauthn_verification_failed' }
+  })
+  throw new AuthError('webauthn_verification_failed')
+}
+
+async function signIn (request: FastifyRequest, { id, user_id }: CredentialRow, counter: number): Promise<SignedIn> {
+  return await request.server.db.transaction(async (tx) => {
+    const person = await lockUser(tx, user_id)
+    if (!person || !await noteUse(tx, id, counter)) throw new AuthError('webauthn_verification_failed')
+    if (isBanned(person.banned_until)) throw new AuthError('user_banned')
+    if (person.email_confirmed_at === null) throw new AuthError('email_not_confirmed', { status: 403 })
+    const signedIn = await beginSession(tx, person, PASSKEY, clientOf(request))
+    const details = { method: PASSKEY, passkey: id }
+    await recordOf(tx, request, user_id, 'accesso', `session:${signedIn.session.id}`, details)
+    return signedIn
+  })
 }

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import type { Config } from '#src/config/config.ts'
 
-/** Whose credentials devices keep: a domain, and the pages that may ask for them. */
 export interface RelyingParty {
   id: string
   /** As browsers show it. */

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../storage.ts'
+import type { ByteRange } from '#src/lib/ranges.ts'
 
 /** A file as its place knows it; `size` in bytes, as it is stored. */
 export interface FileFacts { size: number, modified: Date }

@@ -3,10 +3,10 @@ import t from 'tap'
 import type { AttemptOutcome, State } from '#schemas/submission.ts'
 import type {
   AccountDay, Counts, DayAttempt, DayFindings, DaySubmission, ReceiptFetch
-} from '#src/alloggiati/ledger/reconcile/day.ts'
+} from '#src/alloggiati/ledger/reconcile/account-day.ts'
 import { isFetchDue } from '#src/alloggiati/ledger/reconcile/fetches.ts'
 import { deriveFindings } from '#src/alloggiati/ledger/reconcile/findings.ts'
-import type { AttemptDay } from '#src/alloggiati/receipts/days.ts'
+import type { AttemptDay } from '#src/alloggiati/receipts/receipt-days.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { attempt, day, DAY, fetched, NEXT, submission, twice } from './samples.ts'
 

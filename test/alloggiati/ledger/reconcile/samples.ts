@@ -1,5 +1,7 @@
 import type { State } from '#schemas/submission.ts'
-import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from '#src/alloggiati/ledger/reconcile/day.ts'
+import type {
+  AccountDay, DayAttempt, DaySubmission, ReceiptFetch
+} from '#src/alloggiati/ledger/reconcile/account-day.ts'
 
 /* A day of an account to reconcile: 20 November 2026, reconciled on the 21st in the afternoon. */
 

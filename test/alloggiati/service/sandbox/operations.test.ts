@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { getDocument } from 'unpdf/pdfjs'
 import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
-import { acquired } from '#src/alloggiati/service/sandbox/store.ts'
+import { acquired } from '#src/alloggiati/service/sandbox/sandbox-store.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { testDatabase } from '#test/database.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Operation } from '#src/alloggiati/service/soap/contract.ts'
-import type { Reply, SoapClient } from '#src/alloggiati/service/soap/client.ts'
-import type { CallOptions } from '#src/alloggiati/service/soap/transport.ts'
+import type { Reply, SoapClient } from '#src/alloggiati/service/soap/soap-client.ts'
+import type { CallOptions } from '#src/alloggiati/service/soap/soap-transport.ts'
 import { envelope } from './xml.ts'
 
 const access = { Utente: 'RM000001', token: 'gettone' }

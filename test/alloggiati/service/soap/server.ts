@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import type { Test } from 'tap'
-import { soapClient, type SoapClient, type SoapClientOptions } from '#src/alloggiati/service/soap/client.ts'
+import { soapClient, type SoapClient, type SoapClientOptions } from '#src/alloggiati/service/soap/soap-client.ts'
 import { freePort } from '#test/free-port.ts'
 
 /* A server on loopback that speaks HTTP by hand, so that it can record every byte and get everything wrong. */

@@ -1,0 +1,241 @@
+import { html } from '#src/lib/html.ts'
+import { counted } from '#src/lib/counted.ts'
+import type { Mail } from '#src/services/mail/queue.ts'
+import { inRome } from '#src/lib/time.ts'
+
+/**
+ * What an alarm is about: ids, references and days, never names. These are the fields of its line in the log, too.
+ */
+export interface AlarmFacts {
+  /** A submission: its id, and its reference. */
+  invio?: number
+  ricevuta?: string
+  tentativo?: number
+  /** The bookings of the submission; of one that was withdrawn because bookings changed, these alone. */
+  prenotazioni?: readonly number[]
+  /** A booking, and how many of its guests are not with the police. */
+  prenotazione?: number
+  ospiti_mancanti?: number
+  /** A day of the police account `utente`. */
+  giorno?: string
+  utente?: string
+  /** A legal deadline, ISO 8601, and how many minutes before it the alarm is due. */
+  scadenza?: string
+  minuti?: number
+  /** Since when, ISO 8601. */
+  dal?: string
+  /** The host name of a server. */
+  macchina?: string
+  /** The rule of the reconciliation, an error's text. */
+  regola?: string
+  errore?: string
+}
+
+interface Kind {
+  /** The line in the log: fixed, in English. */
+  message: string
+  /** Which facts tell one matter from another; each matter is raised once a day. */
+  tells: readonly (keyof AlarmFacts)[]
+  /** Kinds of the same matter: the first that is raised stands for all. */
+  matter?: string
+  /** The mail: its subject, and what happened and what to do. */
+  subject: string
+  text: string
+}
+
+const RISK = 'Non inviarle di nuovo: il sistema non lo fa da solo e rifiuta gli stessi ospiti.'
+const DECIDE = 'Se resta dubbio, un amministratore decide con POST /api/v1/invii/{id}/decisione.'
+const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web.'
+
+/** Every kind of alarm. */
+export const ALARM_KINDS = {
+  'unknown-outcome': {
+    message: 'outcome of a submission unknown',
+    tells: ['invio', 'tentativo'],
+    subject: 'Invio di esito sconosciuto',
+    text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} La ricevuta di domani lo può provare; prima lo ` +
+      `mostra il portale, in «Analisi invii». ${DECIDE}`
+  },
+  'process-died': {
+    message: 'outcome of a submission unknown: its process ended before the reply',
+    tells: ['invio', 'tentativo'],
+    matter: 'unknown-outcome',
+    subject: 'Invio di esito sconosciuto',
+    text: 'Il server si è fermato prima della risposta della Polizia: non si sa se le schedine sono state acquisite. ' +
+      `${RISK} ${DECIDE}`
+  },
+  'late-reply': {
+    message: 'a late reply: guests sent again by decision had been acquired (possible duplicate)',
+    tells: ['invio', 'tentativo'],
+    subject: 'Possibile doppia comunicazione',
+    text: 'Una risposta tardiva dice che le schedine erano già state acquisite, ma intanto erano state inviate di ' +
+      'nuovo per decisione. Solo la Questura può correggere ciò che ha registrato: scriverle.'
+  },
+  'for-a-person': {
+    message: 'a submission must be looked at by a person',
+    tells: ['invio'],
+    subject: 'Invio da verificare',
+    text: 'Nessuna regola può dire che ne è dell’invio. Leggerne la nota con GET /api/v1/invii/{id}, controllare il ' +
+      'portale, e decidere con POST /api/v1/invii/{id}/decisione.'
+  },
+  'refused-late': {
+    message: 'a submission was refused, in part or whole, or not sent, after its caller was answered or had gone',
+    tells: ['invio', 'tentativo'],
+    subject: 'Schedine non acquisite dopo la risposta',
+    text: 'L’invio era stato detto in corso, o chi lo aveva chiesto se n’era andato; poi la Polizia non ha acquisito ' +
+      'tutte le schedine. Leggere il motivo di ogni ospite con GET /api/v1/invii/{id}, correggerne i dati, e inviare ' +
+      'di nuovo la prenotazione con solo_mancanti.'
+  },
+  'booking-changed': {
+    message: 'a submission that waited was not sent: its booking has changed since it was asked for',
+    tells: ['invio'],
+    subject: 'Invio non partito, prenotazione cambiata',
+    text: 'L’invio aspettava di partire, e intanto la prenotazione o i suoi ospiti sono cambiati: non è partito, per ' +
+      'non comunicare dati superati. Controllare la prenotazione e inviarla di nuovo.'
+  },
+  deadline: {
+    message: 'guests not acquired yet, at or near their legal deadline',
+    tells: ['prenotazione', 'invio', 'scadenza', 'minuti'],
+    subject: 'Ospiti non ancora comunicati, scadenza vicina',
+    text: 'La legge vuole la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli; se ' +
+      'il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
+  },
+  'missing-receipt': {
+    message: 'the receipt of a day with acquired guests is missing',
+    tells: ['utente', 'giorno'],
+    subject: 'Manca la ricevuta di un giorno',
+    text: 'La Polizia dà le ricevute per 30 giorni, poi sono perse. Controllare le credenziali con GET ' +
+      '/api/alloggiati/check, poi chiedere la ricevuta con GET /api/alloggiati/ricevute o scaricarla dal portale.'
+  },
+  twice: {
+    message: 'acquired by the receipt, and a further attempt was or may have been acquired: possible duplicate',
+    tells: ['giorno', 'invio'],
+    subject: 'Possibile doppia comunicazione',
+    text: 'La ricevuta prova che l’invio era stato acquisito, e un altro tentativo lo è stato o può esserlo stato. ' +
+      `${PORTAL} Solo la Questura può correggere ciò che ha registrato.`
+  },
+  elsewhere: {
+    message: 'acquired by the receipt although the ledger had closed it otherwise: possible duplicate',
+    tells: ['giorno', 'invio'],
+    subject: 'Possibile doppia comunicazione',
+    text: `La ricevuta prova che è stato acquisito un invio che era stato chiuso altrimenti. ${PORTAL}`
+  },
+  denied: {
+    message: 'the receipt denies what a person decided',
+    tells: ['giorno', 'invio'],
+    subject: 'La ricevuta smentisce una decisione',
+    text: `Era stato deciso che l’invio era acquisito: la ricevuta non lo conta. ${PORTAL} ${DECIDE}`
+  },
+  contradiction: {
+    message: 'the receipt counts less than is known to be acquired',
+    tells: ['utente', 'giorno', 'invio'],
+    subject: 'La ricevuta conta meno degli invii',
+    text: 'La Polizia aveva risposto di avere acquisito più schedine di quante ne conta la ricevuta. ' +
+      `${PORTAL} ${DECIDE}`
+  },
+  'no-match': {
+    message: 'the receipt does not add up: schedine were filed with the account elsewhere, or it was misread',
+    tells: ['utente', 'giorno', 'invio'],
+    subject: 'La ricevuta non torna',
+    text: `Nessuna combinazione degli invii dà la ricevuta: con l’account è stato inviato anche altrove? ${PORTAL}`
+  },
+  excess: {
+    message: 'the receipt counts more than was sent, and the account is said to be exclusive',
+    tells: ['utente', 'giorno'],
+    subject: 'La ricevuta conta più degli invii',
+    text: `L’account è detto di uso esclusivo, ma la ricevuta conta più schedine di quelle inviate da qui. ${PORTAL}`
+  },
+  changed: {
+    message: 'the receipt of a day has changed between two fetches',
+    tells: ['utente', 'giorno'],
+    subject: 'Una ricevuta è cambiata',
+    text: `Due letture della ricevuta dello stesso giorno contano diversamente: non prova nulla. ${PORTAL}`
+  },
+  suspended: {
+    message: 'sending is suspended: see GET /api/v1/invii/sospensione',
+    tells: ['dal'],
+    subject: 'Gli invii sono sospesi',
+    text: 'Finché dura la sospensione nessun ospite viene comunicato. Il motivo è in GET /api/v1/invii/sospensione; ' +
+      'un amministratore la toglie con POST /api/v1/invii/sospensione.'
+  },
+  'unwritable-folder': {
+    message: 'the folder of data takes no writes: nothing is sent',
+    tells: ['macchina'],
+    subject: 'La cartella dati non è scrivibile',
+    text: 'Il server non può annotare nella cartella dati (DATA_DIR) ciò che invia, perciò non invia nulla. Liberare ' +
+      'spazio sul disco (codice ENOSPC o EDQUOT), o ridare al server i permessi di scrittura (EACCES, EPERM, EROFS). ' +
+      'Poi inviare di nuovo gli ospiti che sono rimasti da comunicare.'
+  },
+  'broken-chain': {
+    message: 'the chain of the ledger does not hold: rows were altered',
+    tells: [],
+    subject: 'Il registro degli invii è stato alterato',
+    text: 'Una verifica ha trovato righe del registro che non sono più come furono scritte. GET ' +
+      '/api/v1/invii/verifica dice quali. Conservare una copia della base dati e confrontare le ricevute prima di ' +
+      'inviare ancora.'
+  }
+} as const satisfies Readonly<Record<string, Kind>>
+
+export type AlarmKind = keyof typeof ALARM_KINDS
+
+/** A kind as the table describes it. */
+export function kindOf (kind: AlarmKind): Kind {
+  return ALARM_KINDS[kind]
+}
+
+type Content = Omit<Mail, 'to'>
+
+/** What a mail says: paragraphs, and the cases one a line. */
+interface Letter { subject: string, paragraphs: readonly string[], sections: readonly Section[] }
+interface Section { title: string, lines: readonly string[] }
+
+/** So many cases are written out in a mail; of the others it says how many they are. */
+const MAX_LINES = 100
+
+/** The mail that tells of an alarm: what happened, to what, and what to do. Italian; no names. */
+export function alarmMail (kind: AlarmKind, cases: readonly AlarmFacts[], mode: 'sandbox' | 'production'): Content {
+  const { subject, text } = kindOf(kind)
+  return letter({ subject, paragraphs: [text], sections: [{ title: 'Riguarda', lines: cases.map(describe) }] }, mode)
+}
+
+/** A mail as text and as HTML. Those of the sandbox say so: nothing in them concerns the police. */
+export function letter ({ subject, paragraphs, sections }: Letter, mode: 'sandbox' | 'production'): Content {
+  const written = sections.map(({ title, lines }) => ({ title, lines: shorten(lines) }))
+  return {
+    subject: `Alloggiati Web${mode === 'sandbox' ? ' (sandbox)' : ''}: ${subject}`,
+    text: [
+      ...paragraphs,
+      ...written.map(({ title, lines }) => [`${title}:`, ...lines.map((line) => `- ${line}`)].join('\n'))
+    ].join('\n\n') + '\n',
+    html: html`${paragraphs.map((each) => html`<p>${each}</p>`)}${written.map(({ title, lines }) =>
+      html`<p>${title}:</p><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`)}`.html
+  }
+}
+
+function shorten (lines: readonly string[]): readonly string[] {
+  const more = lines.length - MAX_LINES
+  return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `e ${counted(more, 'altro', 'altri')}`]
+}
+
+/** A case in words. */
+export function describe (facts: AlarmFacts): string {
+  const { invio, ricevuta, tentativo, prenotazione, prenotazioni: bookings, giorno, utente, scadenza } = facts
+  const { ospiti_mancanti: missing, dal, macchina } = facts
+  const parts = [
+    prenotazione === undefined ? undefined : `prenotazione ${prenotazione}`,
+    bookings === undefined
+      ? undefined
+      : `${bookings.length === 1 ? 'prenotazione' : 'prenotazioni'} ${bookings.join(', ')}`,
+    missing === undefined ? undefined : counted(missing, 'ospite da comunicare', 'ospiti da comunicare'),
+    ricevuta === undefined ? undefined : `invio ${ricevuta}`,
+    invio === undefined ? undefined : `id dell’invio ${invio}`,
+    tentativo === undefined ? undefined : `tentativo ${tentativo}`,
+    giorno === undefined ? undefined : `giorno ${giorno}`,
+    utente === undefined ? undefined : `account ${utente}`,
+    scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
+    dal === undefined ? undefined : `dal ${inRome(new Date(dal))}`,
+    macchina === undefined ? undefined : `server ${macchina}`,
+    facts.errore
+  ]
+  return parts.filter((part) => part !== undefined).join(', ') || 'il registro'
+}

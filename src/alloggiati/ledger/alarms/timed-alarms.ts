@@ -1,0 +1,153 @@
+import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
+import { invii } from '#drizzle/tables/ledger.ts'
+import { DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
+import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
+import { RECEIPT_WINDOW_DAYS } from '../../receipts/receipt-archive.ts'
+import { daysWithoutReceipt } from '../../receipts/receipt-days.ts'
+import type { WatchContext } from '../context.ts'
+import { scopeOf } from '../read-ledger.ts'
+import { suspensionCase, currentSuspension } from '../suspension.ts'
+import { unfiledBookings } from '../coverage.ts'
+import type { AlarmCase, BellOptions } from './alarm-bell.ts'
+import { allarmi } from '#drizzle/tables/alloggiati.ts'
+import type { Mail } from '#src/services/mail/queue.ts'
+import { describe, letter } from './alarm-kinds.ts'
+
+const MINUTE_MS = 60_000
+/** Minutes before the legal deadline at which an alarm is raised; the longest first. */
+const DEADLINE_MINUTES = [360, 120, 30] as const
+/** Days after a day without a receipt on which an alarm is raised. After thirty days no receipt can be fetched. */
+const RECEIPT_DAYS = [2, 7, 25]
+const RECEIPT_HOUR = 12
+
+/**
+ * Raises the alarms that come with time, for every threshold that has been passed: what was raised already is known to
+ * the database, so that any process may call it at any time and again.
+ */
+export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
+  const { alarm } = context
+  const now = context.clock.now()
+  await alarm('missing-receipt', ...await missingReceipts(context, now))
+  await alarm('deadline', ...await nearDeadlines(context, now))
+  // Where a process ended between the change and its alarm.
+  await alarm('unknown-outcome', ...await inState(context, 'sconosciuto'))
+  await alarm('for-a-person', ...await inState(context, 'da_verificare'))
+  const suspension = await currentSuspension(context.db)
+  if (suspension) await alarm('suspended', suspensionCase(suspension))
+}
+
+async function missingReceipts ({ db, clock, mode }: WatchContext, now: Date): Promise<AlarmCase[]> {
+  const today = clock.today()
+  const days = await daysWithoutReceipt(db, mode, addDays(today, -RECEIPT_WINDOW_DAYS), today)
+  return days.flatMap(({ account, day }) => {
+    const passed = RECEIPT_DAYS.map((after) => addDays(day, after))
+      .findLast((each) => instantInRome(each, RECEIPT_HOUR) <= now)
+    return passed === undefined ? [] : [{ giorno: day, utente: account, on: passed }]
+  })
+}
+
+/** Refused guests of no booking, who were not sent by another submission. A booking's are counted with its guests. */
+const hasRefusedGuests = sql`exists (
+  select from invii_schedine s
+  where s.invio_id = ${invii}.id and s.esito = 'rifiutata' and s.prenotazione_id is null and not exists (
+    select from invii_schedine o
+    where o.utente = s.utente and o.impronta_identita = s.impronta_identita
+      and ${inArray(sql`o.esito`, LIVE_ROW_OUTCOMES)} and not o.confermata
+  )
+)`
+
+async function nearDeadlines ({ db, keys, clock, mode }: WatchContext, now: Date): Promise<AlarmCase[]> {
+  const horizon = new Date(now.getTime() + DEADLINE_MINUTES[0] * MINUTE_MS)
+  const today = clock.today()
+  const submissions = await db
+    .select({ id: invii.id, ricevuta: invii.ricevuta, scadenza: invii.scadenza })
+    .from(invii)
+    .where(and(
+      scopeOf(mode),
+      lte(invii.scadenza, horizon.toISOString()),
+      or(
+        inArray(invii.stato, UNFINISHED_STATES),
+        and(eq(invii.stato, 'parziale'), inArray(invii.data_arrivo, [addDays(today, -1), today]), hasRefusedGuests)
+      )
+    ))
+    .orderBy(asc(invii.id))
+  const bookings = await unfiledBookings({ db, keys, mode, today })
+  return [
+    ...submissions.flatMap(({ id, ricevuta, scadenza }) =>
+      atThreshold(new Date(scadenza), now, { invio: id, ricevuta })
+    ),
+    // Guests in an unfinished submission are alarmed by that submission.
+    ...bookings.flatMap(({ bookingId, deadline, missing, isUnattended }) =>
+      isUnattended ? atThreshold(deadline, now, { prenotazione: bookingId, ospiti_mancanti: missing }) : []
+    )
+  ]
+}
+
+/** The case of the last threshold that has been passed; it counts for the day of the threshold, so it comes once. */
+function atThreshold (deadline: Date, now: Date, about: AlarmCase): AlarmCase[] {
+  const minuti = DEADLINE_MINUTES.findLast((minutes) => dueAt(deadline, minutes) <= now)
+  if (minuti === undefined) return []
+  return [{ ...about, scadenza: deadline.toISOString(), minuti, on: dayInRome(dueAt(deadline, minuti)) }]
+}
+
+function dueAt (deadline: Date, minutes: number): Date {
+  return new Date(deadline.getTime() - minutes * MINUTE_MS)
+}
+
+async function inState ({ db, mode }: WatchContext, stato: typeof DECIDABLE_STATES[number]): Promise<AlarmCase[]> {
+  const found = await db
+    .select({
+      invio: invii.id,
+      ricevuta: invii.ricevuta,
+      tentativo: invii.tentativo,
+      on: sql<Day>`(${invii.aggiornato_il} at time zone 'Europe/Rome')::date::text`
+    })
+    .from(invii)
+    .where(and(scopeOf(mode), eq(invii.stato, stato)))
+    .orderBy(asc(invii.id))
+  return found
+}
+
+type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<BellOptions, 'mail' | 'recipients'>
+
+/** Mails what is still to be done this evening; nothing when nothing is, and once a day, by whichever process. */
+export async function mailEveningSummary (context: Evening): Promise<void> {
+  const { db, clock, log, mode, mail, recipients } = context
+  if (recipients.length === 0) return
+  const content = await summarize(context)
+  if (content === undefined) return
+  const isFirst = await db.transaction(async (tx) => {
+    const added = await tx.insert(allarmi).values({ argomento: `${mode} evening`, giorno: clock.today() })
+      .onConflictDoNothing().returning({ giorno: allarmi.giorno })
+    if (added.length === 0) return false
+    for (const to of recipients) await mail.enqueue(tx, { to, ...content })
+    return true
+  })
+  if (!isFirst) return
+  mail.deliver()
+  log.info('the summary of the evening is mailed')
+}
+
+async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
+  const today = clock.today()
+  const bookings = await unfiledBookings({ db, keys, mode, today })
+  const submissions = await db.select({ invio: invii.id, ricevuta: invii.ricevuta }).from(invii)
+    .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))
+  const days = await daysWithoutReceipt(db, mode, addDays(today, -RECEIPT_WINDOW_DAYS), addDays(today, -1))
+  const sections = [
+    {
+      title: 'Ospiti arrivati oggi o ieri e non ancora comunicati',
+      lines: bookings.map(({ bookingId, arrival, missing, deadline }) => describe({
+        prenotazione: bookingId, ospiti_mancanti: missing, giorno: arrival, scadenza: deadline.toISOString()
+      }))
+    },
+    { title: 'Invii che aspettano una persona', lines: submissions.map(describe) },
+    {
+      title: 'Giorni con ospiti acquisiti e senza ricevuta',
+      lines: days.map(({ account, day }) => describe({ giorno: day, utente: account }))
+    }
+  ].filter(({ lines }) => lines.length > 0)
+  if (sections.length === 0) return undefined
+  const paragraphs = ['Ciò che resta da fare questa sera per le comunicazioni alla Polizia.']
+  return letter({ subject: `riepilogo del ${today}`, paragraphs, sections }, mode)
+}

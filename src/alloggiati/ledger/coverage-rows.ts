@@ -1,0 +1,155 @@
+import { and, inArray, or, sql, type SQL } from 'drizzle-orm'
+import { LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, type RowOutcome } from '#schemas/submission.ts'
+import { staysById } from '#src/bookings/index.ts'
+import type { Executor } from '#src/database/connect.ts'
+import type { Day } from '#src/lib/time.ts'
+import { NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
+import type { WatchContext } from './context.ts'
+import { scopeOf } from './read-ledger.ts'
+
+/* The live rows with which the guests of bookings are compared. */
+
+/** Whose bookings and submissions are compared, as of a day. */
+export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
+
+/** The fingerprints of a guest, as text; null where there is none. */
+export interface Prints { identita: string, persona: string | null, documento: string | null }
+
+/** A row that may be of a guest of a booking. */
+export interface Candidate extends Prints {
+  /** It was sent for this booking. Another counts only for a saved guest. */
+  isOwn: boolean
+  /** It counts even when its guest is not saved: it was sent for the booking as it is, or is being corrected. */
+  isTrusted: boolean
+}
+
+/** A live row, and what became of it. */
+export interface SentRow extends Candidate {
+  id: string
+  invio_id: number
+  utente: string
+  prenotazione_id: number | null
+  data_arrivo: Day
+  esito: RowOutcome
+  /** Its submission may still be acquired. */
+  isUnfinished: boolean
+  /** What was acquired of its submission is on a receipt that is kept. */
+  isReceipted: boolean
+  isAwaited: boolean
+  isCorrected: boolean
+}
+
+export async function readOwnRows (comparison: Comparison, ids: readonly number[]): Promise<SentRow[]> {
+  if (ids.length === 0) return []
+  return readRows(comparison, {
+    rows: sql`${staysById(comparison.db, ids).as('p')} join invii_schedine s on s.prenotazione_id = p.id`,
+    isOwn: true,
+    isCurrent: sql`i.creato_il >= p.schedine_cambiate_il`
+  })
+}
+
+/**
+ * The rows with any of these fingerprints whose booking does not exist any more, or that have none. Not those that were
+ * confirmed to be other guests than the ones sent before: the indexes of fingerprints do not hold them.
+ */
+export async function readRowsOfNoStay (
+  comparison: Comparison, accounts: readonly string[], prints: readonly Prints[]
+): Promise<SentRow[]> {
+  const printed = or(...(['identita', 'persona', 'documento'] as const).flatMap((kind) => {
+    const found = prints.flatMap((each) => each[kind] ?? [])
+    // One parameter: a statement has 65,535 at most, and the guests of large groups have more fingerprints than that.
+    const hashes = `{${found.map((hash) => `"\\\\x${hash}"`).join()}}`
+    return found.length === 0 ? [] : sql`s.${sql.raw(`impronta_${kind}`)} = any(${hashes}::bytea[])`
+  }))
+  if (printed === undefined) return []
+  const rows = await readRows(comparison, {
+    rows: sql`invii_schedine s`,
+    isOwn: false,
+    isCurrent: sql`false`,
+    where: and(inArray(sql`s.utente`, [...accounts]), sql`not s.confermata`, printed)
+  })
+  const bookings = rows.flatMap(({ prenotazione_id: id }) => id ?? [])
+  const existing = new Set(bookings.length === 0 ? [] : (await staysById(comparison.db, bookings)).map(({ id }) => id))
+  return rows.filter(({ prenotazione_id: id }) => id === null || !existing.has(id))
+}
+
+export async function readAccounts (
+  { db, mode }: Comparison, arrivals: readonly Day[]
+): Promise<ReadonlyMap<Day, string[]>> {
+  if (arrivals.length === 0) return new Map()
+  const days = `{${[...new Set(arrivals)].join()}}`
+  const found = await db.execute<{ giorno: Day, utenti: string[] }>(sql`
+    select d.giorno::text as giorno, json_agg(a.utente) as utenti
+    from unnest(${days}::date[]) d (giorno)
+    cross join (select distinct utente from invii_conteggi where ${scopeOf(mode, sql`utente`)}) a
+    -- One row of the index for each day: without the limit all submissions would be read.
+    cross join lateral (select from invii i where i.data_arrivo = d.giorno and i.utente = a.utente limit 1) i
+    group by d.giorno`)
+  return new Map(found.map(({ giorno, utenti }) => [giorno, utenti]))
+}
+
+interface Reading {
+  /** Gives the rows `s`. */
+  rows: SQL
+  isOwn: boolean
+  /** The row was sent since its booking and the guests were last changed. */
+  isCurrent: SQL
+  where?: SQL
+}
+
+function readRows ({ db, mode, today }: Comparison, { rows, isOwn, isCurrent, where }: Reading): Promise<SentRow[]> {
+  return db.execute<SentRow & Record<string, unknown>>(sql`
+    select s.invio_id || '/' || s.indice as id, s.invio_id, i.utente, s.prenotazione_id, s.esito,
+      i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
+      encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
+      ${inArray(sql`i.stato`, UNFINISHED_STATES)} as "isUnfinished",
+      -- What is receipted needs no look at its calls. A call around midnight may be on either receipt.
+      i.stato = 'ricevuto' or c.provato as "isReceipted", not c.provato and c.atteso as "isAwaited",
+      q.corretta as "isCorrected", ${isOwn}::boolean as "isOwn", ${isCurrent} or q.corretta as "isTrusted"
+    from ${rows}
+    join invii i on i.id = s.invio_id
+    cross join lateral (
+      select coalesce(bool_or(da.giorno is not null and a.giorno is not null), false) as provato,
+        coalesce(bool_or(t.giorno_a >= ${today}::date), false) as atteso
+      from invii_tentativi t
+      join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
+      left join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da
+      left join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a
+      where t.invio_id = i.id and ${inArray(sql`i.stato`, UNRECEIPTED_STATES)}
+    ) c
+    cross join lateral (select exists (select from invii_correzioni c
+      where c.invio_id = s.invio_id and coalesce(c.indice, s.indice) = s.indice) as corretta) q
+    where ${and(scopeOf(mode, sql`i.utente`), inArray(sql`s.esito`, LIVE_ROW_OUTCOMES), where)}
+    order by s.invio_id, s.indice`)
+}
+
+/**
+ * Table expressions that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_ospiti`,
+ * `schedine_cambiate_il`) whose first 30 nights are surely covered, because so many guests were sent since the last
+ * change, and their submissions are receipted. Nearly all bookings of the past are, and only the others need a
+ * closer look.
+ *
+ * All submissions that arrived in the time of the page are read side by side, as their rows are: a fraction of what a
+ * look-up for each booking costs.
+ */
+export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
+  return sql`arrivati as materialized (
+      select i.id, i.data_arrivo, i.creato_il from invii i
+      where i.data_arrivo >= (select min(check_in) from pagina)
+        and i.data_arrivo < (select max(check_in) from pagina) + ${NIGHTS_OF_A_SCHEDINA}::int
+        and i.stato = 'ricevuto' and ${scopeOf(mode, sql`i.utente`)}
+    ), righe as materialized (
+      select s.invio_id, s.prenotazione_id from invii_schedine s
+      where s.invio_id between (select min(id) from arrivati) and (select max(id) from arrivati)
+        and s.esito = 'acquisita'
+    ), inviati as materialized (
+      select r.prenotazione_id, i.data_arrivo, i.creato_il, count(*) as ospiti
+      from arrivati i join righe r on r.invio_id = i.id group by r.prenotazione_id, i.data_arrivo, i.creato_il
+    ), coperte as (
+      -- By the difference, which no index knows: otherwise the submissions of 30 days would be read for each stay.
+      select p.id from pagina p join inviati i on i.prenotazione_id = p.id
+        and i.data_arrivo - p.check_in between 0 and ${NIGHTS_OF_A_SCHEDINA - 1}::int
+        and i.creato_il >= p.schedine_cambiate_il
+      group by p.id, p.numero_ospiti having sum(i.ospiti) >= p.numero_ospiti
+    )`
+}

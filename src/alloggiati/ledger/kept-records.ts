@@ -1,0 +1,198 @@
+import { asc, eq, sql, and, exists, gt, inArray, isNotNull, lt, notExists, or, type SQL } from 'drizzle-orm'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
+import type { HeldData } from '#schemas/privacy.ts'
+import { type State, ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
+import { jsonFile, type Holding } from '#src/bookings/index.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
+import { isoInstant } from '#src/database/columns.ts'
+import type { Executor, Database, Transaction } from '#src/database/connect.ts'
+import { decode } from '../codec/codec.ts'
+import { unsealLine } from './submission-rows.ts'
+import { invii_cancellazioni as erasures } from '#drizzle/tables/decisions.ts'
+import { RECEIPT_WINDOW_DAYS } from '../receipts/receipt-archive.ts'
+import { InvioInCorso } from '../errors.ts'
+
+const RECEIPT_YEARS = 5
+
+const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legge' } satisfies Partial<HeldData>
+const WITHOUT =
+  'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
+const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
+/** Of submissions by which the police got nothing, as far as is known. */
+const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
+const SENT = 'Dati trasmessi alla Polizia'
+/** What else the records are, by the state of their submission. */
+const RECORDS: Partial<Record<State, string>> = {
+  pronto: 'Dati da trasmettere alla Polizia',
+  preso: 'Dati da trasmettere alla Polizia',
+  non_inviato: 'Dati di un invio alla Polizia che non è partito',
+  annullato: 'Dati di un invio alla Polizia annullato'
+}
+const ERASED_LATER = 'si cancellano a un termine dalla fine dell’invio'
+const UNDECIDED = 'servono finché l’invio non è concluso e provato'
+const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
+
+/** What the ledger holds of a booking, as long as the law wants it, also when the booking is gone. */
+export function ledgerHolding ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): Holding {
+  return {
+    describe: (db, booking) => describeHeld(db, booking, eraseAfterDays),
+    files: async (db, booking) => [jsonFile('invii.json', await readSent(db, booking, keys))]
+  }
+}
+
+async function describeHeld (db: Executor, booking: number, eraseAfterDays: number): Promise<HeldData[]> {
+  const submissions = await db
+    .select({
+      ricevuta: invii.ricevuta,
+      stato: invii.stato,
+      rows: sql<number>`count(*)::int`,
+      lines: sql<number>`count(${schedine.riga})::int`,
+      erasable: sql<number | null>`extract(epoch from ${erasableFrom(db, eraseAfterDays)})::float8`
+    })
+    .from(schedine).innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(eq(schedine.prenotazione_id, booking)).groupBy(invii.id).orderBy(asc(invii.id))
+  const receipts = await receiptDays(db, booking)
+  return [
+    ...submissions.flatMap(({ ricevuta: riferimento, stato, rows, lines, erasable }): HeldData[] => {
+      const until = erasable === null ? null : dayInRome(new Date(erasable * 1000))
+      const about = { ...LEGAL, riferimento }
+      const isVoid = stato === 'non_inviato' || stato === 'annullato'
+      const history: HeldData = {
+        ...about, cosa: 'storia_invio', quanti: rows, fino_a: null, motivo: isVoid ? VOID_HISTORY : HISTORY
+      }
+      if (lines === 0) return [history]
+      const motivo = `${RECORDS[stato] ?? SENT}, cifrati: ${until === null ? UNDECIDED : ERASED_LATER}`
+      return [{ ...about, cosa: 'schedine_cifrate', quanti: lines, fino_a: until, motivo }, history]
+    }),
+    ...receipts.map(({ giorno, fino_a }): HeldData =>
+      ({ ...LEGAL, cosa: 'ricevuta_polizia', quanti: 1, riferimento: giorno, fino_a, motivo: RECEIPT }))
+  ]
+}
+
+/** The submissions of a booking, each with its records as they were sent; a record is null once it is erased. */
+async function readSent (db: Executor, booking: number, keys: Keys) {
+  const rows = await db
+    .select({
+      invio: {
+        ricevuta: invii.ricevuta,
+        stato: invii.stato,
+        metodo: invii.metodo,
+        id_appartamento: invii.id_appartamento,
+        data_arrivo: invii.data_arrivo,
+        permanenza: invii.permanenza,
+        scadenza: isoInstant(invii.scadenza),
+        creato_il: isoInstant(invii.creato_il),
+        aggiornato_il: isoInstant(invii.aggiornato_il)
+      },
+      invio_id: schedine.invio_id,
+      indice: schedine.indice,
+      riga: schedine.riga,
+      esito: schedine.esito,
+      codice_errore: schedine.codice_errore,
+      messaggio_soap: schedine.messaggio_soap,
+      dettaglio: schedine.dettaglio
+    })
+    .from(schedine).innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(eq(schedine.prenotazione_id, booking)).orderBy(asc(invii.id), asc(schedine.indice))
+  return [...Map.groupBy(rows, ({ invio_id }) => invio_id).values()].map((own) => ({
+    ...own[0]!.invio,
+    schedine: own.map(({ invio: _, invio_id: id, riga, ...row }) =>
+      ({ ...row, schedina: riga && readLine(unsealLine(keys, id, row.indice, riga)) }))
+  }))
+}
+
+function readLine (line: string) {
+  const decoded = decode(line)
+  return 'record' in decoded ? decoded.record : line
+}
+
+/** The days whose receipts are kept, on which guests of a booking were acquired. */
+async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Day, fino_a: Day }[]> {
+  return await db.execute<{ giorno: Day, fino_a: Day }>(sql`
+    select distinct r.giorno::text as giorno,
+      (r.giorno + make_interval(years => ${RECEIPT_YEARS}))::date::text as fino_a
+    from invii_schedine s
+    join invii i on i.id = s.invio_id
+    join invii_tentativi t on t.invio_id = i.id
+    join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
+    join ricevute r on r.utente = i.utente and r.giorno between t.giorno_da and t.giorno_a
+    where s.prenotazione_id = ${booking} and s.esito = 'acquisita'
+    order by giorno`)
+}
+
+const BATCH = 100
+
+interface Erased { submissions: number, rows: number }
+
+/**
+ * Erases the encrypted records of submissions that ended `days` days ago: the law wants transmitted data destroyed once
+ * the receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept whole as long as a
+ * person may have to decide on one of its rows (once it was given up, no decision is left), and one that was acquired
+ * in part as long as a receipt can contradict it.
+ */
+export async function eraseRecords (db: Database, days: number): Promise<Erased> {
+  const erased: Erased = { submissions: 0, rows: 0 }
+  for (let last = 0; ;) {
+    const { ids, rows } = await eraseBatch(db, days, last)
+    erased.submissions += ids.length
+    erased.rows += rows
+    if (ids.length < BATCH) return erased
+    last = ids.at(-1)!
+  }
+}
+
+/** When the records of the submission may be erased; null as long as it is not known. */
+function erasableFrom (db: Executor, days: number): SQL<string | null> {
+  const unresolved = db.select({ one: sql`1` }).from(schedine)
+    .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
+  const isOver = and(inArray(invii.stato, ERASABLE_STATES), or(eq(invii.stato, 'annullato'), notExists(unresolved)))
+  const inPart = Math.max(days, RECEIPT_WINDOW_DAYS + 1)
+  return sql`case when ${isOver} then ${invii.aggiornato_il} +
+    case when ${invii.stato} = 'parziale' then ${inPart}::int else ${days}::int end * interval '1 day' end`
+}
+
+/** @param after the last submission of the batch before: what was erased is not walked through again */
+async function eraseBatch (db: Database, days: number, after: number): Promise<{ ids: number[], rows: number }> {
+  const rows = (condition: SQL) =>
+    db.select({ one: sql`1` }).from(schedine).where(and(eq(schedine.invio_id, invii.id), condition))
+  return db.transaction(async (tx) => {
+    const found = await tx.select({ id: invii.id }).from(invii)
+      .where(and(
+        gt(invii.id, after), lt(erasableFrom(db, days), sql`now()`), exists(rows(isNotNull(schedine.riga)))
+      ))
+      .orderBy(invii.id).limit(BATCH).for('update', { skipLocked: true })
+    const ids = found.map(({ id }) => id)
+    if (ids.length === 0) return { ids, rows: 0 }
+    const kept = and(inArray(schedine.invio_id, ids), isNotNull(schedine.riga))
+    // The trigger lets a record be erased only where this stands.
+    const recorded = await tx.insert(erasures)
+      .select(
+        tx
+          .select({
+            invio_id: schedine.invio_id,
+            righe: sql<number>`count(*)::int`.as('righe'),
+            quando: sql<string>`now()`.as('quando'),
+            sigillo: sql<null>`null::bytea`.as('sigillo')
+          })
+          .from(schedine)
+          .where(kept)
+          .groupBy(schedine.invio_id)
+      )
+      .returning({ righe: erasures.righe })
+    await tx.update(schedine).set({ riga: null }).where(kept)
+    return { ids, rows: recorded.reduce((sum, { righe }) => sum + righe, 0) }
+  })
+}
+
+/**
+ * Refuses the deletion of bookings with a guest in a submission that is being sent or whose outcome is unknown.
+ * @throws InvioInCorso, which names them
+ */
+export async function refuseWhileUnfinished (tx: Transaction, bookingIds: readonly number[]): Promise<void> {
+  const unfinished = await tx.selectDistinct({ id: schedine.prenotazione_id }).from(schedine)
+    .innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(and(inArray(schedine.prenotazione_id, [...bookingIds]), inArray(invii.stato, UNFINISHED_STATES)))
+    .orderBy(schedine.prenotazione_id)
+  if (unfinished.length > 0) throw new InvioInCorso(unfinished.map(({ id }) => id).join(', '))
+}

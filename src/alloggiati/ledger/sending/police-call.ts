@@ -1,0 +1,176 @@
+import type { AttemptOutcome, RowOutcome, State } from '#schemas/submission.ts'
+import type { Cause } from '../../errors.ts'
+import { ACCESS_REFUSED, type SendReply, deliver, methodFor } from '../../service/calls.ts'
+import type { EsitoOperazioneServizio } from '../../service/soap/contract.ts'
+import { AlloggiatiCredentialsError, SoapTransportError } from '../../service/soap/errors.ts'
+import type { PoliceService } from '../../service/police-service.ts'
+import type { CallOptions } from '../../service/soap/soap-transport.ts'
+
+export interface Verdict {
+  stato: Extract<State, 'acquisito' | 'parziale' | 'rifiutato' | 'non_inviato' | 'sconosciuto'>
+  tentativo: AttemptOutcome
+  /** One for each row, in order. */
+  schedine: RowVerdict[]
+  /** Why nothing was sent, of a verdict `non_inviato`. */
+  causa?: Extract<Cause,
+    'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO' | 'CARTELLA_NON_SCRIVIBILE'>
+  httpStatus?: number
+  errore?: string
+  raw?: string
+}
+
+export interface RowVerdict {
+  esito: Extract<RowOutcome, 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta'>
+  codice_errore?: string
+  messaggio_soap?: string
+  dettaglio?: string
+}
+
+/** Statuses with which a web server refuses a request before the service sees it. */
+const NEVER_SERVED = new Set([404, 405, 413, 415])
+
+/** Names of errors with which the service refuses a whole call before it looks at the rows. */
+const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]
+
+/**
+ * The verdict of a reply. What is not proof is `sconosciuto`: a count that does not fit, a refusal of an unknown kind.
+ */
+export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, rows: number): Verdict {
+  const seen = { httpStatus, raw }
+  const details = result?.Dettaglio ?? []
+  if (!esito.esito) {
+    const errore = [esito.ErroreCod, esito.ErroreDes, esito.ErroreDettaglio].filter((text) => text !== '').join(' ')
+    const refusedWhole =
+      details.length === 0 &&
+      (result?.SchedineValide ?? 0) === 0 &&
+      REFUSED_BEFORE.some((names) => names.test(esito.ErroreDes))
+    const verdict = refusedWhole ? notSentVerdict('RIFIUTATO_DAL_SERVIZIO', rows) : unknownVerdict(rows)
+    return { ...verdict, ...seen, errore }
+  }
+  const accepted = details.filter((row) => row.esito).length
+  if (result === undefined || details.length !== rows || result.SchedineValide !== accepted) {
+    return { ...unknownVerdict(rows), ...seen, errore: 'conteggi incoerenti' }
+  }
+  return {
+    stato: accepted === rows ? 'acquisito' : accepted === 0 ? 'rifiutato' : 'parziale',
+    tentativo: accepted === 0 ? 'N' : 'K',
+    schedine: details.map(rowVerdict),
+    ...seen
+  }
+}
+
+/** The verdict of a call without a usable reply: not sent only where the transport proves it. */
+export function classifyFailure (err: unknown, rows: number): Verdict {
+  if (!(err instanceof SoapTransportError)) return { ...unknownVerdict(rows), errore: 'errore interno' }
+  const unserved = err.kind === 'http-status' && err.httpStatus !== undefined && NEVER_SERVED.has(err.httpStatus)
+  const verdict = !err.sent || unserved ? notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', rows) : unknownVerdict(rows)
+  return {
+    ...verdict,
+    errore: err.kind,
+    ...(err.httpStatus === undefined ? {} : { httpStatus: err.httpStatus }),
+    ...(err.raw === undefined ? {} : { raw: err.raw })
+  }
+}
+
+/** The verdict of a login that failed: without a token nothing is sent, even when the login was written. */
+export function classifyLogin (err: unknown, rows: number): Verdict {
+  return err instanceof AlloggiatiCredentialsError
+    ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
+    : {
+        ...notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', rows),
+        errore: err instanceof SoapTransportError ? err.kind : 'errore interno'
+      }
+}
+
+function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOperazioneServizio): RowVerdict {
+  if (esito) return { esito: 'acquisita' }
+  return { esito: 'rifiutata', codice_errore: ErroreCod, messaggio_soap: ErroreDes, dettaglio: ErroreDettaglio }
+}
+
+/** It is proven that nothing was acquired, because nothing reached the service. */
+export function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
+  return { stato: 'non_inviato', tentativo: 'N', schedine: allRows('non_inviata', rows), causa }
+}
+
+/** The attempt could not be noted outside of the database: nothing was written to the service. */
+export function folderVerdict (rows: number): Verdict {
+  return { ...notSentVerdict('CARTELLA_NON_SCRIVIBILE', rows), errore: 'cartella dati non scrivibile' }
+}
+
+/** The rows may have been acquired or not. */
+export function unknownVerdict (rows: number): Verdict {
+  return { stato: 'sconosciuto', tentativo: '?', schedine: allRows('sconosciuta', rows) }
+}
+
+function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
+  return Array.from({ length: rows }, () => ({ esito }))
+}
+
+/** The lines of one call; lines of 174 characters carry their apartment. */
+export interface Handover { lines: readonly string[], id_appartamento: number | undefined }
+
+/** A token for the calls that hand lines over, or the verdict that without one nothing is sent. */
+type Login = { token: string, refused?: undefined } | { token?: undefined, refused: Verdict }
+
+/** What a rehearsal proves, and the token of its call; null where there was no call. */
+interface Rehearsal { token: string | null, verdict: Verdict }
+
+interface RehearsalOptions {
+  /** Ends the rehearsal. */
+  signal: AbortSignal
+  /** Called with a token in hand; when it gives false there is no Test. */
+  loggedIn?: () => Promise<boolean>
+}
+
+/**
+ * A login and a Test. A Test registers nothing: without a usable reply nothing is in doubt, and nothing was sent. A
+ * token that the service does not take any more is replaced once.
+ * @returns undefined when `loggedIn` has said no
+ */
+export async function rehearse (
+  service: PoliceService, handover: Handover, { signal, loggedIn }: RehearsalOptions
+): Promise<Rehearsal | undefined> {
+  for (let isFresh = false; ; isFresh = true) {
+    const { token, refused } = await logIn(service, handover, signal)
+    if (refused) return { token: null, verdict: refused }
+    if (loggedIn && !await loggedIn()) return undefined
+    const { verdict, tokenRefused } = await call(service, true, token, handover, { signal })
+    if (tokenRefused && !isFresh) continue
+    if (verdict.stato !== 'sconosciuto') return { token, verdict }
+    const notSent = notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', handover.lines.length)
+    return { token, verdict: { ...notSent, errore: verdict.errore } }
+  }
+}
+
+/** A Send, which cannot be undone. `options.beforeWrite` is the last moment at which the caller can stop it. */
+export async function send (
+  service: PoliceService, token: string, handover: Handover, options: Pick<CallOptions, 'beforeWrite'>
+): Promise<Verdict> {
+  return (await call(service, false, token, handover, options)).verdict
+}
+
+async function logIn (service: PoliceService, { lines }: Handover, signal: AbortSignal): Promise<Login> {
+  try {
+    return { token: await service.token.get(signal) }
+  } catch (err) {
+    return { refused: classifyLogin(err, lines.length) }
+  }
+}
+
+async function call (
+  service: PoliceService,
+  test: boolean,
+  token: string,
+  { lines, id_appartamento }: Handover,
+  options: CallOptions
+): Promise<{ verdict: Verdict, tokenRefused: boolean }> {
+  try {
+    const reply = await deliver(service, methodFor(test, id_appartamento), token, lines, options)
+    // After every kind of refusal the next call begins with a fresh login.
+    if (!reply.esito.esito) service.token.invalidate(token)
+    const tokenRefused = !reply.esito.esito && ACCESS_REFUSED.test(reply.esito.ErroreDes)
+    return { verdict: classifyReply(reply, lines.length), tokenRefused }
+  } catch (err) {
+    return { verdict: classifyFailure(err, lines.length), tokenRefused: false }
+  }
+}

@@ -1,0 +1,39 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { UNRESOLVED_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
+
+export interface Row { indice: number, capo: number, permanenza: number, line: string }
+
+/** A line as it is kept: encrypted, and bound to its place, so that no row can be moved to another submission. */
+export function sealLine (keys: Keys, id: number, indice: number, line: string): Buffer {
+  return keys.seal(line, placeOf(id, indice))
+}
+
+export function unsealLine (keys: Keys, id: number, indice: number, sealed: Buffer): string {
+  return keys.unseal(sealed, placeOf(id, indice)).toString()
+}
+
+export async function readRows (db: Executor, keys: Keys, id: number, esito: RowOutcome): Promise<Row[]> {
+  const found = await db
+    .select({ indice: schedine.indice, capo: schedine.capo, permanenza: schedine.permanenza, riga: schedine.riga })
+    .from(schedine)
+    .where(and(eq(schedine.invio_id, id), eq(schedine.esito, esito)))
+    .orderBy(asc(schedine.indice))
+  // Only the records of submissions that have ended are erased.
+  return found.map(({ riga, ...row }) => ({ ...row, line: unsealLine(keys, id, row.indice, riga!) }))
+}
+
+/** Whether nothing is known for good of a row. */
+export function isUnresolved (esito: RowOutcome): boolean {
+  return UNRESOLVED_ROW_OUTCOMES.some((unresolved) => unresolved === esito)
+}
+
+export function sumNights (rows: readonly { permanenza: number }[]): number {
+  return rows.reduce((sum, { permanenza }) => sum + permanenza, 0)
+}
+
+function placeOf (id: number, indice: number): string {
+  return `invii_schedine.riga/${id}/${indice}`
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { ChainHead } from '#src/database/chain-head.ts'
+import { forgetOldAlarms, type BellOptions } from './ledger/alarms/alarm-bell.ts'
+import { mailEveningSummary, raiseTimedAlarms } from './ledger/alarms/timed-alarms.ts'
+import type { LedgerContext, WatchContext } from './ledger/context.ts'
+import { eraseRecords } from './ledger/kept-records.ts'
+import { endExpired, sweep } from './ledger/sweep.ts'
+import { reconcileDays } from './ledger/reconcile/reconcile-day.ts'
+import { verifyLedger } from './ledger/seals/verify-ledger.ts'
+import type { ReceiptArchive } from './receipts/receipt-archive.ts'
+import { downloadTable } from './service/calls.ts'
+import type { PoliceService } from './service/police-service.ts'
+import type { TablesSource } from './tables/tables-source.ts'
+
+interface Records { keys: Keys, chainHead: ChainHead, eraseAfterDays: number, watch: Pick<WatchContext, 'alarm'> }
+export interface ServiceParts { ledger: LedgerContext, archive: ReceiptArchive, tables: TablesSource }
+
+export function addRecordJobs (app: FastifyInstance, { keys, chainHead, eraseAfterDays, watch }: Records): void {
+  const { db, log } = app
+
+  app.addJob({
+    name: 'ledger-verification',
+    description: 'Controlla che nel registro degli invii niente sia stato alterato',
+    cron: '40 3 * * *',
+    run: async () => {
+      const { integra, invii_errati, prima_riga_errata } = await verifyLedger(db, keys, chainHead)
+      if (integra) return
+      const about = { invii_errati, ...prima_riga_errata }
+      log.error(about, 'the submission ledger was altered: see GET /api/v1/invii/verifica')
+      await watch.alarm('broken-chain', {})
+    }
+  })
+  app.addJob({
+    name: 'record-erasure',
+    description: 'Cancella le schedine cifrate degli invii conclusi da tempo; ricevute e storia restano',
+    cron: '20 3 * * *',
+    run: async () => {
+      const { submissions, rows } = await eraseRecords(db, eraseAfterDays)
+      if (submissions > 0) log.info({ invii: submissions, righe: rows }, 'the records of ended submissions were erased')
+    }
+  })
+}
+
+export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables }: ServiceParts): void {
+  const { service } = ledger
+
+  app.addJob({
+    name: 'receipts',
+    description: 'Scarica le ricevute mancanti degli ultimi 30 giorni',
+    cron: '30 6 * * *',
+    run: archive.fetchMissing
+  })
+  app.addJob({
+    name: 'code-tables',
+    description: 'Scarica le tabelle dei codici di Alloggiati Web',
+    cron: '10 4 * * *',
+    run: () => tables.refresh((tipo) => downloadTable(service, tipo))
+  })
+}
+
+interface WatchParts {
+  watch: WatchContext & Pick<BellOptions, 'mail' | 'recipients'>
+  service: PoliceService | null
+  /** Null without credentials. */
+  ledger: LedgerContext | null
+  archive: ReceiptArchive
+}
+
+/**
+ * What guards the ledger, with credentials or without. Every process runs it for itself: processes may have different
+ * modes, of which each looks after its own, and twice does no harm.
+ */
+export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, archive }: WatchParts): void {
+  // Without credentials nothing is sent, and what a dead process left ends all the same.
+  app.addJob({
+    name: 'ledger-sweep',
+    description: 'Riprende gli invii lasciati da un processo morto ed esegue quelli pronti',
+    cron: '*/30 * * * * *',
+    everyProcess: true,
+    atStart: true,
+    run: () => ledger === null ? endExpired(watch) : sweep(ledger)
+  })
+  app.addJob({
+    name: 'reconciliation',
+    description: 'Confronta gli invii degli ultimi 30 giorni con le ricevute della Polizia',
+    cron: '0 6-23 * * *',
+    everyProcess: true,
+    run: () => reconcileDays({ ...watch, service }, archive)
+  })
+  app.addJob({
+    name: 'receipts-read-again',
+    description: 'Rilegge le ricevute conservate di cui non si leggevano i totali',
+    cron: '20 5 * * *',
+    everyProcess: true,
+    atStart: true,
+    run: archive.readAgain
+  })
+  app.addJob({
+    name: 'ledger-alarms',
+    description: 'Segnala le scadenze di legge vicine, le ricevute che mancano e gli invii da decidere',
+    cron: '*/5 * * * *',
+    everyProcess: true,
+    run: () => raiseTimedAlarms(watch)
+  })
+  app.addJob({
+    name: 'evening-summary',
+    description: 'Manda per e-mail ciò che la sera resta da comunicare alla Polizia',
+    cron: '0 20 * * *',
+    everyProcess: true,
+    run: () => mailEveningSummary(watch)
+  })
+  app.addJob({
+    name: 'old-alarms',
+    description: 'Dimentica gli allarmi di più di 60 giorni fa',
+    cron: '47 3 * * *',
+    run: () => forgetOldAlarms(watch.db)
+  })
+}

@@ -1,0 +1,78 @@
+import { sql } from 'drizzle-orm'
+import { addDays, type Day } from '#src/lib/time.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { scopeOf } from '../ledger/read-ledger.ts'
+import { attemptsOfDays } from '../ledger/reconcile/read-attempts.ts'
+
+type Mode = 'sandbox' | 'production'
+
+/** A day of one account. */
+export interface DayOfAccount { account: string, day: Day }
+
+/** A day in which the service may have counted attempts of ours. */
+export interface AttemptDay extends DayOfAccount {
+  /** Its receipt is in the store. */
+  hasReceipt: boolean
+  /** The outcome of an attempt is unknown, or rests on a person's decision. */
+  hasUncertain: boolean
+}
+
+interface Row extends Record<string, unknown> {
+  utente: string
+  giorno: Day
+  has_receipt: boolean
+  has_uncertain: boolean
+}
+
+/**
+ * The days from `from` to `to`, both included, of all accounts of a mode, with an attempt that is unknown, or was
+ * acquired and is not proven by a receipt yet; in their order.
+ */
+export async function unprovenDays (
+  db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }
+): Promise<AttemptDay[]> {
+  // An attempt around midnight may count in the day after its dispatch, too. What was acquired in part stays so: of it
+  // only the receipt of its day is waited for.
+  const rows = await db.execute<Row>(sql`
+    ${await attemptsOfDays(db, addDays(from, -1), to)}
+    select a.utente, d.giorno::date::text as giorno, bool_or(r.giorno is not null) as has_receipt,
+      bool_or(a.incerto) as has_uncertain
+    from (
+      select utente, giorno_da, giorno_a, bool_or(esito is null or fonte = 'decisione') as incerto,
+        bool_or(esito is null) as ignoto, bool_or(esito = 'K') as acquisito,
+        bool_or(esito = 'K' and stato = 'acquisito') as da_provare
+      from tentati where ${scopeOf(mode, sql`utente`)} group by utente, giorno_da, giorno_a
+    ) a
+    cross join lateral generate_series(a.giorno_da, a.giorno_a, interval '1 day') as d (giorno)
+    left join ricevute r on r.utente = a.utente and r.giorno = d.giorno::date
+    where d.giorno between ${from}::date and ${to}::date
+    group by a.utente, d.giorno
+    having bool_or(a.ignoto or a.da_provare or (a.acquisito and r.giorno is null))
+    order by d.giorno, a.utente`)
+  return rows.map(({ utente, giorno, has_receipt, has_uncertain }) => ({
+    account: utente,
+    day: giorno,
+    hasReceipt: has_receipt,
+    hasUncertain: has_uncertain
+  }))
+}
+
+/**
+ * The days from `from` until yesterday, of all accounts of a mode, on which guests were acquired and whose receipt is
+ * not in the store. Only days without a receipt are looked into.
+ */
+export async function daysWithoutReceipt (db: Executor, mode: Mode, from: Day, today: Day): Promise<DayOfAccount[]> {
+  const rows = await db.execute<{ utente: string, giorno: Day }>(sql`
+    select a.utente, d.giorno::date::text as giorno
+    from (select distinct utente from invii_conteggi c where ${scopeOf(mode, sql`c.utente`)}) a
+    cross join generate_series(${from}::date, ${addDays(today, -1)}::date, interval '1 day') as d (giorno)
+    where not exists (select from ricevute r where r.utente = a.utente and r.giorno = d.giorno::date)
+      and exists (
+        select from invii_tentativi t
+        join invii i on i.id = t.invio_id and i.utente = a.utente
+        join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
+        where t.giorno_da = d.giorno::date
+      )
+    order by d.giorno, a.utente`)
+  return rows.map(({ utente, giorno }) => ({ account: utente, day: giorno }))
+}

@@ -1,0 +1,121 @@
+import type { Route } from '../route.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ErrorBody, Ref } from '#schemas/common.ts'
+import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/decisions.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { HeadFileError } from '#src/database/chain-head.ts'
+import { CartellaNonScrivibile, CredenzialiMancanti } from '../errors.ts'
+import { readExclusiveChannel, setExclusiveChannel } from '../ledger/account.ts'
+import type { LedgerContext } from '../ledger/context.ts'
+import { currentSuspension, resumeSending, suspendSending } from '../ledger/suspension.ts'
+import { sweep } from '../ledger/sweep.ts'
+
+const GET_SOSPENSIONE = {
+  method: 'GET',
+  url: '/api/v1/invii/sospensione',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getSospensione',
+    summary: 'Se gli invii sono sospesi, da chi e perché',
+    response: { 200: Ref(SuspensionState) }
+  }
+} satisfies Route
+
+const SET_SOSPENSIONE = {
+  method: 'POST',
+  url: '/api/v1/invii/sospensione',
+  config: { access: 'admin', recentFactor: true },
+  schema: {
+    operationId: 'setSospensione',
+    errorCodes: ['CREDENZIALI_MANCANTI', 'CARTELLA_NON_SCRIVIBILE'],
+    summary: 'Sospende o riprende tutti gli invii',
+    body: SuspensionBody,
+    response: { 200: Ref(SuspensionState), 503: Ref(ErrorBody) }
+  }
+} satisfies Route
+
+const GET_ACCOUNT_POLIZIA = {
+  method: 'GET',
+  url: '/api/v1/alloggiati/account',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getAccountPolizia',
+    errorCodes: ['CREDENZIALI_MANCANTI'],
+    summary: "L'account della Polizia in uso",
+    response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
+  }
+} satisfies Route
+
+const SET_ACCOUNT_POLIZIA = {
+  method: 'PUT',
+  url: '/api/v1/alloggiati/account',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'setAccountPolizia',
+    errorCodes: ['CREDENZIALI_MANCANTI'],
+    summary: "Dice se l'account è usato solo da qui",
+    body: PoliceAccountBody,
+    response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
+  }
+} satisfies Route
+
+/**
+ * What an administrator sets: whether anything is sent at all, and whether the account is used from here only.
+ */
+export const controlRoutes: FastifyPluginAsyncTypebox<{
+  ledger: LedgerContext | null
+  mode: PoliceAccount['modalita']
+}> = async (app, { ledger, mode }) => {
+  const { db } = app
+  for (const schema of [SuspensionState, PoliceAccount]) app.addSchema(schema)
+
+  app.route({ ...GET_SOSPENSIONE, handler: readSuspension })
+
+  app.route({
+    ...SET_SOSPENSIONE,
+    handler: async (request) => {
+      const { sospeso, motivo } = request.body
+      const chi = request.principal!.id
+      const resuming = sospeso ? undefined : connected()
+      await db.transaction(async (tx) => {
+        await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
+        await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
+        // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
+        // could suspend sending again.
+        await resuming?.chainHead.update(tx).catch((err: unknown) => {
+          throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
+        })
+      })
+      request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
+      // What is ready leaves now, not with the next sweep; the answer does not wait for it.
+      if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
+      return readSuspension()
+    }
+  })
+
+  app.route({ ...GET_ACCOUNT_POLIZIA, handler: readAccount })
+
+  app.route({
+    ...SET_ACCOUNT_POLIZIA,
+    handler: async (request) => {
+      await setExclusiveChannel(db, connected().service.account, request.body.canale_esclusivo)
+      return readAccount()
+    }
+  })
+
+  function connected (): LedgerContext {
+    if (ledger === null) throw new CredenzialiMancanti()
+    return ledger
+  }
+
+  async function readSuspension (): Promise<SuspensionState> {
+    const suspension = await currentSuspension(db)
+    if (suspension === undefined) return { sospeso: false, motivo: null, chi: null, dal: null }
+    return { sospeso: true, ...suspension, dal: new Date(suspension.dal).toISOString() }
+  }
+
+  async function readAccount (): Promise<PoliceAccount> {
+    const canale_esclusivo = ledger !== null && (await readExclusiveChannel(db, ledger.service.account))
+    return { utente: ledger?.service.utente ?? null, modalita: mode, canale_esclusivo }
+  }
+}

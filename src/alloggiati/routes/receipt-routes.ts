@@ -1,0 +1,75 @@
+import type { Route } from '../route.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { ErrorBody, Ref } from '#schemas/common.ts'
+import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/receipts.ts'
+import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
+import { orderOfDaysFaults } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Clock } from '#src/lib/time.ts'
+import type { ReceiptArchive } from '../receipts/receipt-archive.ts'
+import { crossCheck } from '../receipts/cross-check.ts'
+
+export interface ReceiptRoutesOptions {
+  archive: ReceiptArchive
+  mode: 'sandbox' | 'production'
+  keys: Keys
+  clock: Clock
+}
+
+const GET_RICEVUTA = {
+  method: 'GET',
+  url: '/api/alloggiati/ricevute',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getRicevuta',
+    errorCodes: ['RICEVUTA_NON_TROVATA', 'CARTELLA_NON_SCRIVIBILE', ...POLICE_ERRORS],
+    summary: 'La ricevuta di un giorno, in PDF',
+    querystring: ReceiptQuery,
+    response: {
+      200: {
+        description: 'Il PDF firmato',
+        content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
+      },
+      503: Ref(ErrorBody)
+    }
+  }
+} satisfies Route
+
+const VERIFICA_RICEVUTE = {
+  method: 'GET',
+  url: '/api/alloggiati/verifica-ricevute',
+  config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
+  schema: {
+    operationId: 'verificaRicevute',
+    summary: 'Confronta prenotazioni arrivate, invii e ricevute',
+    querystring: CrossCheckQuery,
+    response: { 200: CrossCheckAnswer }
+  }
+} satisfies Route
+
+/** The receipts of the police, and how they compare with bookings and submissions. */
+export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = async (
+  app, { archive, mode, keys, clock }
+) => {
+  app.addSchema(BookingToVerify)
+
+  app.route({
+    ...GET_RICEVUTA,
+    handler: async (request, reply) => {
+      const { data } = request.query
+      const pdf = await archive.getReceipt(data)
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)
+        .send(pdf)
+    }
+  })
+
+  app.route({
+    ...VERIFICA_RICEVUTE,
+    handler: async (request, reply) => {
+      return reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
+    }
+  })
+}

@@ -1,0 +1,234 @@
+import type { Route } from '../route.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  FileBody, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure, InvioUnderWay, ValidaAnswer, ValidaBody
+} from '#schemas/alloggiati.ts'
+import { ErrorBody, IdParams, Ref, type FieldError } from '#schemas/common.ts'
+import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
+import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { SchedineGiaInviate } from '../sent-errors.ts'
+import { accept, judge, type SchedineContext } from '../schedine/accept-schedine.ts'
+import { answerBegun, submit } from '../schedine/submission.ts'
+import { fromBooking, refuseUnnamedRenewal, findMissing } from '../schedine/from-booking.ts'
+import { requesterOf, type Requester } from '../schedine/requester.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
+import { answerBegunDay, dayFaults, submitDay } from '../schedine/day/arrival-day.ts'
+
+// An Idempotency-Key that was used for something else is a 422 too, of the common shape.
+const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
+// 202: begun, for who asked not to wait (`Prefer: respond-async`).
+const sendResponses = { 200: InvioAnswer, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
+// Wherever a submission was begun, under a key before or now; a rehearsal is none.
+const headers = { sends: { Location: [200, 202, 409, 422] } } as const
+
+const VALIDA_SCHEDINE = {
+  method: 'POST',
+  url: '/api/alloggiati/valida',
+  config: { access: 'auth', scope: 'lettura' },
+  schema: {
+    operationId: 'validaSchedine',
+    summary: 'Controlla le schedine con le regole ufficiali',
+    body: ValidaBody,
+    response: { 200: ValidaAnswer }
+  }
+} satisfies Route
+
+const INVIA_SCHEDINE = {
+  method: 'POST',
+  url: '/api/alloggiati/invio',
+  config: {
+    access: 'auth',
+    scope: 'invio',
+    idempotent: true,
+    headers,
+    findFaults: ({ body }) => [...stayGivenFaults(body), ...confirmationFaults(body)]
+  },
+  schema: {
+    operationId: 'inviaSchedine',
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...SUBMISSION_ERRORS],
+    summary: 'Invia le schedine alla Polizia (testMode: solo prova). Un invio non si può annullare',
+    body: InvioBody,
+    response: sendResponses
+  }
+} satisfies Route
+
+const CREA_FILE_SCHEDINE = {
+  method: 'POST',
+  url: '/api/alloggiati/file',
+  config: { access: 'auth', scope: 'lettura', findFaults: ({ body }) => stayGivenFaults(body) },
+  schema: {
+    operationId: 'creaFileSchedine',
+    errorCodes: ['VALIDAZIONE'],
+    summary: 'Le schedine come file per il portale o la PEC, quando il servizio non risponde. Non registra nulla',
+    body: FileBody,
+    response: { 200: { description: 'Il file', content: { 'text/plain': { schema: Type.String() } } }, 422: failed }
+  }
+} satisfies Route
+
+const CREA_SCHEDINE = {
+  method: 'POST',
+  url: '/api/v1/prenotazioni/:id/schedine',
+  config: { access: 'auth', scope: 'lettura' },
+  schema: {
+    operationId: 'creaSchedine',
+    errorCodes: [...FROM_BOOKING_ERRORS],
+    summary: 'Le schedine degli ospiti salvati di una prenotazione, controllate. Non invia nulla',
+    params: IdParams,
+    body: SchedineBody,
+    response: { 200: SchedineAnswer }
+  }
+} satisfies Route
+
+const INVIA_PRENOTAZIONE = {
+  method: 'POST',
+  url: '/api/v1/prenotazioni/:id/invio',
+  config: {
+    access: 'auth', scope: 'invio', idempotent: true, headers, findFaults: ({ body }) => confirmationFaults(body)
+  },
+  schema: {
+    operationId: 'inviaPrenotazione',
+    errorCodes: [...FROM_BOOKING_ERRORS, ...SUBMISSION_ERRORS],
+    summary:
+      'Invia alla Polizia le schedine degli ospiti salvati (testMode: solo prova). Un invio non si può annullare',
+    params: IdParams,
+    body: InvioPrenotazioneBody,
+    response: sendResponses
+  }
+} satisfies Route
+
+const DAY_CONFIG = {
+  access: 'auth',
+  scope: 'invio',
+  idempotent: true,
+  headers: { reads: ['Prefer'], sends: { 'Preference-Applied': [200] } }
+} satisfies Route['config']
+
+const INVIA_GIORNATA = {
+  method: 'POST',
+  url: '/api/v1/invii/giornata',
+  schema: {
+    operationId: 'inviaGiornata',
+    errorCodes: ['CREDENZIALI_MANCANTI', 'INVII_SOSPESI'],
+    summary: 'Invia alla Polizia tutte le prenotazioni complete di un giorno di arrivo (prova: dice solo quali)',
+    body: GiornataBody,
+    response: { 200: GiornataAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
+  }
+} satisfies Route
+
+/** Schedine, given in the request or made from saved guests: checked, sent, or written as a file. */
+export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
+  const { db } = app
+  const repeated = (request: FastifyRequest, reply: FastifyReply) => answerRepeated(db, request, reply)
+  for (const schema of [InvioDuplicate, PrenotazioneDellaGiornata]) app.addSchema(schema)
+
+  app.route({
+    ...VALIDA_SCHEDINE,
+    handler: async ({ body: { ospiti, prenotazione } }) => {
+      const { valid, errors, warnings } = await judge(context, ospiti, prenotazione)
+      return { valid, errors, warnings }
+    }
+  })
+  app.route({
+    ...INVIA_SCHEDINE,
+    preHandler: repeated,
+    handler: (request, reply) => submit(context, request.body, authorOf(request), requesterOf(request, reply))
+  })
+  app.route({
+    ...CREA_FILE_SCHEDINE,
+    handler: async (request, reply) => {
+      const { records, lines } = await accept(context, request.body)
+      const name = `schedine_${records[0]!.data_arrivo}.txt`
+      reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=${name}`)
+      // CRLF between the lines, none at the end, and no byte order mark (guide, p. 31 and 33).
+      return reply.send(lines.join('\r\n'))
+    }
+  })
+  app.route({
+    ...CREA_SCHEDINE,
+    handler: async (request) => {
+      const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body ?? {})
+      const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
+      return { schedine, soggiorno, valid, errors, warnings }
+    }
+  })
+  app.route({
+    ...INVIA_PRENOTAZIONE,
+    preHandler: repeated,
+    handler: (request, reply) => {
+      // The guests are saved here, and can be put right: what is refused before anything is begun is tried anew.
+      request.isUndecided = true
+      return submitBooking(db, context, request, requesterOf(request, reply))
+    }
+  })
+  app.route({
+    ...INVIA_GIORNATA,
+    config: { ...DAY_CONFIG, findFaults: ({ body }) => dayFaults(body, context.clock.today()) },
+    handler: (request, reply) => {
+      const { body, begun } = request
+      const requester = requesterOf(request, reply)
+      if (begun !== null) return answerBegunDay(db, context, { body, begun }, requester)
+      request.isUndecided = true
+      return submitDay(context, body, authorOf(request), requester)
+    }
+  })
+}
+
+/** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */
+async function answerRepeated (db: Executor, request: FastifyRequest, reply: FastifyReply) {
+  const [ricevuta] = request.begun ?? []
+  if (ricevuta === undefined) return undefined
+  return reply.send(await answerBegun(db, ricevuta, requesterOf(request, reply)))
+}
+
+/** Sends the saved guests of a booking, or those who were not sent yet. */
+async function submitBooking (
+  db: Executor,
+  context: SchedineContext,
+  request: FastifyRequest & { params: { id: number }, body: Static<typeof InvioPrenotazioneBody> },
+  requester: Requester
+): Promise<InvioAnswer> {
+  const { params: { id }, body: given } = request
+  const { dal, id_appartamento, solo_mancanti, ...rest } = given ?? {}
+  const booking = await fromBooking(db, id, { dal, id_appartamento })
+  if (dal === undefined) refuseUnnamedRenewal(booking.soggiorno, context.clock.today())
+  const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
+  const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
+  const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
+  const versions = new Map([[id, booking.versione]])
+  const body = { ospiti, indices, avvisi, versions, prenotazione: booking.soggiorno, ...rest }
+  const answer = await submit(context, body, authorOf(request), requester).catch((err: unknown) => {
+    throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err
+  })
+  return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
+}
+
+/** Guests of the booking against whom nothing stands can be sent without the others. */
+function ofBooking ({ duplicati, confirmable, movedFrom }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
+  const othersLeft = new Set(duplicati.map(({ ospite }) => ospite)).size < guests
+  return new SchedineGiaInviate(duplicati, { confirmable, othersLeft, movedFrom })
+}
+
+/**
+ * A person says that the guests are others than those sent before, or more than the booking says, and why: the word
+ * does not come without its reason, nor the reason without the word.
+ */
+function confirmationFaults (
+  { confermo_diverso = false, motivo }: Readonly<Record<string, unknown>>
+): FieldError[] {
+  if (typeof confermo_diverso !== 'boolean' || confermo_diverso === (motivo !== undefined)) return []
+  return [
+    motivo === undefined
+      ? { campo: 'motivo', messaggio: 'è obbligatorio con confermo_diverso' }
+      : { campo: 'confermo_diverso', messaggio: 'deve essere true se si dà un motivo' }
+  ]
+}
+
+/** A list of guests says for which stay. */
+function stayGivenFaults ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
+  if (prenotazione !== undefined || soggiorno !== undefined) return []
+  return [{ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' }]
+}

@@ -1,0 +1,168 @@
+import type { Route } from '../route.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import {
+  Apartment, ApartmentAnswer, ApartmentBody, ApartmentList, ApartmentParams, ApartmentRefused
+} from '#schemas/apartment.ts'
+import { ErrorBody, Ref } from '#schemas/common.ts'
+import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
+import { addApartment, disableApartment, listApartments } from '../service/apartment-calls.ts'
+import { CredenzialiMancanti } from '../errors.ts'
+import type { PoliceService } from '../service/police-service.ts'
+import { CheckAnswer, CheckFailure, SandboxRecords } from '#schemas/alloggiati.ts'
+import { check } from '../service/diagnosis.ts'
+import { acquired } from '../service/sandbox/sandbox-store.ts'
+import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
+import { isKnown } from '#src/lib/etag.ts'
+import type { Tables } from '../tables/code-tables.ts'
+import { italianDay, type Day } from '#src/lib/time.ts'
+
+const refused = Type.Union([Ref(ApartmentRefused), Ref(ErrorBody)])
+
+const LIST_APPARTAMENTI = {
+  method: 'GET',
+  url: '/api/v1/appartamenti',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listAppartamenti',
+    errorCodes: [...POLICE_ERRORS],
+    summary: "Gli appartamenti attivi dell'account",
+    response: { 200: ApartmentList, 503: Ref(ErrorBody) }
+  }
+} satisfies Route
+
+const ADD_APPARTAMENTO = {
+  method: 'POST',
+  url: '/api/v1/appartamenti',
+  // The service does not say which id it gave.
+  config: { access: 'admin', idempotent: true, headers: { sends: { Location: [] } } },
+  schema: {
+    operationId: 'addAppartamento',
+    errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
+    summary: "Aggiunge un appartamento all'account",
+    body: ApartmentBody,
+    response: { 201: ApartmentAnswer(201), 422: refused, 503: Ref(ErrorBody) }
+  }
+} satisfies Route
+
+const DISABLE_APPARTAMENTO = {
+  method: 'DELETE',
+  url: '/api/v1/appartamenti/:id',
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'disableAppartamento',
+    errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
+    summary: 'Disabilita un appartamento, per sempre',
+    params: ApartmentParams,
+    response: { 200: ApartmentAnswer(200), 422: refused, 503: Ref(ErrorBody) }
+  }
+} satisfies Route
+
+const CHECK_ALLOGGIATI = {
+  method: 'GET',
+  url: '/api/alloggiati/check',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'checkAlloggiati',
+    errorCodes: [...POLICE_ERRORS],
+    summary: 'Prova la connessione e le credenziali',
+    // Too much load is a 503 too, of the common shape.
+    response: { 200: CheckAnswer, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
+  }
+} satisfies Route
+
+const GET_CODICI = {
+  method: 'GET',
+  url: '/api/alloggiati/codici',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'getCodici',
+    summary: 'Le tabelle dei codici; q e limit cercano',
+    querystring: CodiciQuery,
+    response: { 200: Ref(Codici), 304: Type.Null() }
+  }
+} satisfies Route
+
+const LIST_SCHEDINE_SANDBOX = {
+  method: 'GET',
+  url: '/api/alloggiati/sandbox/schedine',
+  config: { access: 'auth' },
+  schema: {
+    operationId: 'listSchedineSandbox',
+    summary: 'Le schedine acquisite dalla sandbox',
+    response: { 200: SandboxRecords }
+  }
+} satisfies Route
+
+interface ServiceRoutesOptions { service: PoliceService | null, tables (): Promise<Tables> }
+
+/**
+ * The service itself, its code tables, and the apartments of an account of category "Gestione Appartamenti", which the
+ * service keeps.
+ */
+export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (app, { service, tables }) => {
+  for (const schema of [Apartment, ApartmentRefused, CheckFailure, Codice, Codici]) app.addSchema(schema)
+
+  app.route({ ...CHECK_ALLOGGIATI, handler: () => check(service) })
+  app.route({ ...LIST_APPARTAMENTI, handler: async () => ({ data: await listApartments(connected()) }) })
+  app.route({
+    ...ADD_APPARTAMENTO,
+    handler: async (request, reply) => {
+      await addApartment(connected(), request.body)
+      await request.noteDone(app.db)
+      reply.code(201)
+      return { message: "Appartamento aggiunto: il servizio gli ha dato un id, che è nell'elenco", status: 201 }
+    }
+  })
+  app.route({
+    ...DISABLE_APPARTAMENTO,
+    handler: async ({ params: { id } }) => {
+      await disableApartment(connected(), id)
+      const message = `Appartamento ${id} disabilitato: non si può riattivare, solo aggiungere di nuovo con un altro id`
+      return { message, status: 200 }
+    }
+  })
+  app.route({
+    ...GET_CODICI,
+    handler: async (request, reply) => {
+      const current = await tables()
+      const tag = `"${current.version}"`
+      reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
+      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+      return codici(current, request.query)
+    }
+  })
+  if (service?.mode === 'sandbox') {
+    app.route({ ...LIST_SCHEDINE_SANDBOX, handler: async () => ({ data: await acquired(app.db, service.utente) }) })
+  }
+
+  function connected (): PoliceService {
+    if (service === null) throw new CredenzialiMancanti()
+    return service
+  }
+}
+
+/**
+ * The answer of `GET /api/alloggiati/codici`: every list whole, or what matches `q` in each, at most `limit` entries a
+ * list. A comune is described with its province, a ceased place with its last day.
+ */
+export function codici (tables: Tables, { q, limit }: CodiciQuery = {}): Codici {
+  return {
+    tipi_documento: tables.search('tipi_documento', q, limit).map(plain),
+    paesi: tables.search('paesi', q, limit).map((row) => (
+      { codice: row.codice, descrizione: row.descrizione + ceased(row.cessato_il) })),
+    comuni: tables.search('comuni', q, limit).map((row) => (
+      { codice: row.codice, descrizione: `${row.descrizione} (${row.provincia})${ceased(row.cessato_il)}` })),
+    province: tables.search('province', q, limit).map((row) => (
+      { codice: row.codice, descrizione: row.descrizione + (row.cessata ? ' (cessata)' : '') })),
+    tipi_alloggiato: tables.search('tipi_alloggiato', q, limit).map(plain)
+  }
+}
+
+function plain ({ codice, descrizione }: Codice): Codice {
+  return { codice, descrizione }
+}
+
+function ceased (day: Day | null): string {
+  return day === null ? '' : ` (cessato il ${italianDay(day)})`
+}

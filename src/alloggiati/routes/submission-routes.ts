@@ -1,0 +1,201 @@
+import type { Route } from '../route.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { InvioFailure } from '#schemas/alloggiati.ts'
+import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
+import { CorrectionAnswer, CorrectionBody, DecisionAnswer, DecisionBody } from '#schemas/decisions.ts'
+import { Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery } from '#schemas/invio.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { orderOfDaysFaults } from '#src/lib/errors.ts'
+import { etag } from '#src/lib/etag.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { within } from '#src/lib/within.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
+import { addDays, type Clock } from '#src/lib/time.ts'
+import { InvioFallito } from '../errors.ts'
+import type { LedgerContext } from '../ledger/context.ts'
+import { decide, decisionFaults, recordCorrection } from '../ledger/decide.ts'
+import { checkSuspension } from '../ledger/suspension.ts'
+import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read-ledger.ts'
+import { STATES } from '#schemas/submission.ts'
+import { carryOut } from '../ledger/sending/dispatch.ts'
+import { VerificaInvii, VerificaInviiQuery } from '#schemas/verifica-invii.ts'
+import type { ChainHead } from '#src/database/chain-head.ts'
+import { verifyLedger } from '../ledger/seals/verify-ledger.ts'
+
+export interface SubmissionRoutesOptions {
+  /** Null without credentials: what was sent can be read all the same. */
+  ledger: LedgerContext | null
+  mode: 'sandbox' | 'production'
+  keys: Keys
+  clock: Clock
+  chainHead: ChainHead
+}
+
+const LIST_INVII = {
+  method: 'GET',
+  url: '/api/v1/invii',
+  config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
+  schema: {
+    operationId: 'listInvii',
+    summary: 'Gli invii, dal più recente, a pagine',
+    querystring: InvioQuery,
+    response: { 200: InvioList }
+  }
+} satisfies Route
+
+const GET_INVIO = {
+  method: 'GET',
+  url: '/api/v1/invii/:id',
+  config: { access: 'auth', versioned: true },
+  schema: {
+    operationId: 'getInvio',
+    errorCodes: ['INVIO_NON_TROVATO'],
+    summary: 'Un invio con la sua storia; gli ospiti sono mascherati',
+    params: IdParams,
+    response: { 200: InvioDetailAnswer }
+  }
+} satisfies Route
+
+const DECIDI_INVIO = {
+  method: 'POST',
+  url: '/api/v1/invii/:id/decisione',
+  config: {
+    access: 'admin',
+    recentFactor: true,
+    idempotent: true,
+    versioned: true,
+    findFaults: ({ body }) => decisionFaults(body)
+  },
+  schema: {
+    operationId: 'decidiInvio',
+    errorCodes: [
+      'INVIO_NON_TROVATO', 'INVIO_CAMBIATO', 'NULLA_DA_DECIDERE', 'DECISIONE_NON_POSSIBILE', 'CREDENZIALI_MANCANTI',
+      'INVII_SOSPESI'
+    ],
+    summary: 'Decide di un invio sconosciuto o da verificare, o annulla uno che aspetta. La decisione è definitiva',
+    params: IdParams,
+    body: DecisionBody,
+    response: { 200: DecisionAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
+  }
+} satisfies Route
+
+const REGISTRA_CORREZIONE = {
+  method: 'POST',
+  url: '/api/v1/invii/:id/correzione',
+  config: { access: 'auth', scope: 'invio', idempotent: true, headers: { sends: { Location: [] } } },
+  schema: {
+    operationId: 'registraCorrezione',
+    errorCodes: ['INVIO_NON_TROVATO'],
+    summary: 'Registra che alla Questura è stata chiesta la correzione di un invio. Non invia nulla',
+    params: IdParams,
+    body: CorrectionBody,
+    response: { 201: CorrectionAnswer }
+  }
+} satisfies Route
+
+const VERIFICA_INVII = {
+  method: 'GET',
+  url: '/api/v1/invii/verifica',
+  config: { access: 'admin', findFaults: ({ query }) => orderOfDaysFaults(query) },
+  schema: {
+    operationId: 'verificaInvii',
+    summary: 'Ripercorre il registro degli invii e dice se è integro',
+    querystring: VerificaInviiQuery,
+    response: { 200: VerificaInvii }
+  }
+} satisfies Route
+
+/** Days that are verified unless others are asked for. */
+const DAYS = 30
+/** For the answer to come within 25 s. */
+const WITHIN_MS = 20_000
+
+/** The submissions with what came of them, and what a person decides where no rule can. */
+export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
+  app, { ledger, mode, keys, clock }
+) => {
+  const { db, audit, submissionHooks: { beforeReady } } = app
+  const scope = scopeOf(mode)
+  const decisions = { db, audit, clock, scope, beforeReady, account: ledger?.service.account }
+  for (const schema of [Invio, InvioDetail]) app.addSchema(schema)
+
+  app.route({
+    ...LIST_INVII,
+    handler: async (request, reply) => {
+      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+      const [{ data, next }, total] = await Promise.all([
+        readSubmissionPage(db, scope, filters, limit, cursor),
+        conteggio ? countSubmissions(db, mode, filters) : undefined
+      ])
+      if (total !== undefined) reply.header('x-total-count', total)
+      if (next) reply.header('link', nextLink('/api/v1/invii', request.query, next))
+      return { data }
+    }
+  })
+  app.route({
+    ...GET_INVIO,
+    handler: async (request, reply) => {
+      const data = await readSubmission(db, keys, scope, request.params.id)
+      // For deciding, not for caching: a receipt that comes in changes the answer and not the version.
+      reply.header('etag', etag(data.versione))
+      return { data }
+    }
+  })
+  app.route({
+    ...DECIDI_INVIO,
+    handler: async (request, reply) => {
+      const { params: { id }, body } = request
+      const sender = body.decisione === 'reinvia' ? await readyToSend(ledger) : undefined
+      await decide(decisions, id, body, authorOf(request))
+      if (sender) await sendAgain(sender, id)
+      const data = await readSubmission(db, keys, scope, id)
+      reply.header('etag', etag(data.versione))
+      return { message: `Decisione registrata. Stato dell'invio: ${STATES[data.stato]}`, data, status: 200 }
+    }
+  })
+  app.route({
+    ...REGISTRA_CORREZIONE,
+    handler: async (request, reply) => {
+      const { id } = request.params
+      await db.transaction(async (tx) => {
+        await request.noteDone(tx)
+        await recordCorrection(tx, audit, scope, id, request.body, authorOf(request))
+      })
+      const data = await readSubmission(db, keys, scope, id)
+      return reply.code(201).send({ message: 'Richiesta di correzione registrata', data, status: 201 })
+    }
+  })
+}
+
+/** Whether the ledger is as it was written. */
+export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
+  app, { keys, clock, chainHead }
+) => {
+  app.route({
+    ...VERIFICA_INVII,
+    handler: async ({ query: { da, a } }) => {
+      const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
+      const found = await verifyLedger(app.db, keys, chainHead, { from, to: a, withinMs: WITHIN_MS })
+      return { ...found, da: from ?? null, a: a ?? null, status: 200 }
+    }
+  })
+}
+
+/** A decision to send again is refused while nothing can be sent. */
+async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext> {
+  if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
+  if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
+  return ledger
+}
+
+/**
+ * Sends again, and waits no longer than the caller does. When it does not succeed at once, the sweep tries again: a
+ * guest who may have been acquired is never reported as not sent.
+ */
+async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
+  const sending = carryOut(ledger, id, false).catch((err: unknown) => {
+    ledger.log.error({ err, invio: id }, 'a submission that was decided on could not be followed to its end')
+  })
+  await within(ledger.service.answerWithinMs, sending)
+}

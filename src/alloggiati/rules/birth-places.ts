@@ -1,0 +1,85 @@
+import type { Day } from '#src/lib/time.ts'
+import { inForce, ITALY, type Comune, type Stato } from '../tables/types.ts'
+import type { Tables } from '../tables/code-tables.ts'
+
+/** What a comune code stands for on a given day. */
+export type ComuneLookup =
+  { status: 'absent' | 'unknown' } |
+  { status: 'found', comune: Comune } |
+  { status: 'ceased', comune: Comune } |
+  { status: 'ambiguous', candidates: readonly Comune[] }
+
+/** The place of birth as far as it can be told from what was given. */
+export interface BirthPlace {
+  /** Code of the birth state: the given one, or the one that the comune implies; `''` when neither says it. */
+  stateCode: string
+  state: Stato | undefined
+  /** Sign of the province: the given one, or that of the comune; `''` when neither says it. */
+  provincia: string
+  /**
+   * Found only for a birth in Italy. `misplaced`: born abroad, but the comune is something else than the state's code
+   * again.
+   */
+  comune: ComuneLookup | { status: 'misplaced' }
+}
+
+/** The place of issue: an Italian comune in force, or a foreign state. */
+export type IssuePlace = ComuneLookup | { status: 'abroad' | 'italy' } | { status: 'ceased-state', state: Stato }
+
+/** What the places are judged with. `born` is undefined while the birth date is missing or wrong. */
+interface Context { tables: Tables, born: Day | undefined, today: Day }
+
+/**
+ * Reads the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills an
+ * empty state; a code out of the comuni table fills it too, with Italy, and an empty province with its own: the codes
+ * leave no doubt.
+ */
+export function resolveBirth (
+  given: { comune: string; provincia: string; stato: string }, { tables, born }: Context
+): BirthPlace {
+  const comune: ComuneLookup =
+    tables.stato(given.comune) === undefined
+      ? findComune(given.comune, tables, born, given.provincia)
+      : { status: given.comune === ITALY ? 'absent' : 'unknown' }
+  const stateCode = given.stato || impliedState(given.comune, comune, tables)
+  const state = tables.stato(stateCode)
+  if (stateCode === ITALY) {
+    return { stateCode, state, comune, provincia: given.provincia || impliedProvince(comune) }
+  }
+  const fits = state === undefined || given.comune === '' || given.comune === stateCode
+  return { stateCode, state, comune: { status: fits ? 'absent' : 'misplaced' }, provincia: given.provincia }
+}
+
+/**
+ * Reads the place of issue of a document. Issue places take codes in force only (guide p. 9 lists ceased ones for
+ * births).
+ */
+export function resolveIssue (code: string, { tables, today }: Context): IssuePlace {
+  const state = tables.stato(code)
+  if (state === undefined) return findComune(code, tables, today, '')
+  if (code === ITALY) return { status: 'italy' }
+  return inForce(state, today) ? { status: 'abroad' } : { status: 'ceased-state', state }
+}
+
+function impliedState (code: string, comune: ComuneLookup, tables: Tables): string {
+  if (tables.stato(code) !== undefined) return code
+  return comune.status === 'absent' || comune.status === 'unknown' ? '' : ITALY
+}
+
+function impliedProvince (comune: ComuneLookup): string {
+  return comune.status === 'found' ? comune.comune.provincia : ''
+}
+
+/** Looks up a comune by its 9 digits, or by the last 6 where these, the day and the province leave one. */
+function findComune (code: string, tables: Tables, day: Day | undefined, provincia: string): ComuneLookup {
+  if (code === '') return { status: 'absent' }
+  const known = code.length === 6 ? tables.comuniByShortCode(code) : [tables.comune(code) ?? []].flat()
+  const [first] = known
+  if (first === undefined) return { status: 'unknown' }
+  const current = day === undefined ? known : known.filter((comune) => inForce(comune, day))
+  if (current.length === 0) return { status: 'ceased', comune: first }
+  const [match, ...others] = current.length > 1 ? current.filter((comune) => comune.provincia === provincia) : current
+  return match !== undefined && others.length === 0
+    ? { status: 'found', comune: match }
+    : { status: 'ambiguous', candidates: current }
+}

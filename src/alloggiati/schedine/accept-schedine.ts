@@ -1,0 +1,79 @@
+import type { FileBody } from '#schemas/alloggiati.ts'
+import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { InvioFallito } from '../errors.ts'
+import type { LedgerContext } from '../ledger/context.ts'
+import { validate, type AcceptedList } from '../rules/validate.ts'
+import type { Tables } from '../tables/code-tables.ts'
+
+/** What routes that take schedine work with. */
+export interface SchedineContext {
+  /** Null without credentials: then nothing can be sent. */
+  ledger: LedgerContext | null
+  clock: Clock
+  tables (): Promise<Tables>
+}
+
+/** What is to be sent, as a request says it. */
+export interface Order extends FileBody {
+  /** For each guest the index by which the caller knows them, where that is not their place in the list. */
+  indices?: readonly number[]
+  /** How guests are sent otherwise than they are stored: told with their errors. */
+  avvisi?: readonly Segnalazione[]
+  /** They are the guests that are saved of the booking, or some of them: its version when they were read. */
+  versions?: ReadonlyMap<number, number>
+}
+
+/** A request that passed the rules: its guests, the stay, and where what was said of it disagrees. */
+export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions'> {
+  stay: Soggiorno
+  stayRemarks: readonly Segnalazione[]
+}
+
+const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id', 'id_appartamento'] as const
+
+function remarksOnStay (
+  warnings: readonly Segnalazione[], { prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 'soggiorno'>
+): Segnalazione[] {
+  const first: Record<string, unknown> = prenotazione ?? {}
+  const second: Record<string, unknown> = soggiorno ?? {}
+  const differing = STAY_FIELDS.filter((name) =>
+    first[name] !== undefined && second[name] !== undefined && first[name] !== second[name])
+  return [
+    ...warnings.filter(({ ospite, campo }) => ospite === 0 && STAY_FIELDS.some((name) => name === campo)),
+    ...differing.map((name) => ({
+      ospite: 0, campo: `soggiorno.${name}`, messaggio: `Diverso da prenotazione.${name}, che vale`
+    }))
+  ]
+}
+
+/** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
+export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
+  return validate({
+    ospiti,
+    soggiorno: stay,
+    tables: await tables(),
+    today: clock.today(),
+    fileUnico: stay.id_appartamento !== undefined
+  })
+}
+
+/**
+ * A request's guests as records and lines.
+ * @throws InvioFallito (VALIDAZIONE) where a rule is broken
+ */
+export async function accept (
+  context: SchedineContext, { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order
+): Promise<Accepted> {
+  const stay = { ...soggiorno, ...prenotazione }
+  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay)
+  const errors = found.map((each) => {
+    const ospite = indices?.[each.ospite] ?? each.ospite
+    const why = avvisi.find((remark) => remark.ospite === ospite)
+    if (why === undefined) return { ...each, ospite }
+    return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell'ospite` }
+  })
+  if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
+  const stayRemarks = remarksOnStay(warnings, { prenotazione, soggiorno })
+  return { ...accepted, stay, stayRemarks, indices, versions }
+}

@@ -1,0 +1,161 @@
+import type { FieldError } from '#schemas/common.ts'
+import {
+  type DayState, type GiornataAnswer, type GiornataBody, DAY_STATES, DAY_STATE_NAMES, GOOD_DAY_STATES
+} from '#schemas/giornata.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
+import type { Author } from '#src/services/audit/log.ts'
+import { InvioFallito } from '../../errors.ts'
+import { checkSuspension } from '../../ledger/suspension.ts'
+import type { SchedineContext } from '../accept-schedine.ts'
+import type { Requester } from '../requester.ts'
+import { lookAtDay, type DayBooking, remark, bookingOf } from './look.ts'
+import { sendDay, addOutcome } from './send-day.ts'
+import { counted } from '#src/lib/counted.ts'
+import { readWaiting } from '../../ledger/read-ledger.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { tellWaiting } from '../../sent-errors.ts'
+import { asc, eq, inArray } from 'drizzle-orm'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
+import { savedGuests, staysById } from '#src/bookings/index.ts'
+
+/** No day that far from today is anything but a slip of the hand. */
+const FAR_DAYS = 400
+
+/** @param today by the clock of the server */
+export function dayFaults ({ data }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
+  if (typeof data !== 'string' || !isDay(data) || Math.abs(daysBetween(today, data)) <= FAR_DAYS) return []
+  return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` }]
+}
+
+/**
+ * Sends all bookings of an arrival day that are complete and not sent, or only says which they are. It can be asked
+ * again at any time: what was sent is told, and sent no more. The answer is the last one when all that was begun has
+ * ended; where nothing was begun, when nothing is left to be done.
+ * @throws InvioFallito where nothing can be sent at all, CampiNonValidi for a booking that does not arrive on the day
+ */
+export async function submitDay (
+  context: SchedineContext, body: GiornataBody, author: Author, requester: Requester
+): Promise<GiornataAnswer> {
+  const { data = context.clock.today(), prova = false, prenotazioni: ids, id_appartamento } = body ?? {}
+  const { ledger } = context
+  if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
+  const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
+  refuseOthers(ids ?? [], looked)
+  if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
+  const sent = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
+  const bookings = await withWaiting(ledger.db, sent)
+  const answer = answerOf({ data, prova, bookings })
+  const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
+  if (bookings.some(({ stato }) => NO_END.includes(stato))) requester.leaveOpen()
+  else if (hasBegun || answer.success) requester.end()
+  return answer
+}
+
+/** What became of the guests will be known later. */
+const NO_END: readonly DayState[] = ['in_corso', 'sconosciuta']
+
+function refuseOthers (ids: readonly number[], bookings: readonly DayBooking[]): void {
+  const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
+  if (others.length > 0) {
+    throw new CampiNonValidi({ campo: 'prenotazioni', messaggio: `non arrivano in quel giorno: ${others.join(', ')}` })
+  }
+}
+
+/** The answer of a day. What is ready and was not sent is good in a rehearsal alone. */
+export function answerOf (
+  { data, prova, bookings }: Pick<GiornataAnswer, 'data' | 'prova'> & { bookings: readonly DayBooking[] }
+): GiornataAnswer {
+  const inState = (name: DayState) => bookings.filter(({ stato }) => stato === name).length
+  const totali = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, inState(name)])) as Record<DayState, number>
+  const parts = DAY_STATE_NAMES.filter((name) => totali[name] > 0).map((name) => {
+    const [one, many] = DAY_STATES[name]
+    return counted(totali[name], one, many)
+  })
+  const all = counted(bookings.length, 'prenotazione', 'prenotazioni')
+  return {
+    success: bookings.every(({ stato }) =>
+      GOOD_DAY_STATES.some((good) => good === stato) && (prova || stato !== 'pronta')),
+    message: [all, parts.join(', ')].filter((part) => part !== '').join(': '),
+    data,
+    prova,
+    totale_prenotazioni: bookings.length,
+    totale_ospiti: bookings.reduce((sum, { ospiti }) => sum + ospiti, 0),
+    totali,
+    prenotazioni: bookings.map(({ nights, ready, ...told }) => told)
+  }
+}
+
+/** Bookings that are being sent and wait for their next try: until when they can be withdrawn is told of each. */
+export async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
+  const underWay = bookings.filter(({ stato }) => stato === 'in_corso')
+  const waiting = await readWaiting(db, underWay.flatMap(({ ricevute }) => ricevute))
+  return bookings.map((booking) => {
+    const references = booking.stato === 'in_corso' ? booking.ricevute.filter((each) => waiting.has(each)) : []
+    const remarks = references.map((each) =>
+      remark(0, 'ospiti', `L'invio ${each} ${tellWaiting(waiting.get(each)!)}`))
+    return { ...booking, errors: [...booking.errors, ...remarks] }
+  })
+}
+
+/**
+ * The answer to a repeated request for a day: from the submissions that the first one has begun, as they are by now,
+ * wherever their bookings have gone. Nothing is sent. The other bookings of the day are told as they stand. It is made
+ * anew each time: the first request may still be at work, or have died before it had begun everything.
+ */
+export async function answerBegunDay (
+  db: Executor,
+  context: SchedineContext,
+  { body, begun }: { body: GiornataBody, begun: readonly string[] },
+  requester: Requester
+): Promise<GiornataAnswer> {
+  requester.leaveOpen()
+  const { data, bookings: sent } = await readBegun(db, begun)
+  const { prenotazioni: ids, id_appartamento } = body ?? {}
+  const looked = context.ledger === null
+    ? []
+    : await lookAtDay(context, context.ledger, { day: data, ids, id_appartamento })
+  const others = looked.filter(({ prenotazione_id }) => !sent.some((each) => each.prenotazione_id === prenotazione_id))
+  const bookings = [...sent, ...others.map(left)].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
+  return answerOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
+}
+
+const LEFT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
+
+function left (booking: DayBooking): DayBooking {
+  return booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', LEFT)] } : booking
+}
+
+/** The bookings of submissions of one day, with what became of their guests; and the day. */
+async function readBegun (db: Executor, begun: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {
+  const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio } = schedine
+  const { ricevuta, stato, data_arrivo } = invii
+  const rows = await db
+    .select({
+      ricevuta, stato, data_arrivo, prenotazione_id, indice, esito, codice_errore, messaggio_soap, dettaglio
+    })
+    .from(schedine)
+    .innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(inArray(ricevuta, [...begun]))
+    .orderBy(asc(invii.id), asc(indice))
+  const byBooking = Map.groupBy(rows, (row) => row.prenotazione_id!)
+  const ids = [...byBooking.keys()]
+  const stays = await staysById(db, ids)
+  const saved = await savedGuests(db, ids)
+  const bookings = [...byBooking].map(([id, own]) => {
+    const stay = stays.find((one) => one.id === id)
+    const booking = bookingOf(stay ? { ...stay, ospiti: saved.get(id) ?? [] } : gone(id, own[0]!.data_arrivo))
+    // The rows stand in the order of the booking's guests.
+    const numbered = own.map((row, ospite) => ({ ...row, ospite }))
+    for (const [reference, rows] of Map.groupBy(numbered, (row) => row.ricevuta)) {
+      addOutcome(booking, { ricevuta: reference, stato: rows[0]!.stato, rows })
+    }
+    return booking
+  })
+  return { data: rows[0]!.data_arrivo, bookings }
+}
+
+/** A booking that was deleted after its guests were sent. */
+function gone (id: number, check_in: Day) {
+  return { id, nome_cognome: '', check_in, numero_notti: 0, numero_ospiti: 0, ospiti: [] }
+}

@@ -1,0 +1,214 @@
+import type { Author } from '#src/services/audit/log.ts'
+import {
+  OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso
+} from '../../sent-errors.ts'
+import { announce, type LedgerContext } from '../../ledger/context.ts'
+import type { Reserved } from '../../ledger/reserve.ts'
+import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
+import { methodFor } from '../../service/calls.ts'
+import { follow, type Requester, reserveInTime } from '../requester.ts'
+import { isUnderWay } from '../submission.ts'
+import { conflictRemark, remark, type DayBooking } from './look.ts'
+import type { AcceptedList } from '../../rules/validate.ts'
+import { filingDeadline } from '../../deadlines.ts'
+import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
+import type { State } from '#schemas/submission.ts'
+import { InvioFallito, type Cause } from '../../errors.ts'
+
+interface Order { author: Author, requester: Requester, id_appartamento: number | undefined }
+
+interface SentList extends Reserved { list: DayList }
+
+/**
+ * Sends what is ready of a day. A booking with which something is wrong keeps no other back: it is left out, and told.
+ * @returns the bookings as they stand when all is decided, or the time is up: then the rest goes on
+ */
+export async function sendDay (
+  ledger: LedgerContext, bookings: readonly DayBooking[], order: Order
+): Promise<DayBooking[]> {
+  const told = new Map(bookings.map((booking) => [booking, { ...booking }]))
+  const ready = bookings.filter((booking) => booking.ready !== null)
+  const sent: SentList[] = []
+  for (const list of listsOf(ready)) {
+    try {
+      const reserved = await reserveList(ledger, list, order, told)
+      if (reserved) sent.push(reserved)
+    } catch (err) {
+      // Nothing is begun: the caller is told as of any request. Else what is begun goes on, and is told.
+      if (sent.length === 0) throw err
+      ledger.log.error({ err }, 'a list of the day could not be written down')
+      for (const { booking } of list.places) notSent(told.get(booking)!, 'errore interno')
+    }
+  }
+  await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
+    const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
+    if (isUnderWay(result.stato)) order.requester.tellUnawaited()
+    for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
+      const numbered = rows.map((row) => ({ ...row, ospite: list.places[row.indice]!.ospite }))
+      addOutcome(told.get(booking)!, { ...result, ricevuta, rows: numbered })
+    }
+  }))
+  return bookings.map((booking) => told.get(booking)!)
+}
+
+/**
+ * Writes a list down, without the bookings against which something has come up since the look.
+ * @returns undefined when none is left
+ */
+async function reserveList (
+  ledger: LedgerContext,
+  list: DayList,
+  { author: { actor: operatore, ip }, requester, id_appartamento }: Order,
+  told: ReadonlyMap<DayBooking, DayBooking>
+): Promise<SentList | undefined> {
+  for (let rest = list; rest.places.length > 0;) {
+    const bookings = rest.places.map(({ booking }) => booking.prenotazione_id)
+    try {
+      const reserved = await reserveInTime(ledger, {
+        account: ledger.service.account,
+        operatore,
+        ip,
+        metodo: methodFor(false, id_appartamento),
+        records: rest.records,
+        lines: rest.lines,
+        leaders: rest.leaders,
+        id_appartamento,
+        prenotazione_id: new Set(bookings).size === 1 ? bookings[0]! : null,
+        bookings,
+        versions: new Map(rest.places.map(({ booking }) => [booking.prenotazione_id, booking.ready!.versione]))
+      }, requester)
+      announce('reserved', reserved.id)
+      return { ...reserved, list: rest }
+    } catch (err) {
+      const out = leftOut(err, rest, told)
+      if (out.size === 0) throw err
+      rest = listOf(rest.places.filter(({ booking }) => !out.has(booking)))
+    }
+  }
+  return undefined
+}
+
+/** The bookings that a refusal is about; what it says is told of them. */
+function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
+  const out = new Set<DayBooking>()
+  if (err instanceof PrenotazioneCambiata) {
+    for (const { booking } of places.filter(({ booking }) => err.prenotazioni.includes(booking.prenotazione_id))) {
+      notSent(told.get(booking)!, err.message)
+      out.add(booking)
+    }
+  } else if (err instanceof OspitiOltreLaPrenotazione || (err instanceof SchedineInCorso && err.prenotazione_id)) {
+    const { booking } = places.find(({ booking }) => booking.prenotazione_id === err.prenotazione_id)!
+    Object.assign(told.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
+    out.add(booking)
+  } else if (err instanceof SchedineGiaInviate || err instanceof SchedineInCorso) {
+    const confirmable = err instanceof SchedineGiaInviate && err.confirmable
+    for (const duplicato of err.duplicati) {
+      const { booking, ospite } = places[duplicato.ospite]!
+      const mine = told.get(booking)!
+      mine.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
+      if (duplicato.ricevuta !== null) mine.ricevute = [...new Set([...mine.ricevute, duplicato.ricevuta])]
+      if (mine.stato === 'da_confermare') {
+        const { altro_ospite: other } = duplicato
+        const twinOf = other === undefined ? undefined : places[other]!.booking.prenotazione_id
+        mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite }, confirmable, twinOf)]
+      }
+      out.add(booking)
+    }
+  }
+  return out
+}
+
+/** Rows of one Send: what a lost reply leaves unknown is no more than that, but for a larger family or group. */
+const ROWS = 50
+
+/** A guest in a list: of which booking, and which of its guests. */
+interface Place { booking: DayBooking, ospite: number }
+
+/** One Send of the day: guests of several bookings, their families and groups whole. */
+interface DayList extends AcceptedList { places: Place[] }
+
+/** Guests who are not separated. */
+type Unit = Place[]
+
+/** The guests of bookings in lists of one Send each: the first deadlines first, bookings whole where they fit. */
+export function listsOf (bookings: readonly DayBooking[]): DayList[] {
+  const deadline = ({ ready, nights }: DayBooking) => filingDeadline(ready!.records[0]!.data_arrivo, nights).getTime()
+  const inOrder = bookings.toSorted((one, other) => deadline(one) - deadline(other))
+  const lists: Unit[] = []
+  for (const booking of inOrder) {
+    // The parts of one booking stand in the order of its guests, over all lists: so its rows are known again.
+    let first = 0
+    for (const unit of unitsOf(booking)) {
+      const fitting = lists.findIndex((places, at) => at >= first && places.length + unit.length <= ROWS)
+      first = fitting < 0 ? lists.push([]) - 1 : fitting
+      lists[first]!.push(...unit)
+    }
+  }
+  return lists.map(listOf)
+}
+
+/** A booking whole, or by its families and groups where it is larger than a list. */
+function unitsOf (booking: DayBooking): Unit[] {
+  const places = booking.ready!.leaders.map((leader, ospite) => ({ booking, ospite, leader }))
+  return places.length <= ROWS ? [places] : [...Map.groupBy(places, ({ leader }) => leader).values()]
+}
+
+function listOf (places: readonly Place[]): DayList {
+  const list: DayList = { records: [], lines: [], leaders: [], places: [] }
+  for (const { booking, ospite } of places) {
+    const { records, lines, leaders } = booking.ready!
+    const leader = list.places.findIndex((place) => place.booking === booking && place.ospite === leaders[ospite]!)
+    list.leaders.push(leader < 0 ? list.places.length : leader)
+    list.records.push(records[ospite]!)
+    list.lines.push(lines[ospite]!)
+    list.places.push({ booking, ospite })
+  }
+  return list
+}
+
+/** What became of a booking's guests in one submission; `ospite` is the index into the booking's guests. */
+interface Outcome {
+  ricevuta: string
+  stato: State
+  causa?: Cause
+  rows: readonly (Omit<RowResult, 'indice'> & { ospite: number })[]
+}
+
+/** Tells of a booking what became of its guests in one submission, beside those before. */
+export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows }: Outcome): void {
+  const underWay = isUnderWay(stato) || booking.stato === 'in_corso'
+  booking.ricevute = [...booking.ricevute, ricevuta]
+  booking.schedine = [...booking.schedine, ...rows.map(toldOf)]
+  booking.stato = stateOf(booking.schedine, underWay)
+  const isCancelled = stato === 'annullato'
+  const why = new InvioFallito(causa ?? (isCancelled ? 'INVIO_ANNULLATO' : 'NON_INVIATO')).message
+  if (booking.stato === 'non_inviata') notSent(booking, why)
+  // Their outcome stays unknown.
+  else if (isCancelled) booking.errors = [...booking.errors, remark(0, 'ospiti', why)]
+}
+
+function toldOf ({ ospite, esito, codice_errore, messaggio_soap, dettaglio }: Outcome['rows'][number]) {
+  return {
+    ospite,
+    esito,
+    codice_errore: codice_errore ?? '',
+    messaggio_soap: messaggio_soap ?? '',
+    dettaglio: dettaglio ?? ''
+  } satisfies SchedinaDellaGiornata
+}
+
+/** How a booking stands by the rows that were sent of it. */
+function stateOf (rows: readonly SchedinaDellaGiornata[], underWay: boolean): DayBooking['stato'] {
+  const some = (...outcomes: SchedinaDellaGiornata['esito'][]) => rows.some(({ esito }) => outcomes.includes(esito))
+  if (some('in_corso') && underWay) return 'in_corso'
+  // Not under way, and nothing known for good: a person decides.
+  if (some('in_corso', 'sconosciuta')) return 'sconosciuta'
+  if (!some('rifiutata', 'non_inviata', 'annullata')) return 'acquisita'
+  if (some('acquisita', 'depositata')) return 'parziale'
+  return some('rifiutata') ? 'rifiutata' : 'non_inviata'
+}
+
+function notSent (booking: DayBooking, why: string): void {
+  booking.stato = 'non_inviata'
+  booking.errors = [remark(0, 'ospiti', why)]
+}

@@ -1,0 +1,106 @@
+import { and, asc, countDistinct, count, eq, gt, gte, isNull, lte, max, sql, sum } from 'drizzle-orm'
+import { sandbox_appartamenti, sandbox_schedine, sandbox_token } from '#drizzle/tables/alloggiati.ts'
+import { isoInstant } from '#src/database/columns.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
+import { LOCKS } from '#src/database/locks.ts'
+import type { Day } from '#src/lib/time.ts'
+import type { Apartment } from './sandbox-codes.ts'
+
+/* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
+
+/** Keeps a token until `expires` and forgets those that have expired. Tokens given out before stay good. */
+export async function keepToken (
+  db: Executor, token: { token: string; utente: string; expires: Date; now: Date }
+): Promise<void> {
+  await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, token.now.toISOString()))
+  await db
+    .insert(sandbox_token)
+    .values({ token: token.token, utente: token.utente, scade_il: token.expires.toISOString() })
+}
+
+export async function isTokenGood (db: Executor, token: string, utente: string, now: Date): Promise<boolean> {
+  const found = await db
+    .select({ token: sandbox_token.token })
+    .from(sandbox_token)
+    .where(and(
+      eq(sandbox_token.token, token),
+      eq(sandbox_token.utente, utente),
+      gt(sandbox_token.scade_il, now.toISOString())
+    ))
+  return found.length > 0
+}
+
+export interface Acquisition {
+  utente: string
+  id_appartamento: number | null
+  riga: string
+  permanenza: number
+  giorno: Day
+  acquisita_il: string
+}
+
+/**
+ * Takes all rows or none. A row sent twice is acquired twice: it is unknown whether the real service would do so, and
+ * the sandbox assumes the worse.
+ */
+export async function acquire (db: Executor, rows: Acquisition[]): Promise<void> {
+  if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
+}
+
+/** The schedine of an account in the order of their acquisition: what a person would see on the portal. */
+export async function acquired (db: Executor, utente: string) {
+  const { id, riga, giorno, acquisita_il, id_appartamento } = sandbox_schedine
+  return await db.select({ id, riga, giorno, acquisita_il: isoInstant(acquisita_il), id_appartamento })
+    .from(sandbox_schedine).where(eq(sandbox_schedine.utente, utente)).orderBy(asc(id))
+}
+
+export interface DayTotals {
+  schedine: number
+  notti: number
+  /** The place of this day among the days of its year that have schedine: the number of the receipt. */
+  numero: number
+}
+
+export async function dayTotals (db: Executor, utente: string, giorno: Day): Promise<DayTotals | undefined> {
+  const [totals] = await db
+    .select({ schedine: count(), notti: sum(sandbox_schedine.permanenza).mapWith(Number) })
+    .from(sandbox_schedine)
+    .where(and(eq(sandbox_schedine.utente, utente), eq(sandbox_schedine.giorno, giorno)))
+  if (!totals || totals.schedine === 0) return undefined
+  const [order] = await db.select({ numero: countDistinct(sandbox_schedine.giorno) }).from(sandbox_schedine)
+    .where(and(
+      eq(sandbox_schedine.utente, utente),
+      gte(sandbox_schedine.giorno, `${giorno.slice(0, 4)}-01-01`),
+      lte(sandbox_schedine.giorno, giorno)))
+  return { ...totals, numero: order?.numero ?? 1 }
+}
+
+export async function activeApartments (db: Executor, utente: string): Promise<Apartment[]> {
+  const { id, descrizione, comune_codice, indirizzo, proprietario, disabilitato_il } = sandbox_appartamenti
+  return await db.select({ id, descrizione, comune_codice, indirizzo, proprietario }).from(sandbox_appartamenti)
+    .where(and(eq(sandbox_appartamenti.utente, utente), isNull(disabilitato_il))).orderBy(asc(id))
+}
+
+/** Adds an apartment under the next number of the account; the first one is 0. */
+export async function addApartment (db: Database, utente: string, apartment: Omit<Apartment, 'id'>): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.sandboxApartments}, hashtext(${utente}))`)
+    const [last] = await tx.select({ id: max(sandbox_appartamenti.id) }).from(sandbox_appartamenti)
+      .where(eq(sandbox_appartamenti.utente, utente))
+    await tx.insert(sandbox_appartamenti).values({ ...apartment, utente, id: (last?.id ?? -1) + 1 })
+  })
+}
+
+/** False where there is no such active apartment. Disabled for good, as with the service: it can only be added anew. */
+export async function disableApartment (db: Executor, utente: string, id: number, now: Date): Promise<boolean> {
+  const disabled = await db
+    .update(sandbox_appartamenti)
+    .set({ disabilitato_il: now.toISOString() })
+    .where(and(
+      eq(sandbox_appartamenti.utente, utente),
+      eq(sandbox_appartamenti.id, id),
+      isNull(sandbox_appartamenti.disabilitato_il)
+    ))
+    .returning({ id: sandbox_appartamenti.id })
+  return disabled.length > 0
+}

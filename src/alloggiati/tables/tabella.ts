@@ -1,0 +1,146 @@
+import { isDay, type Day } from '#src/lib/time.ts'
+import { bundledStates } from './bundled.ts'
+import { ITALY, type Appartamento, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
+
+/** The tables that the service's `Tabella` operation gives, by their names on the wire. */
+export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato', 'TipoErrore', 'ListaAppartamenti'] as const
+export type TipoTabella = typeof TIPI_TABELLA[number]
+
+export interface Tabella {
+  Luoghi: { comuni: Comune[], stati: Stato[] }
+  Tipi_Documento: Codice[]
+  Tipi_Alloggiato: Codice[]
+  TipoErrore: Codice[]
+  ListaAppartamenti: Appartamento[]
+}
+
+/** A downloaded table that is not what it should be. The message says which table, where and why. */
+export class TabellaError extends Error {
+  readonly tipo: TipoTabella
+  constructor (tipo: TipoTabella, reason: string) {
+    super(`Tabella ${tipo} non accettata: ${reason}`)
+    this.name = 'TabellaError'
+    this.tipo = tipo
+  }
+}
+
+/**
+ * What a good download looks like. `header` is how its first row begins: WS manual p. 18 for the apartments, seen on
+ * the live service for the others; that of `TipoErrore` is not public, so any will do. The least numbers of rows are
+ * well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well above any cut-off answer.
+ */
+const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
+  Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, rows: 10_000 },
+  Tipi_Documento: { header: 'Codice;Descrizione', code: /^[A-Z0-9]{5}$/, rows: 60 },
+  Tipi_Alloggiato: { header: 'Codice;Descrizione', code: /^\d{2}$/, rows: 5 },
+  TipoErrore: { header: '', code: /^\S+$/, rows: 1 },
+  ListaAppartamenti: { header: 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', code: /^\d{1,6}$/, rows: 0 }
+}
+const LEAST_STATES = 200
+const ESTERO = 'ES'
+const NO_ISO = { iso2: null, iso3: null }
+
+const parsers: { [T in TipoTabella]: (csv: string) => Tabella[T] } = {
+  Luoghi: parseLuoghi,
+  Tipi_Documento: (csv) => codes('Tipi_Documento', csv),
+  Tipi_Alloggiato: (csv) => codes('Tipi_Alloggiato', csv),
+  TipoErrore: (csv) => codes('TipoErrore', csv),
+  ListaAppartamenti: parseAppartamenti
+}
+
+/**
+ * Reads one CSV of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
+ * An account without apartments may give an empty `ListaAppartamenti`.
+ * @throws TabellaError when header, number of rows, codes or dates are not as expected, or a code comes twice
+ */
+export function parseTabella<T extends TipoTabella> (tipo: T, csv: string): Tabella[T] {
+  return parsers[tipo](csv)
+}
+
+export function parseTabelle (csvs: Readonly<Record<TipoTabella, string>>): TablesData {
+  return {
+    fonte: 'servizio',
+    ...parseTabella('Luoghi', csvs.Luoghi),
+    documenti: parseTabella('Tipi_Documento', csvs.Tipi_Documento),
+    tipi_alloggiato: parseTabella('Tipi_Alloggiato', csvs.Tipi_Alloggiato),
+    errori: parseTabella('TipoErrore', csvs.TipoErrore),
+    appartamenti: parseTabella('ListaAppartamenti', csvs.ListaAppartamenti)
+  }
+}
+
+function parseLuoghi (csv: string): Tabella['Luoghi'] {
+  const iso = new Map(bundledStates().map(({ codice, iso2, iso3 }) => [codice, { iso2, iso3 }]))
+  const comuni: Comune[] = []
+  const stati: Stato[] = []
+  for (const [codice = '', descrizione = '', provincia = '', fine = ''] of records('Luoghi', csv)) {
+    const place = { codice, descrizione, cessato_il: endOfValidity(codice, fine) }
+    if (!/^[A-Z]{2}$/.test(provincia) || (provincia === ESTERO) !== codice.startsWith('1')) {
+      throw new TabellaError('Luoghi', `la provincia «${provincia.slice(0, 30)}» non va con il codice ${codice}`)
+    }
+    if (provincia === ESTERO) stati.push({ ...place, ...(iso.get(codice) ?? NO_ISO) })
+    else comuni.push({ ...place, provincia })
+  }
+  if (stati.length < LEAST_STATES) throw new TabellaError('Luoghi', `solo ${stati.length} stati`)
+  if (!stati.some(({ codice }) => codice === ITALY)) throw new TabellaError('Luoghi', `manca l'Italia (${ITALY})`)
+  return { comuni: byName(comuni), stati: byName(stati) }
+}
+
+function codes (tipo: TipoTabella, csv: string): Codice[] {
+  return records(tipo, csv).map(([codice = '', descrizione = '']) => ({ codice, descrizione }))
+}
+
+function parseAppartamenti (csv: string): Appartamento[] {
+  if (csv.trim() === '') return []
+  return records('ListaAppartamenti', csv).map(
+    ([id, descrizione = '', comune = '', provincia = '', indirizzo = '', proprietario = '']) => ({
+      id: Number(id),
+      descrizione,
+      comune,
+      provincia,
+      indirizzo,
+      proprietario
+    })
+  )
+}
+
+/** The data rows of a CSV as fields without blanks around, checked against what is expected of the table. */
+function records (tipo: TipoTabella, csv: string): string[][] {
+  const expected = EXPECTED[tipo]
+  const [header = [], ...rows] = csv.replace(/^\uFEFF/, '').split(/\r?\n/).filter((line) => line.trim() !== '')
+    .map((line) => line.split(';').map((field) => field.trim()))
+  if (header.length < 2 || !header.join(';').toLowerCase().startsWith(expected.header.toLowerCase())) {
+    throw new TabellaError(tipo, `intestazione sconosciuta «${header.join(';').slice(0, 100)}»`)
+  }
+  if (rows.length < expected.rows) {
+    throw new TabellaError(tipo, `solo ${rows.length} righe, attese almeno ${expected.rows}`)
+  }
+  const seen = new Set<string>()
+  rows.forEach((row, index) => {
+    const [code = '', description = ''] = row
+    const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + 2}: ${reason}`) }
+    // Hosts write the apartments' texts: a `;` there shifts what follows the id. Elsewhere it means a damaged row.
+    if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) {
+      refuse(`${row.length} campi`)
+    }
+    if (!expected.code.test(code)) refuse(`codice «${code.slice(0, 30)}» non valido`)
+    if (description === '') refuse(`descrizione vuota per il codice ${code}`)
+    if (seen.has(code)) refuse(`codice ${code} ripetuto`)
+    seen.add(code)
+  })
+  return rows
+}
+
+/** `DataFineVal` (`gg/mm/aaaa hh:mm:ss`, or empty) as a day. */
+function endOfValidity (codice: string, text: string): Day | null {
+  if (text === '') return null
+  const match = /^(\d{2})\/(\d{2})\/(\d{4})(?: \d{2}:\d{2}:\d{2})?$/.exec(text)
+  const day = match ? `${match[3]}-${match[2]}-${match[1]}` : ''
+  if (!isDay(day)) {
+    throw new TabellaError('Luoghi', `data di fine «${text.slice(0, 30)}» non valida per il codice ${codice}`)
+  }
+  return day
+}
+
+function byName<T extends Codice> (rows: T[]): T[] {
+  return rows.sort((a, b) => a.descrizione === b.descrizione ? 0 : a.descrizione < b.descrizione ? -1 : 1)
+}

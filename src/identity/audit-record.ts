@@ -1,0 +1,20 @@
+import type { FastifyRequest } from 'fastify'
+import type { AuditAction } from '#schemas/audit.ts'
+import { authorOf, type AuditEntry } from '#src/services/audit/log.ts'
+import type { Executor } from '#src/database/connect.ts'
+
+type Details = AuditEntry['details']
+
+/** Writes to the audit log what the caller of a request has done: the last statement of its transaction. */
+export async function record (
+  tx: Executor, request: FastifyRequest, action: AuditAction, object: string, details?: Details
+): Promise<void> {
+  await request.server.audit.append(tx, { ...authorOf(request), action, object, details })
+}
+
+/** The same for a person who proves in this request who they are: the request has no credentials. */
+export async function recordOf (
+  tx: Executor, { server, ip }: FastifyRequest, userId: string, action: AuditAction, object: string, details?: Details
+): Promise<void> {
+  await server.audit.append(tx, { actor: `user:${userId}`, ip, action, object, details })
+}

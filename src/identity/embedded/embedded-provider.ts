@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import type { ChangeListener } from '#src/database/changes.ts'
+import { apiKeyFormat } from '../keys/api-keys.ts'
+import { oauthClients } from '../oauth/clients.ts'
+import { deleteUnconfirmed } from '../people/unconfirmed.ts'
+import type { IdentityProvider, ProviderOptions } from '../identity-provider.ts'
+import { deleteEndedSessions } from '../sign-in/person-sessions.ts'
+import { issuerOf, machineSecret } from '../tokens/machine-tokens.ts'
+import { SigningKeys } from '../tokens/signing-keys.ts'
+import { embeddedAuthenticator } from './embedded-authenticator.ts'
+import { EmbeddedDirectory } from './embedded-directory.ts'
+import { EmbeddedStandings } from './standings.ts'
+
+export function embeddedProvider (
+  app: FastifyInstance, { config, keys, passwords }: ProviderOptions
+): IdentityProvider {
+  const { db } = app
+  const issuer = issuerOf(config)
+  const signingKeys = new SigningKeys(db, keys)
+  const standings = new EmbeddedStandings(db, () => changes, config)
+  const changes: ChangeListener = app.changes.subscribe({
+    user: (id) => standings.onUserChange(id),
+    session: (id) => standings.onSessionChange(id),
+    key: (id) => standings.onKeyChange(id),
+    signing: () => signingKeys.forget()
+  }, () => {
+    standings.clear()
+    signingKeys.forget()
+  })
+  const apiKeys = apiKeyFormat(keys)
+  const parts = { issuer, machineSecret: machineSecret(keys), signingKeys, standings, apiKeys }
+  addJobs(app, signingKeys)
+  return {
+    config,
+    keys,
+    authenticator: embeddedAuthenticator(app, parts),
+    directory: new EmbeddedDirectory(app, { config, keys }),
+    apiKeys,
+    passwords,
+    signer: { issuer, signingKeys, refreshSecret: keys.derive('refresh-token') },
+    clients: oauthClients(config),
+    waitForListeners: changes.waitForListeners
+  }
+}
+
+function addJobs (app: FastifyInstance, signingKeys: SigningKeys): void {
+  const { db, log, audit } = app
+  app.addJob({
+    name: 'signing-keys',
+    description: 'Sostituisce la chiave che firma i token di accesso quando ha 90 giorni',
+    cron: '41 3 * * *',
+    run: async () => {
+      await signingKeys.rotateWhenOld((tx, { kid }) =>
+        audit.append(tx, { actor: 'sistema', action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}` })
+      )
+    }
+  })
+  app.addJob({
+    name: 'ended-sessions',
+    description: 'Elimina le sessioni finite',
+    cron: '23 3 * * *',
+    run: () => deleteEndedSessions(db)
+  })
+  app.addJob({
+    name: 'unconfirmed-sign-ups',
+    description: 'Elimina le registrazioni il cui indirizzo non è stato confermato in 7 giorni',
+    cron: '33 3 * * *',
+    run: async () => {
+      const deleted = await deleteUnconfirmed(db, audit)
+      if (deleted > 0) log.info({ utenti: deleted }, 'sign-ups that nobody confirmed were deleted')
+    }
+  })
+}

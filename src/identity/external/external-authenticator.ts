@@ -1,0 +1,150 @@
+import type { JWT } from '@fastify/jwt'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
+import { secretComparer } from '#src/lib/secrets.ts'
+import type { Authenticator, Identified, Principal, Refusal } from '#src/http/auth.ts'
+import {
+  bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVICE, type SignatureCheck, type VerifiedToken
+} from '../tokens/bearer.ts'
+import { keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
+import { isAdmin, lacksRole } from '../people/roles.ts'
+import { clientOf } from '../sign-in/person-sessions.ts'
+import { mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../caller-standing.ts'
+import type { Jwks } from './jwks.ts'
+import type { KeyStandings } from './key-standings.ts'
+import type { SeenSession, SeenSessions } from './seen-sessions.ts'
+import type { ExternalSettings } from './external-settings.ts'
+import type { TokenLookup, UserLookup } from './user-lookup.ts'
+
+interface Parts {
+  settings: ExternalSettings
+  jwks: Jwks
+  tokens: TokenLookup
+  seen: SeenSessions
+  /** Undefined without the service key: users cannot be looked up then, and API keys of persons are refused. */
+  users: UserLookup | undefined
+  keys: KeyStandings | undefined
+  apiKeys: ApiKeyFormat
+}
+
+/** A token with the rights that it claims: they are good enough for routes that are not for administrators. */
+interface ClaimingToken extends VerifiedToken, Pick<Standing, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
+  verifiedAt: number
+}
+
+/** No token is accepted for longer, even if the provider issues it for longer. */
+const MAX_AGE_SECONDS = 24 * 3600
+/** After this a signature is checked again: its key must still be published. */
+const RECHECK_MS = 600_000
+/** Issuers of the keys that Supabase's hosting and its local environment hand out. */
+const KEY_ISSUERS = ['supabase', 'supabase-demo']
+
+export function externalAuthenticator (app: FastifyInstance, parts: Parts): Authenticator {
+  const { settings, tokens, seen, keys, apiKeys } = parts
+  const isServiceKey = secretComparer(settings.serviceKey)
+  const isAnonKey = secretComparer(settings.anonKey)
+
+  return {
+    bearer: bearerAuthenticator<ClaimingToken>({
+      isStillValid: ({ verifiedAt }) => Date.now() - verifiedAt < RECHECK_MS,
+
+      standing (verified, request, token) {
+        const cached = seen.cached(verified.sessionId)
+        if (cached !== undefined) return standingOf(verified, cached)
+        return seen.recordUse(verified, clientOf(request), () => tokens.isAccepted(token))
+          .then((session) => standingOf(verified, session))
+      },
+
+      async verify (token) {
+        if (isServiceKey(token)) return SERVICE
+        return isAnonKey(token) ? 'no_authorization' : await verifyToken(app.jwt, parts, token)
+      }
+    }),
+
+    key: keyAuthenticator(app, apiKeys, async (id) => await keys?.standing(id)),
+    isAdmin: (principal, request) => isAdminNow(parts, principal, request)
+  }
+}
+
+async function verifyToken (jwt: JWT, { jwks, settings }: Parts, token: string): Promise<ClaimingToken | Identified> {
+  const { base: issuer, jwtSecret } = settings
+  const signature = await signatureOf(headerOf(jwt, token) ?? {}, settings, jwks)
+  const found = signature && readPersonToken(jwt, token, signature)
+  if (found === undefined) {
+    return signature?.algorithm === 'HS256'
+      ? readMachineToken(jwt, token, jwtSecret!, [issuer, ...KEY_ISSUERS])
+      : 'bad_jwt'
+  }
+  const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous, ...claims } } = found
+  // A provider that has anonymous accounts gives one to every caller that asks.
+  if (is_anonymous === true) return 'no_authorization'
+  const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
+  const admin = isAdmin(metadata)
+  const hasProven = claims.aal === 'aal2'
+  return {
+    userId,
+    sessionId,
+    expiresAt,
+    admin,
+    pending: lacksRole(metadata),
+    // Whether the person has one at the provider, the token does not say.
+    lacks: !hasProven && mustHaveFactor(settings, { admin }) ? 'proof' : undefined,
+    recentUntil: hasProven ? recentUntil(methodsOf(claims.amr)) : undefined,
+    verifiedAt: Date.now()
+  }
+}
+
+/** The only key and algorithm under which this token may be good. A public key is never used as a secret. */
+async function signatureOf (
+  { alg, kid }: Record<string, unknown>, { base: issuer, jwtSecret }: ExternalSettings, jwks: Jwks
+): Promise<SignatureCheck | undefined> {
+  if (alg === 'HS256') return jwtSecret && { key: jwtSecret, algorithm: alg, issuer, maxAgeSeconds: MAX_AGE_SECONDS }
+  if ((alg !== 'ES256' && alg !== 'RS256') || typeof kid !== 'string') return undefined
+  const key = await jwks.key(kid)
+  return key?.alg === alg ? { key: key.pem, algorithm: alg, issuer, maxAgeSeconds: MAX_AGE_SECONDS } : undefined
+}
+
+async function isAdminNow (
+  { tokens, seen, users, keys }: Parts, principal: Principal, request: FastifyRequest
+): Promise<boolean> {
+  const { kind, admin, userId, sessionId, keyId, scopes, lacks } = principal
+  if (kind !== 'user') return admin
+  if (lacks !== undefined) return false
+  if (scopes !== undefined && !scopes.includes('amministrazione')) return false
+  const token = bearerTokenOf(principal, request)
+  if (token !== undefined) {
+    const user = await tokens.user(token, { userId: userId!, sessionId: sessionId! })
+    return user !== undefined && isAdmin(user.app_metadata)
+  }
+  // The caller came with an API key, or with a session of the administrators' pages.
+  if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
+  const user = await users?.now(userId!)
+  if (user === undefined || !isAdmin(user.app_metadata)) return false
+  // What the provider has just said of the person counts for the key.
+  return keyId === undefined || mayAdministerNow(await keys?.standing(keyId))
+}
+
+function mayAdministerNow (key: KeyStanding | undefined): boolean {
+  return key !== undefined && key.admin && key.lacks === undefined
+}
+
+function standingOf (
+  { admin, pending, lacks, recentUntil, expiresAt }: ClaimingToken, { userId, isRevoked }: SeenSession
+): Standing | Refusal {
+  return isRevoked ? 'session_not_found' : { userId, admin, pending, lacks, recentUntil, endsAt: expiresAt }
+}
+
+/** The methods that a token claims, of those that say when. */
+function methodsOf (amr: unknown): AuthenticationMethod[] {
+  return (Array.isArray(amr) ? amr as unknown[] : []).filter((entry): entry is AuthenticationMethod => (
+    typeof entry === 'object' && entry !== null && 'method' in entry && typeof entry.method === 'string' &&
+    'timestamp' in entry && typeof entry.timestamp === 'number'
+  ))
+}
+
+/** The caller's own bearer token; undefined when the caller came with another credential. */
+export function bearerTokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
+  return sessionId !== undefined && principal?.sessionId === sessionId
+    ? headers.authorization?.replace(/^Bearer /i, '')
+    : undefined
+}

@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify'
+import type { ChangeListener } from '#src/database/changes.ts'
+import { apiKeyFormat, type ApiKeyFormat } from '../keys/api-keys.ts'
+import { AmministrazioneNonDisponibile } from '../errors.ts'
+import type { IdentityProvider, ProviderOptions } from '../identity-provider.ts'
+import { externalAuthenticator } from './external-authenticator.ts'
+import { idpClient } from './idp-client.ts'
+import { ExternalDirectory } from './external-directory.ts'
+import { createJwks } from './jwks.ts'
+import { keyStandings } from './key-standings.ts'
+import { SeenSessions } from './seen-sessions.ts'
+import { externalSettings } from './external-settings.ts'
+import { tokenLookup, userLookup } from './user-lookup.ts'
+
+/** Without the service key the provider cannot be asked how a key's person stands: there are no API keys then. */
+const NO_KEYS: ApiKeyFormat = { mint () { throw new AmministrazioneNonDisponibile() }, read: () => undefined }
+
+/**
+ * An identity provider elsewhere that speaks the protocol of Supabase Auth. @throws ConfigError naming IDP_URL or
+ * IDP_JWT_SECRET
+ */
+export function externalProvider (
+  app: FastifyInstance, { config, keys, passwords, timeoutMs }: ProviderOptions
+): IdentityProvider {
+  const { db, log } = app
+  const settings = externalSettings(config)
+  const { serviceKey } = settings
+  const client = idpClient({ settings, log, timeoutMs })
+  const jwks = createJwks({ url: `${settings.base}/.well-known/jwks.json`, log, timeoutMs })
+  const users = serviceKey === undefined ? undefined : userLookup({ client, serviceKey })
+
+  const seen = new SeenSessions(db, log, () => changes)
+  const personKeys = users && keyStandings(db, users, () => changes, settings)
+  const changes: ChangeListener = app.changes.subscribe({
+    session: (id) => seen.onChange(id), key: (id) => personKeys?.onChange(id)
+  }, () => {
+    seen.clear()
+    personKeys?.clear()
+  })
+
+  const apiKeys = users === undefined ? NO_KEYS : apiKeyFormat(keys)
+  const tokens = tokenLookup(client, seen)
+  const parts = { settings, jwks, tokens, seen, users, keys: personKeys, apiKeys }
+
+  app.addJob({
+    name: 'seen-sessions',
+    description: 'Elimina le sessioni del provider esterno finite da un mese',
+    cron: '47 3 * * *',
+    run: () => seen.deleteOld()
+  })
+  // After the last request, before the database closes.
+  app.addHook('onClose', () => seen.flush())
+
+  return {
+    config,
+    keys,
+    authenticator: externalAuthenticator(app, parts),
+    directory: new ExternalDirectory(app, { settings, client, tokens, seen, users }),
+    apiKeys,
+    passwords,
+    clients: new Map(),
+    waitForListeners: changes.waitForListeners,
+    get signer (): never { throw new Error('Only the embedded provider signs tokens') }
+  }
+}

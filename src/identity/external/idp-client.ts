@@ -1,0 +1,97 @@
+import { ProviderNonRaggiungibile } from '../errors.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
+import type { ExternalSettings } from './external-settings.ts'
+
+export interface IdpAnswer {
+  status: number
+  body: unknown
+  /** The error code of Supabase Auth; empty for a success. */
+  code: string
+  /** For a page of a list: the length of the whole list (`X-Total-Count`). */
+  total: number | undefined
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+export interface IdpClientOptions {
+  settings: Pick<ExternalSettings, 'base' | 'anonKey'>
+  log: { warn (fields: { motivo: string, operazione: string }, message: string): void }
+  fetch?: typeof globalThis.fetch
+  timeoutMs?: number
+}
+
+const TIMEOUT_MS = 10_000
+const RESPONSE_BYTES = 5 * 1024 * 1024
+
+export type IdpClient = ReturnType<typeof idpClient>
+
+/** The provider over HTTP. No key, token, e-mail address or answer gets into an error or a log line. */
+export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs = TIMEOUT_MS }: IdpClientOptions) {
+  return {
+    /**
+     * Asks as a person, with their token. Returns a success or a refusal (any 4xx but 429).
+     * @throws ProviderNonRaggiungibile when no answer comes in time, and for an answer that is not of its protocol
+     */
+    asPerson: (token: string, method: Method, path: string) =>
+      ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
+    /** Asks as an administrator. A refusal of the service key counts as a fault, too. */
+    async asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpAnswer> {
+      const isRefused = ({ status }: IdpAnswer) => status === 401 || status === 403
+      return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)
+    }
+  }
+
+  async function ask (
+    method: Method,
+    path: string,
+    credentials: Record<string, string>,
+    body?: object,
+    isFault = (_answer: IdpAnswer) => false
+  ): Promise<IdpAnswer> {
+    try {
+      const response = await fetch(settings.base + path, {
+        method,
+        headers: {
+          accept: 'application/json',
+          ...credentials,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' })
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        // A redirect would send the keys to another server.
+        redirect: 'error',
+        signal: AbortSignal.timeout(timeoutMs)
+      })
+      const answer = await read(response)
+      if (isFault(answer)) throw new UnusableAnswer(`status ${answer.status}`)
+      return answer
+    } catch (err) {
+      const operazione = `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}`
+      log.warn({ motivo: reasonOf(err), operazione }, 'the identity provider gave no answer')
+      throw new ProviderNonRaggiungibile()
+    }
+  }
+}
+
+async function read (response: Response): Promise<IdpAnswer> {
+  const { status, headers } = response
+  if (status >= 500 || status === 429) {
+    await response.body?.cancel()
+    throw new UnusableAnswer(`status ${status}`)
+  }
+  const text = (await readBody(response, RESPONSE_BYTES)).toString()
+  const body = text === '' ? undefined : parseJson(text)
+  const total = Number(headers.get('x-total-count') ?? NaN)
+  return {
+    status,
+    body,
+    code: response.ok ? '' : codeOf(body) || (headers.get('x-sb-error-code') ?? ''),
+    total: Number.isInteger(total) ? total : undefined
+  }
+}
+
+/** `{code: 422, error_code: "x"}`, or `{code: "x"}` in the newer form. */
+function codeOf (body: unknown): string {
+  if (typeof body !== 'object' || body === null) return ''
+  const { error_code: long, code: short } = body as Record<string, unknown>
+  return [long, short].find((code) => typeof code === 'string') ?? ''
+}

@@ -1,0 +1,134 @@
+import { and, eq, lt, ne, or, isNull, sql } from 'drizzle-orm'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { factors, sessions } from '#drizzle/tables/identity.ts'
+import { webauthn_credentials } from '#drizzle/tables/webauthn.ts'
+import type { FactorType } from '#schemas/auth/factor.ts'
+import type { AuditEntry } from '#src/services/audit/log.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { AuthError } from '../errors.ts'
+import type { FactorRow, User } from '../people/find-users.ts'
+import { record } from '../audit-record.ts'
+import { notify } from '../sign-in/account-mails.ts'
+import { METHODS } from '../caller-standing.ts'
+import { listPasskeys } from './webauthn/credentials.ts'
+
+export type StoredFactor = typeof factors.$inferSelect
+
+/** How long a factor that was begun waits for its first code, once another one is begun. */
+const UNVERIFIED = sql`interval '15 minutes'`
+
+/**
+ * A person's own factor. That of another person is answered like a missing one.
+ * @throws AuthError mfa_factor_not_found
+ */
+export async function getFactor (db: Executor, user_id: string, id: string): Promise<StoredFactor> {
+  const [found] = await db.select().from(factors).where(and(eq(factors.id, id), eq(factors.user_id, user_id)))
+  if (!found) throw new AuthError('mfa_factor_not_found')
+  return found
+}
+
+/** Removes the factors that a person has begun and not finished. The person is locked. */
+export async function removeAbandoned (tx: Transaction, user_id: string): Promise<void> {
+  await tx.delete(factors).where(and(
+    eq(factors.user_id, user_id), eq(factors.status, 'unverified'), lt(factors.created_at, sql`now() - ${UNVERIFIED}`)
+  ))
+}
+
+export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'>, step: number): Promise<boolean> {
+  const taken = await tx.update(factors).set({ last_step: step })
+    .where(and(eq(factors.id, id), or(isNull(factors.last_step), lt(factors.last_step, step))))
+    .returning({ id: factors.id })
+  return taken.length > 0
+}
+
+/**
+ * A factor is verified with its first proof. All others that wait for theirs go: a stranger who knew the password may
+ * have begun them. The person is locked.
+ */
+export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
+  await tx.update(factors).set({ status: 'verified', updated_at: new Date() }).where(eq(factors.id, id))
+  await tx.delete(factors).where(and(
+    eq(factors.user_id, user_id), eq(factors.status, 'unverified'), ne(factors.id, id)
+  ))
+}
+
+/** The factor of a list. @throws AuthError mfa_factor_not_found */
+export function requireFactor (all: readonly FactorRow[], id: string): FactorRow {
+  const found = all.find((each) => each.id === id)
+  if (!found) throw new AuthError('mfa_factor_not_found')
+  return found
+}
+
+/**
+ * Gives a factor another name, which no other one of the person has; the same row where the name says nothing new.
+ * The person is locked.
+ */
+async function nameFactor (
+  tx: Transaction, all: readonly FactorRow[], factor: FactorRow, name: string | null | undefined
+): Promise<FactorRow> {
+  const friendly_name = name?.trim() ?? ''
+  if (friendly_name === '' || friendly_name === factor.friendly_name) return factor
+  if (all.some((each) => each.friendly_name === friendly_name)) throw new AuthError('mfa_factor_name_conflict')
+  const [row] = await tx.update(factors).set({ friendly_name, updated_at: new Date() })
+    .where(eq(factors.id, factor.id)).returning()
+  return row!
+}
+
+export async function nameOwnFactor (
+  tx: Transaction, request: FastifyRequest, { id: user, factors }: User, id: string, name: string | null | undefined
+): Promise<FactorRow> {
+  const factor = requireFactor(factors, id)
+  const named = await nameFactor(tx, factors, factor, name)
+  if (named === factor) return factor
+  await record(tx, request, 'utente_modificato', `user:${user}`, { factor: id, fields: ['friendly_name'] })
+  return named
+}
+
+export async function recordRemoved (
+  tx: Transaction,
+  request: FastifyRequest,
+  { id, factor_type: type }: Pick<FactorRow, 'id' | 'factor_type'>,
+  details: AuditEntry['details'] = {}
+): Promise<void> {
+  await record(tx, request, 'fattore_rimosso', `factor:${id}`, { type, ...details })
+}
+
+/** Removes a factor. The sessions in which it was proven go on at `aal1`. The person is locked. */
+export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>): Promise<void> {
+  const first = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})
+    with ordinality as entries (entry, at) where entry ->> 'method' not in ${Object.values(METHODS)}`
+  await tx.update(sessions).set({ amr: sql`(${first})`, factor_id: null, updated_at: new Date() })
+    .where(eq(sessions.factor_id, id))
+  await tx.delete(factors).where(eq(factors.id, id))
+}
+
+/** The verified factors that are more than a way back for whoever has lost one. */
+export function realFactors<T extends Pick<FactorRow, 'status' | 'factor_type'>> (all: readonly T[]): T[] {
+  return all.filter(({ status, factor_type }) => status === 'verified' && factor_type !== 'recovery_code')
+}
+
+export function ofType<T extends { factor_type: FactorType }> (all: readonly T[], type: FactorType): T | undefined {
+  return all.find(({ factor_type }) => factor_type === type)
+}
+
+/**
+ * Takes all second factors and passkeys from a person, for whom an administrator begins anew: the password is all that
+ * opens the account then. Their sessions end. The person is locked; the caller delivers mails after the commit.
+ * @returns what is to be written into the audit log, as the last statements of the transaction
+ */
+export async function removeAllProofs (
+  app: Pick<FastifyInstance, 'mail'>, tx: Transaction, person: User
+): Promise<Required<Pick<AuditEntry, 'action' | 'object' | 'details'>>[]> {
+  const { id: user } = person
+  const passkeys = await listPasskeys(tx, user)
+  await tx.delete(sessions).where(eq(sessions.user_id, user))
+  await tx.delete(webauthn_credentials).where(eq(webauthn_credentials.user_id, user))
+  await tx.delete(factors).where(eq(factors.user_id, user))
+  if (person.factors.length + passkeys.length > 0) await notify(app, tx, person, 'access_reset')
+  return [
+    ...person.factors.map(({ id, factor_type: type, status }) => (
+      { action: 'fattore_rimosso', object: `factor:${id}`, details: { type, status, user } } as const
+    )),
+    ...passkeys.map(({ id }) => ({ action: 'passkey_eliminata', object: `passkey:${id}`, details: { user } } as const))
+  ]
+}

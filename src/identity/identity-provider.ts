@@ -1,0 +1,30 @@
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Authenticator } from '#src/http/auth.ts'
+import type { ChangeListener } from '#src/database/changes.ts'
+import type { Directory } from './directory.ts'
+import type { ApiKeyFormat } from './keys/api-keys.ts'
+import type { OAuthClients } from './oauth/clients.ts'
+import type { Passwords } from './sign-in/passwords.ts'
+import type { TokenSigner } from './sign-in/session-answer.ts'
+
+export interface IdentityOptions { config: Config, keys: Keys }
+
+export interface IdentityProvider extends IdentityOptions {
+  authenticator: Authenticator
+  directory: Directory
+  apiKeys: ApiKeyFormat
+  passwords: Passwords
+  /** The signer of the embedded provider. With an external provider, reading it throws. */
+  readonly signer: TokenSigner
+  /** The embedded provider as a client of further ones. */
+  clients: OAuthClients
+  /** A request that takes rights away awaits this before it answers. */
+  waitForListeners: ChangeListener['waitForListeners']
+}
+
+export interface ProviderOptions extends IdentityOptions {
+  passwords: Passwords
+  /** For tests: milliseconds for one answer of an external provider, in place of the usual seconds. */
+  timeoutMs?: number
+}

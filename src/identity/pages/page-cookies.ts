@@ -1,0 +1,131 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+import { onlyValue } from '#src/lib/cookie-header.ts'
+import { ownCookies } from '#src/lib/own-paths.ts'
+import { readChallenge, type Challenge } from '../sign-in/flow-states.ts'
+import { allowedRedirect, isLoopbackApp } from '../sign-in/redirects.ts'
+import { Refused } from './ask.ts'
+
+/* The cookies of the pages. The API and the protocol take none of them. */
+
+/** The id of a session, and the HMAC-SHA256 that says that this installation has given it to a browser. */
+const FORM = /^([0-9a-f-]{36})\.([0-9a-f]{64})$/
+const VERIFIER = /^[\w-]{43}$/
+const FLOW_SECONDS = 900
+
+/** What a front end asks of the page to sign in: where the person is to go afterwards, and its challenge (PKCE). */
+export interface AppRequest { redirectTo: string, challenge: Challenge }
+
+export const AppQuery = Type.Object({
+  redirect_to: Type.Optional(Type.String({ maxLength: 2000 })),
+  code_challenge: Type.Optional(Type.String({ maxLength: 128 })),
+  code_challenge_method: Type.Optional(Type.String({ maxLength: 10 }))
+})
+
+export function setSession (reply: FastifyReply, id: string): void {
+  set(reply, 'session', `${id}.${mac(reply.server, id).toString('hex')}`)
+}
+
+export function sessionOf (request: FastifyRequest): string | undefined {
+  const [, id, presented] = FORM.exec(read(request, 'session') ?? '') ?? []
+  if (id === undefined || presented === undefined) return undefined
+  return timingSafeEqual(mac(request.server, id), Buffer.from(presented, 'hex')) ? id : undefined
+}
+
+export function clearSession (reply: FastifyReply): void {
+  clear(reply, 'session')
+}
+
+/** Marks a browser that has seen a page: it sends the mark with our own forms, and with those of no other site. */
+export function setMark (reply: FastifyReply): void {
+  set(reply, 'form', '1', { sameSite: 'strict' })
+}
+
+export function hasMark (request: FastifyRequest): boolean {
+  return read(request, 'form') === '1'
+}
+
+export function setVerifier (reply: FastifyReply, verifier: string): void {
+  set(reply, 'verifier', verifier, { maxAge: FLOW_SECONDS })
+}
+
+export function verifierOf (request: FastifyRequest): string | undefined {
+  return VERIFIER.exec(read(request, 'verifier') ?? '')?.[0]
+}
+
+export function setApp (reply: FastifyReply, { redirectTo: redirect_to, challenge }: AppRequest): void {
+  const value = Buffer.from(JSON.stringify({ redirect_to, ...challenge })).toString('base64url')
+  set(reply, 'app', value, { maxAge: FLOW_SECONDS })
+}
+
+/** The request is judged once more: others may have written a cookie. */
+export function appOf (request: FastifyRequest): AppRequest | undefined {
+  const value = read(request, 'app')
+  if (value === undefined) return undefined
+  try {
+    const query: unknown = JSON.parse(Buffer.from(value, 'base64url').toString())
+    return Value.Check(AppQuery, query) ? readAppRequest(request.server.identity.config, query) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function clearApp (reply: FastifyReply): void {
+  clear(reply, 'app')
+}
+
+/**
+ * Undefined where no front end has sent the person here. An address that is not allowed is not replaced: a stranger
+ * may have written the link, and the person expects to come to the front end that they came from.
+ * @throws Refused
+ */
+export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
+  const { redirect_to: asked } = query
+  if (asked === undefined) return undefined
+  const redirectTo = isLoopbackApp(asked) ? new URL(asked).href : allowedRedirect(config, asked)
+  if (!URL.canParse(asked) || new URL(asked).href !== redirectTo) throw badApp()
+  const challenge = challengeOf(query)
+  // Without it, whoever sees the address that the browser goes back to would have the session.
+  if (challenge.code_challenge === null) throw badApp()
+  return { redirectTo, challenge }
+}
+
+/** Tells one request from another, for the button that answers it: another page may have put one in its place. */
+export function tagOf ({ redirectTo, challenge: { code_challenge } }: AppRequest): string {
+  return hash('sha256', `${code_challenge} ${redirectTo}`, 'base64url')
+}
+
+function challengeOf (query: Static<typeof AppQuery>): Challenge {
+  try {
+    return readChallenge(query)
+  } catch {
+    throw badApp()
+  }
+}
+
+function badApp (): Refused {
+  return new Refused(400, 'APPLICAZIONE_NON_VALIDA')
+}
+
+function set (reply: FastifyReply, name: string, value: string, more: CookieSerializeOptions = {}): void {
+  const { nameOf, attributes } = ownCookies(reply.server.identity.config.PUBLIC_URL)
+  // Lax: a link of another site leads to the pages, and the person is signed in there.
+  reply.setCookie(nameOf(name), value, { ...attributes, sameSite: 'lax', ...more })
+}
+
+function clear (reply: FastifyReply, name: string): void {
+  const { nameOf, attributes } = ownCookies(reply.server.identity.config.PUBLIC_URL)
+  reply.clearCookie(nameOf(name), { ...attributes, sameSite: 'lax' })
+}
+
+function read ({ server, headers: { cookie = '' } }: FastifyRequest, name: string): string | undefined {
+  return onlyValue(cookie, ownCookies(server.identity.config.PUBLIC_URL).nameOf(name))
+}
+
+function mac ({ identity: { keys } }: FastifyInstance, id: string): Buffer {
+  return createHmac('sha256', keys.derive('page-session')).update(id).digest()
+}

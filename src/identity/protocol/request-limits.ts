@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+import { network } from '#src/lib/addresses.ts'
+import type { Limit } from '#src/services/counters.ts'
+import type { Executor, Transaction } from '#src/database/connect.ts'
+import { AuthError, type AuthErrorCode } from '../errors.ts'
+import { normalizeEmail } from '../people/email.ts'
+import type { MailKind } from '../sign-in/mail-texts/mail-wording.ts'
+
+const HOUR_MS = 3_600_000
+/** One network may ask for several accounts (the people of a house behind one router), but not for hundreds. */
+const PER_CALLER = 5
+/** An account that is tried from many addresses is slowed down, never locked: any stranger could cause the lock. */
+const PER_ACCOUNT = 3
+const SLOWED_MS = 1000
+/** Longer than the work for an address with an account takes. */
+const ANSWER_MS = 250
+
+const MAILS: Limit = { name: 'mail/account', max: 1, windowMs: 60_000 }
+const MAIL_CODE = 'over_email_send_rate_limit'
+
+/*
+ * Requests are counted per address, with or without an account, so that a refusal does not tell which. Refusals carry
+ * `Retry-After`.
+ */
+
+function perWindow ({ RATE_LIMIT_LOGIN_MAX, RATE_LIMIT_WINDOW }: Config, name: string, times = 1): Limit {
+  return { name, max: RATE_LIMIT_LOGIN_MAX * times, windowMs: RATE_LIMIT_WINDOW * 1000 }
+}
+
+/**
+ * Tells whether a mail may be asked for, before any work and before the transaction. The request counts for its caller,
+ * also if it fails later. For the addresses only `countMail` counts.
+ * @throws AuthError over_email_send_rate_limit, over_request_rate_limit
+ */
+export async function admitMail (
+  request: FastifyRequest, reply: FastifyReply, kind: MailKind, ...addresses: string[]
+): Promise<void> {
+  const { config } = request.server.identity
+  await countOrRefuse(reply, perWindow(config, 'mail/address', PER_CALLER), [network(request.ip)])
+  // Waits for no transaction that counts: how long one takes would tell whether its address has an account.
+  for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.lookAtTries(MAILS, [kind, address]))
+}
+
+/**
+ * Counts one mail of a kind per minute and address. It counts when the transaction is committed, for all addresses or
+ * for none: after a request that failed, the next one need not wait.
+ * @throws AuthError over_email_send_rate_limit
+ */
+export async function countMail (
+  executor: Transaction, reply: FastifyReply, kind: MailKind, ...addresses: string[]
+): Promise<void> {
+  // In one order: of two transactions with the same addresses neither holds what the other one waits for.
+  for (const address of addresses.toSorted()) {
+    await countOrRefuse(reply, MAILS, [kind, address], { code: MAIL_CODE, executor })
+  }
+}
+
+/** Limits the addresses that a person tries to change to. @throws AuthError over_request_rate_limit */
+export async function countNewAddress (reply: FastifyReply, userId: string): Promise<void> {
+  await countOrRefuse(reply, perHour(reply, 'new-address/account'), [userId])
+}
+
+/**
+ * Limits codes per hour, also when new mails are sent meanwhile: with five guesses for each mail and a mail every
+ * minute, a stranger would find the six digits. Links are not counted.
+ * @throws AuthError over_request_rate_limit
+ */
+export async function countCode (reply: FastifyReply, address: string): Promise<void> {
+  await countOrRefuse(reply, perHour(reply, 'code/account'), [address])
+}
+
+/** Limits codes and links per caller. @throws AuthError over_request_rate_limit */
+export async function countProof ({ ip }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  await countOrRefuse(reply, perWindow(reply.server.identity.config, 'proof/address', PER_CALLER), [network(ip)])
+}
+
+/**
+ * Counts the passwords that callers try: per account and address, per address, and per account over all addresses. It
+ * refuses in the same way for accounts that do not exist.
+ * @param purpose what the password is for: each is counted apart
+ * @throws AuthError over_request_rate_limit
+ */
+export async function countPasswordTry (
+  { ip }: FastifyRequest, reply: FastifyReply, purpose: 'sign-in' | 'password-change', email: string
+): Promise<void> {
+  const { server: app } = reply
+  const { config } = app.identity
+  const account = normalizeEmail(email)
+  const address = network(ip)
+  await countOrRefuse(reply, perWindow(config, `${purpose}/account-address`), [account, address])
+  await countOrRefuse(reply, perWindow(config, `${purpose}/address`, PER_CALLER), [address])
+  if (await app.countTry(perWindow(config, `${purpose}/account`, PER_ACCOUNT), [account]) > 0) await sleep(SLOWED_MS)
+}
+
+function perHour ({ server }: FastifyReply, name: string): Limit {
+  return { name, max: server.identity.config.RATE_LIMIT_LOGIN_MAX, windowMs: HOUR_MS }
+}
+
+async function countOrRefuse (
+  reply: FastifyReply,
+  limit: Limit,
+  subject: readonly string[],
+  { code = 'over_request_rate_limit', executor }: { code?: AuthErrorCode, executor?: Executor } = {}
+): Promise<void> {
+  refuse(reply, code, await reply.server.countTry(limit, subject, 1, executor))
+}
+
+function refuse (reply: FastifyReply, code: AuthErrorCode, seconds: number): void {
+  if (seconds === 0) return
+  reply.header('retry-after', seconds)
+  const message = code === MAIL_CODE
+    ? `For security purposes, you can only request this after ${seconds} seconds.`
+    : undefined
+  throw new AuthError(code, { message })
+}
+
+/** Does the work, in at least the same time for all: the time does not tell whether an address has an account. */
+export async function withMinimumTime<T> (work: () => Promise<T>): Promise<T> {
+  const [done] = await Promise.allSettled([work(), sleep(ANSWER_MS)])
+  if (done.status === 'rejected') throw done.reason
+  return done.value
+}

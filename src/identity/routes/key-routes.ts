@@ -1,0 +1,108 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
+import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
+import { isPerson } from '../directory.ts'
+import { ChiaveNonTrovata } from '../errors.ts'
+import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
+import { record } from '../audit-record.ts'
+import { described } from '../described.ts'
+import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
+import noBody from '#src/http/no-body.ts'
+
+const tags = ['Chiavi API']
+
+const keys: FastifyPluginAsyncTypebox = async (app) => {
+  const { authenticator, directory, apiKeys } = app.identity
+
+  app.get('/api/cli/auth/key', {
+    // A HEAD would make a key and not show it.
+    exposeHeadRoute: false,
+    config: { access: 'user', scope: 'scrittura', recentFactor: true },
+    schema: described('mintChiave', 'Una nuova chiave API di chi chiama, mostrata solo ora', {
+      tags,
+      errorCodes: ['TROPPE_CHIAVI', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
+      querystring: MintQuery,
+      response: { 200: MintedKey }
+    })
+  }, async (request) => {
+    const principal = request.principal!
+    // A key would have the role at once that its person may get some day.
+    if (principal.pending) throw new AccountInAttesa()
+    return await app.db.transaction(async (tx) => {
+      const isProven = await directory.lockSession(tx, principal)
+      const minted = await mintKey(tx, apiKeys, principal.userId!, request.query, isProven)
+      await record(tx, request, 'chiave_creata', `key:${minted.id}`, { expires_at: minted.expires_at })
+      return minted
+    })
+  })
+
+  app.get('/api/v1/keys', {
+    config: { access: 'auth' },
+    schema: described('listChiavi', 'Le chiavi API di chi chiama, o di tutti', {
+      tags, querystring: KeyQuery, response: { 200: ApiKeyList }
+    })
+  }, async (request) => {
+    const { principal, query: { tutte } } = request
+    if (tutte) {
+      if (!(await authenticator.isAdmin(principal!, request))) throw new NonAutorizzato()
+      return { data: await listKeys(app.db) }
+    }
+    return { data: principal!.userId === undefined ? [] : await listKeys(app.db, principal!.userId) }
+  })
+
+  app.delete('/api/v1/keys/:id', {
+    // Every key may revoke itself; to revoke another one it needs the scope for writing.
+    config: { access: 'auth', scope: 'lettura' },
+    schema: described('revokeChiave', 'Revoca una chiave API', {
+      tags, errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedAnswer }
+    })
+  }, async (request) => {
+    await revoke(request, request.params.id)
+    return { message: 'Chiave revocata', status: 200 }
+  })
+}
+export default keys
+
+async function revoke (request: FastifyRequest, id: string): Promise<void> {
+  const { server: app, principal } = request
+  const { authenticator, directory, waitForListeners } = app.identity
+  const { keyId, scopes } = principal!
+  if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) {
+    throw new AmbitoInsufficiente('scrittura')
+  }
+  // The key of another person is answered like a missing key.
+  const owner = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
+  if (owner === '') throw new ChiaveNonTrovata()
+  await app.db.transaction(async (tx) => {
+    // A key may always end itself.
+    if (isPerson(principal!) && keyId !== id) await directory.requireLevel(tx, principal)
+    if (!(await revokeKey(tx, id, owner))) throw new ChiaveNonTrovata()
+    await record(tx, request, 'chiave_revocata', `key:${id}`)
+  })
+  await waitForListeners()
+}
+
+/** Replacing the keys that sign access tokens before their time. */
+export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { signer: { signingKeys }, waitForListeners } = app.identity
+  await app.register(noBody)
+
+  app.post('/api/v1/signing-keys/rotate', {
+    config: { access: 'admin', recentFactor: true, idempotent: true },
+    schema: described('rotateChiaveDiFirma', 'Sostituisce la chiave che firma i token di accesso', {
+      body: RotateBody, response: { 200: RotateAnswer }
+    })
+  }, async (request) => {
+    const { immediate = false } = request.body
+    const { kid, signsFrom } = await signingKeys.rotate(immediate, async (tx, { kid }) => {
+      await request.noteDone(tx)
+      await record(tx, request, 'chiave_di_firma_ruotata', `signing_key:${kid}`, { immediate })
+    })
+    await waitForListeners()
+    const message = immediate
+      ? 'Nuova chiave di firma in uso: i token già emessi sono rifiutati e vanno rinnovati'
+      : 'Nuova chiave di firma pubblicata: i token già emessi restano validi'
+    return { kid, signs_from: signsFrom.toISOString(), message, status: 200 }
+  })
+}

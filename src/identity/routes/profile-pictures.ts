@@ -1,0 +1,74 @@
+import multipart from '@fastify/multipart'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
+import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { departureOf } from '#src/http/departures.ts'
+import { fileForm } from '#src/http/file-form.ts'
+import type { Bucket } from '#schemas/storage.ts'
+import type { Transaction } from '#src/database/connect.ts'
+import type { Storage, WrittenFile } from '#src/services/files/storage.ts'
+
+/** One object a person, whose name is the person's id and the extension of the format. */
+const PICTURES: Bucket = 'avatars'
+/** Bytes of a picture as it is encoded anew. */
+const STORED_MAX = 4 * 1024 * 1024
+
+const pictures: FastifyPluginAsyncTypebox = async (app) => {
+  const { identity: { config, directory }, images, storage } = app
+  const form = fileForm(PICTURE_BYTES_MAX)
+  app.removeAllContentTypeParsers()
+  await app.register(multipart, { limits: form.limits })
+
+  app.post('/api/operators/pfp', {
+    bodyLimit: form.bodyLimit,
+    config: { access: 'admin', idempotent: true, holdsBody: true },
+    schema: {
+      operationId: 'setImmagineProfilo',
+      errorCodes: ['UTENTE_NON_TROVATO', ...IMAGE_ERRORS],
+      tags: ['Utenti'],
+      summary: 'Salva l’immagine del profilo di un operatore',
+      description:
+        'JPEG, PNG o WebP di al massimo 5 MiB, ricodificata a non più di 512 pixel per lato, senza metadati. Il suo ' +
+        'indirizzo è anche in user_metadata.avatar_url.',
+      consumes: ['multipart/form-data'],
+      body: PictureForm,
+      response: { 200: PictureAnswer }
+    },
+    preParsing: form.check,
+    preValidation: form.read
+  }, async (request, reply) => {
+    const { userId, file } = request.body
+    await directory.checkOperator(userId)
+    const image = await images.reencode(file, {
+      campo: 'file', caller: request.principal!.id, signal: departureOf(reply), sideMax: PICTURE_SIDE_MAX
+    })
+    const name = pictureName(userId, image.extension)
+    const url = `${config.PUBLIC_URL}/api/storage/${PICTURES}/${name}`
+    const written = await storage.write(
+      image.bytes, { bucket: PICTURES, name, contentType: image.contentType, owner: userId.toLowerCase() }, STORED_MAX
+    )
+    await storage.settle(written, () => directory.setPicture(
+      userId, url, authorOf(request), async (tx) => {
+        await keepPicture(tx, storage, userId, written)
+        await request.noteDone(tx)
+      }
+    ))
+    return { success: true, message: 'Immagine del profilo salvata', path: `${PICTURES}/${name}`, url, status: 200 }
+  })
+}
+export default pictures
+
+function pictureName (userId: string, extension: string): string {
+  return `${userId.toLowerCase()}.${extension}`
+}
+
+/** Keeps a picture. It replaces the one that was there, also one of another format. */
+async function keepPicture (tx: Transaction, storage: Storage, userId: string, file: WrittenFile): Promise<void> {
+  await discardPicture(tx, storage, userId)
+  await storage.keep(tx, file, { replace: true })
+}
+
+export async function discardPicture (tx: Transaction, storage: Storage, userId: string): Promise<void> {
+  await storage.discard(tx, await storage.findByPrefix(tx, PICTURES, pictureName(userId, '')))
+}

@@ -1,0 +1,175 @@
+import { and, desc, eq, isNotNull, isNull, lt, ne, not, sql, type SQL } from 'drizzle-orm'
+import type { FastifyRequest } from 'fastify'
+import { factors, identities, sessions, users } from '#drizzle/tables/identity.ts'
+import type { Principal } from '#src/http/auth.ts'
+import type { Database, Executor, Transaction } from '#src/database/connect.ts'
+import { deleteInBatches } from '#src/database/delete-in-batches.ts'
+import { AuthError } from '../errors.ts'
+import { PASSKEY } from '../caller-standing.ts'
+import { findUser, isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { lockUser } from '../people/people-locks.ts'
+import { deleteCodes } from './flow-states.ts'
+
+export type SessionRow = typeof sessions.$inferSelect
+
+export interface SignedIn { user: User, session: SessionRow }
+
+type SessionCaller = Pick<Principal, 'userId' | 'sessionId'>
+
+export interface Client { ip: string, user_agent: string | null }
+
+export const DAY_MS = 86_400_000
+/** A session ends after this, however often it is refreshed. */
+const ABSOLUTE_MS = 90 * DAY_MS
+/** A session that is not refreshed for so long has ended (OWASP ASVS 7.3). */
+const IDLE_DAYS = 14
+export const IDLE_MS = IDLE_DAYS * DAY_MS
+/** In an older session a new password requires the current one, or a code by mail; a passkey a new sign-in. */
+export const FRESH_MS = DAY_MS
+const LONGEST_AGENT = 300
+
+export const liveSession = sql`(${sessions.not_after} > now()
+  and coalesce(${sessions.refreshed_at}, ${sessions.created_at}) > now() - make_interval(days => ${IDLE_DAYS}))`
+
+export function clientOf ({ ip, headers }: FastifyRequest): Client {
+  return { ip, user_agent: headers['user-agent']?.slice(0, LONGEST_AGENT) ?? null }
+}
+
+/**
+ * Begins a session of a person whose row this transaction has locked or written, and returns the person as they are
+ * then. `method` is how the person has proven who they are (`password`, `otp`, `oauth`, `recovery`, `invite`,
+ * `magiclink`).
+ */
+export async function beginSession (
+  tx: Transaction, { id: user_id }: Pick<UserRow, 'id'>, method: string, client: Client, provider = 'email'
+): Promise<SignedIn> {
+  const now = new Date()
+  const [session] = await tx.insert(sessions)
+    .values({
+      user_id,
+      provider,
+      amr: [{ method, timestamp: Math.floor(now.getTime() / 1000) }],
+      not_after: new Date(now.getTime() + ABSOLUTE_MS),
+      ...client
+    })
+    .returning()
+  const [row] = await tx.update(users).set({ last_sign_in_at: now, updated_at: now }).where(eq(users.id, user_id))
+    .returning()
+  await tx.update(identities).set({ last_sign_in_at: now })
+    .where(and(eq(identities.user_id, user_id), eq(identities.provider, provider)))
+  return { user: await withIdentities(tx, row!), session: session! }
+}
+
+/**
+ * Locks the person who is signed in with a session: until the transaction ends no other transaction changes them, their
+ * factors, or ends their sessions. The session is at the level that its person needs.
+ * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the request was let in
+ */
+export async function getSessionOwner (tx: Transaction, caller: SessionCaller): Promise<User> {
+  const { user, session } = await getSignedIn(tx, caller)
+  if (session.factor_id === null && user.factors.some(({ status }) => status === 'verified')) {
+    throw new AuthError('insufficient_aal')
+  }
+  return user
+}
+
+/** The same, with the session, at whichever level: for what proves a second factor, or checks the proof itself. */
+export async function getSignedIn (tx: Transaction, { userId, sessionId }: SessionCaller): Promise<SignedIn> {
+  const person = await lockUser(tx, userId!)
+  const ofPerson = and(eq(sessions.id, sessionId!), eq(sessions.user_id, userId!), liveSession)
+  const [session] = await tx.select().from(sessions).where(ofPerson)
+  if (!person || !session) throw new AuthError('session_not_found')
+  if (isBanned(person.banned_until)) throw new AuthError('user_banned')
+  return { user: await withIdentities(tx, person), session }
+}
+
+export async function findSignedIn (db: Executor, sessionId: string): Promise<SignedIn | undefined> {
+  const [session] = await db.select().from(sessions).where(and(eq(sessions.id, sessionId), liveSession))
+  const user = session && await findUser(db, { id: session.user_id })
+  return user && { user, session }
+}
+
+export type SessionScope = 'global' | 'local' | 'others'
+
+/**
+ * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns how many have ended.
+ * Codes that were not exchanged yet would begin further ones: they end with all others. A session in which the second
+ * factor was not proven ends only such ones: the password alone shuts nobody out.
+ */
+export async function endSessions (
+  tx: Transaction, userId: string, scope: SessionScope, sessionId?: string
+): Promise<number> {
+  await lockUser(tx, userId)
+  if (scope !== 'local') await deleteCodes(tx, userId)
+  const isLower = sessionId !== undefined && await lacksProof(tx, userId, sessionId)
+  const lower = isLower && scope !== 'local' ? isNull(sessions.factor_id) : undefined
+  return await deleteSessions(tx, userId, scope, sessionId, lower)
+}
+
+export async function endUnprovenSessions (tx: Transaction, userId: string): Promise<number> {
+  await lockUser(tx, userId)
+  await deleteCodes(tx, userId)
+  return await deleteSessions(tx, userId, 'global', undefined, isNull(sessions.factor_id))
+}
+
+/** Whether a person has a second factor that was not proven in a session, or the session has ended. */
+async function lacksProof (tx: Transaction, userId: string, sessionId: string): Promise<boolean> {
+  const proven = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), isNotNull(sessions.factor_id))
+  const verified = and(eq(factors.user_id, userId), eq(factors.status, 'verified'))
+  return await tx.$count(sessions, proven) === 0 && await tx.$count(factors, verified) > 0
+}
+
+/** The same for a person whose row this transaction has locked already. */
+export async function deleteSessions (
+  tx: Transaction, userId: string, scope: SessionScope, sessionId?: string, only?: SQL
+): Promise<number> {
+  if (scope !== 'global' && sessionId === undefined) return 0
+  const ofPerson = eq(sessions.user_id, userId)
+  const which = scope === 'global'
+    ? ofPerson
+    : and(ofPerson, scope === 'local' ? eq(sessions.id, sessionId!) : ne(sessions.id, sessionId!))
+  return (await tx.delete(sessions).where(and(which, only)).returning({ id: sessions.id })).length
+}
+
+/**
+ * Ends the sessions of a person that a provider's identity began; `exceptId` goes on. Codes that were not exchanged yet
+ * end, too. The person is locked.
+ * @returns how many sessions have ended
+ */
+export async function endSessionsOf (
+  tx: Transaction, userId: string, provider: string, exceptId: string | undefined
+): Promise<number> {
+  await deleteCodes(tx, userId, provider)
+  const others = exceptId === undefined ? undefined : ne(sessions.id, exceptId)
+  return (await tx.delete(sessions).where(and(eq(sessions.user_id, userId), eq(sessions.provider, provider), others))
+    .returning({ id: sessions.id })).length
+}
+
+/**
+ * Ends the sessions of a person that a passkey began; `exceptId` goes on. Which passkey it was is not kept. The person
+ * is locked.
+ * @returns how many sessions have ended
+ */
+export async function endPasskeySessions (tx: Transaction, userId: string, exceptId?: string): Promise<number> {
+  const isOfPasskey = sql`${sessions.amr} @> ${JSON.stringify([{ method: PASSKEY }])}::jsonb`
+  const scope = exceptId === undefined ? 'global' : 'others'
+  return await deleteSessions(tx, userId, scope, exceptId, isOfPasskey)
+}
+
+export async function listSessions (db: Executor, userId: string): Promise<SessionRow[]> {
+  return await db.select().from(sessions).where(and(eq(sessions.user_id, userId), liveSession))
+    .orderBy(desc(sessions.updated_at))
+}
+
+/**
+ * Deletes the sessions that ended by themselves a month ago. Until then their clients are told that the session has
+ * expired.
+ */
+export async function deleteEndedSessions (db: Database): Promise<void> {
+  const isOld = lt(sessions.updated_at, sql`now() - interval '30 days'`)
+  await deleteInBatches(db, sessions, and(not(liveSession), isOld))
+}
+
+export async function countPeople (db: Executor): Promise<{ users: number, sessions: number }> {
+  return { users: await db.$count(users, isNull(users.deleted_at)), sessions: await db.$count(sessions, liveSession) }
+}
