@@ -18,8 +18,9 @@ export async function proveSecondFactor (context: Context, person: SignIn): Prom
   // A device (WebAuthn) cannot be asked here. Who has a device and no app uses a recovery code, or the browser.
   if (apps.length === 0 && verifiedFactors(person, 'recovery_code').length === 0) {
     if (verifiedFactors(person, 'webauthn').length === 0) return person
-    throw required('Il secondo fattore di questo utente è una chiave di sicurezza, che qui non si può usare: accedere ' +
-      'con --browser')
+    throw required(
+      'Il secondo fattore di questo utente è una chiave di sicurezza, che qui non si può usare: accedere con --browser'
+    )
   }
   if (!terminal.env.LOCANDA_CODE && !isInteractive(terminal)) {
     throw required('Questo utente ha un secondo fattore: senza un terminale il codice va indicato con LOCANDA_CODE')

@@ -45,10 +45,9 @@ export async function resetPassword (context: Context, options: ResetOptions): P
   const rimossi = options.rimuoviSecondoFattore === true
   const body = { password, ...rimossi && { rimuovi_secondo_fattore: true } }
   userOf(await callOwnServer(context, path, { method: 'PUT', body }))
-  const text = [
-    `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.`,
-    ...proofs === '' ? [] : [rimossi ? `Rimossi: ${proofs}.` : `Restano: ${proofs}; li toglie --rimuovi-secondo-fattore.`]
-  ].join(' ')
+  const left = rimossi ? `Rimossi: ${proofs}.` : `Restano: ${proofs}; li toglie --rimuovi-secondo-fattore.`
+  const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.` +
+    (proofs === '' ? '' : ` ${left}`)
   return tell(context, options, text, { id, email, fattori, passkey, rimossi }, password)
 }
 

@@ -23,8 +23,8 @@ export async function ask (url: URL, asked: Asked): Promise<Buffer> {
 }
 
 /**
- * The same of a request by which something is made, and perhaps billed. Asked again, once, is after a refused connection
- * and a 429 alone: nothing was made.
+ * The same of a request by which something is made, and perhaps billed. It is asked again, once, after a refused
+ * connection and a 429 alone: nothing was made.
  */
 export async function askToMake (url: URL, asked: Asked): Promise<Buffer> {
   const first = await exchanged(url, asked)
