@@ -4,8 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { EsitoSchedina, InvioFailure, InvioUnderWay } from '#schemas/alloggiati.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
-import { ConfigError } from '#src/config/data-folder.ts'
-import { type Config } from '#src/config/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { plainAddress } from '#src/services/mail/address.ts'
@@ -14,7 +13,7 @@ import { alarmBell } from './ledger/alarms/alarm-bell.ts'
 import { refuseWhileUnfinished, ledgerHolding } from './ledger/kept-records.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
 import { createLane } from './ledger/sending/lane.ts'
-import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
+import { ledgerChainHead, type LedgerContext } from './ledger/ledger-context.ts'
 import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
 import { serverTimeline } from './ledger/timeline.ts'
 import { receiptArchive } from './receipts/receipt-archive.ts'
@@ -29,7 +28,7 @@ import { policeService } from './service/police-service.ts'
 import { guestCodes } from './tables/guest-codes.ts'
 import { tablesSource } from './tables/tables-source.ts'
 
-export interface AlloggiatiOptions {
+interface AlloggiatiOptions {
   config: Config
   keys: Keys
   clock: Clock

@@ -9,10 +9,10 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
  */
 export type BeforeReady = (tx: Transaction) => Promise<void>
 
-export interface SubmissionHooks { beforeReady: BeforeReady }
+interface SubmissionHooks { beforeReady: BeforeReady }
 
 /** What the rules of the police say of the saved guests of a booking, each with the guest's place. */
-export interface BookingRemarks { errors: Segnalazione[], warnings: Segnalazione[] }
+interface BookingRemarks { errors: Segnalazione[], warnings: Segnalazione[] }
 
 type RemarksSource = (db: Executor, booking: number) => Promise<BookingRemarks>
 

@@ -11,7 +11,7 @@ export type { RecordSchedina } from './layout.ts'
 /** What is wrong with one field, in Italian; `line` is the line as a whole. Values are personal and never quoted. */
 export interface FieldFault { field: FieldName | 'line', message: string }
 
-export type Decoded = { record: RecordSchedina } | { faults: FieldFault[] }
+type Decoded = { record: RecordSchedina } | { faults: FieldFault[] }
 
 export class CodecError extends Error {
   readonly field: FieldFault['field']

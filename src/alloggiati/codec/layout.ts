@@ -13,11 +13,11 @@ export interface TextKind { type: 'text', chars: string, exact: boolean, rule: s
 /** A whole number from `min` to `max`, written with zeros in front. */
 export interface IntegerKind { type: 'integer', min: number, max: number, rule: string }
 /** A calendar day: YYYY-MM-DD in the record, DD/MM/YYYY on the line. */
-export interface DayKind { type: 'day', rule: string }
+interface DayKind { type: 'day', rule: string }
 /** M or F in the record, the given character on the line. */
 export interface SexKind { type: 'sex', M: string, F: string, rule: string }
 /** What a field may hold; `rule` says it to the host, after "Il campo". */
-export type Kind = TextKind | IntegerKind | DayKind | SexKind
+type Kind = TextKind | IntegerKind | DayKind | SexKind
 
 export interface Field {
   name: string

@@ -4,7 +4,7 @@ import { staysById } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
-import type { WatchContext } from './context.ts'
+import type { WatchContext } from './ledger-context.ts'
 import { scopeOf } from './read-ledger.ts'
 
 /* The live rows with which the guests of bookings are compared. */

@@ -23,7 +23,7 @@ const CHUNK = 500
 const KINDS = ['identita', 'persona', 'documento'] as const
 
 /** A stay, and the first of those 30 nights of it that its guests are to be communicated for. */
-export interface StayFrom extends Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'> {
+interface StayFrom extends Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'> {
   from: Day
 }
 
@@ -163,7 +163,7 @@ function isFiled ({ esito }: SentRow): boolean {
 }
 
 /** A booking whose guests should have arrived, and of whom some are not with the police yet. */
-export interface UnfiledBooking {
+interface UnfiledBooking {
   bookingId: number
   /** The day that they are due for: the arrival, or the day from which a long stay is due again. */
   arrival: Day
@@ -200,7 +200,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
 }
 
 /** How a guest stands: `ricevuto` acquired and on a receipt that is kept, the others as the image of a document. */
-export type GuestStanding =
+type GuestStanding =
   | { stato: 'ricevuto', dal: Date }
   | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'altro_arrivo' | 'mai_inviata' }
 

@@ -26,7 +26,7 @@ const TARGETS: Readonly<Record<DecisionName, State>> = {
   reinvia: 'pronto', acquisito: 'acquisito', depositato: 'depositato_altrove', annulla: 'annullato'
 }
 
-export interface DecisionContext {
+interface DecisionContext {
   db: Database
   audit: Audit
   clock: Clock

@@ -5,7 +5,7 @@ import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts
 import { addDays, daysBetween } from '#src/lib/time.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/receipt-archive.ts'
 import { daysWithoutReceipt } from '../receipts/receipt-days.ts'
-import type { WatchContext } from './context.ts'
+import type { WatchContext } from './ledger-context.ts'
 import { countByState, scopeOf } from './read-ledger.ts'
 import { currentSuspension } from './suspension.ts'
 import { unfiledBookings } from './coverage.ts'

@@ -13,8 +13,7 @@ import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
 import { unsealLine } from './submission-rows.ts'
 import { isIntact } from './seals/verify-ledger.ts'
-import { decode } from '../codec/codec.ts'
-import { type RecordSchedina } from '../codec/layout.ts'
+import { decode, type RecordSchedina } from '../codec/codec.ts'
 import { ricevute } from '#drizzle/tables/alloggiati.ts'
 import {
   invii_conferme as confirmations, invii_correzioni as corrections, invii_decisioni as decisions
@@ -54,7 +53,7 @@ const columns = {
 
 type Filters = Omit<InvioQuery, 'limit' | 'cursor' | 'conteggio'>
 
-export interface InvioPage { data: Invio[], next: Position | undefined }
+interface InvioPage { data: Invio[], next: Position | undefined }
 
 /** One page of the ledger, the newest first, and where the next one begins. */
 export async function readSubmissionPage (

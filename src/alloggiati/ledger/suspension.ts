@@ -3,9 +3,9 @@ import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { AlarmCase } from './alarms/alarm-bell.ts'
-import type { LedgerContext } from './context.ts'
+import type { LedgerContext } from './ledger-context.ts'
 
-export interface Suspension { motivo: string, chi: string, dal: string }
+interface Suspension { motivo: string, chi: string, dal: string }
 
 const OLDER =
   "L'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. " +

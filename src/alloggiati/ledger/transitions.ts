@@ -18,7 +18,7 @@ export type Evidence =
 /** Why a submission is in the ledger, as the first link of its history says: with a person's word, or without. */
 export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
 
-export interface Transition { da: State, a: State, serve?: Evidence, perche: string }
+interface Transition { da: State, a: State, serve?: Evidence, perche: string }
 
 /**
  * Every change of state that is allowed. The database enforces this table by trigger (the migration's copy is held

@@ -24,7 +24,7 @@ export function completeFrom (day: Day): Date {
 }
 
 /** What a fetch of a receipt brought. */
-export interface FetchedReceipt {
+interface FetchedReceipt {
   /** Undefined: the service has none, which does not prove that nothing was sent. */
   pdf: Buffer | undefined
   /** Its totals are not those of the copy that was kept before. */

@@ -1,4 +1,4 @@
-import type { Route } from '../route.ts'
+import type { Route } from './police-route.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
@@ -10,7 +10,7 @@ import type { Clock } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/receipt-archive.ts'
 import { crossCheck } from '../receipts/cross-check.ts'
 
-export interface ReceiptRoutesOptions {
+interface ReceiptRoutesOptions {
   archive: ReceiptArchive
   mode: 'sandbox' | 'production'
   keys: Keys

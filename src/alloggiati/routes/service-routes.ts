@@ -1,4 +1,4 @@
-import type { Route } from '../route.ts'
+import type { Route } from './police-route.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {

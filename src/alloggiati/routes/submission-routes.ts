@@ -1,4 +1,4 @@
-import type { Route } from '../route.ts'
+import type { Route } from './police-route.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { InvioFailure } from '#schemas/alloggiati.ts'
@@ -13,7 +13,7 @@ import { within } from '#src/lib/within.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { addDays, type Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
-import type { LedgerContext } from '../ledger/context.ts'
+import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { decide, decisionFaults, recordCorrection } from '../ledger/decide.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read-ledger.ts'
@@ -23,7 +23,7 @@ import { VerificaInvii, VerificaInviiQuery } from '#schemas/verifica-invii.ts'
 import type { ChainHead } from '#src/database/chain-head.ts'
 import { verifyLedger } from '../ledger/seals/verify-ledger.ts'
 
-export interface SubmissionRoutesOptions {
+interface SubmissionRoutesOptions {
   /** Null without credentials: what was sent can be read all the same. */
   ledger: LedgerContext | null
   mode: 'sandbox' | 'production'

@@ -3,7 +3,7 @@ import { inForce, ITALY, type Comune, type Stato } from '../tables/types.ts'
 import type { Tables } from '../tables/code-tables.ts'
 
 /** What a comune code stands for on a given day. */
-export type ComuneLookup =
+type ComuneLookup =
   { status: 'absent' | 'unknown' } |
   { status: 'found', comune: Comune } |
   { status: 'ceased', comune: Comune } |

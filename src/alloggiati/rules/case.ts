@@ -20,7 +20,7 @@ export interface Input {
 }
 
 /** The stay as the rules see it. */
-export interface Stay {
+interface Stay {
   /** The arrival as given; `''` when it is absent. */
   checkIn: string
   /** The arrival as a day that exists. */

@@ -2,7 +2,7 @@ import type { FileBody } from '#schemas/alloggiati.ts'
 import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
-import type { LedgerContext } from '../ledger/context.ts'
+import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { validate, type AcceptedList } from '../rules/validate.ts'
 import type { Tables } from '../tables/code-tables.ts'
 

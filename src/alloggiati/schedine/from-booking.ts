@@ -12,7 +12,7 @@ import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { NullaDaInviare, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
-import type { LedgerContext } from '../ledger/context.ts'
+import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { guestAt } from '../ledger/fingerprints.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
 import { groupsOf } from '../rules/guest-groups.ts'
@@ -20,9 +20,9 @@ import { groupsOf } from '../rules/guest-groups.ts'
 type StoredType = string | null
 
 /** Which part of a booking is communicated, and for which apartment. */
-export interface BookingChoice { dal?: Day, id_appartamento?: number }
+interface BookingChoice { dal?: Day, id_appartamento?: number }
 
-export interface BookingSchedine {
+interface BookingSchedine {
   schedine: SchedinaIntera[]
   /** The same guests with all that is stored of them, the documents of members too. */
   documents: SchedinaIntera[]

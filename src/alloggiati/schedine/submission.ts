@@ -5,11 +5,11 @@ import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts
 import { counted } from '#src/lib/counted.ts'
 import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
-import type { RecordSchedina } from '../codec/layout.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
 import { readBookingRows } from '../ledger/conflicts.ts'
-import { announce, type LedgerContext } from '../ledger/context.ts'
+import { announce, type LedgerContext } from '../ledger/ledger-context.ts'
 import { rehearse } from '../ledger/sending/police-call.ts'
 import type { Submission } from '../ledger/reserve.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
@@ -124,7 +124,7 @@ export function isUnderWay (stato: State): boolean {
 }
 
 /** An unknown outcome is no end: a receipt will prove it, or a person decide. */
-export function closeIfDecided (requester: Requester, stato: State): void {
+function closeIfDecided (requester: Requester, stato: State): void {
   if (DECIDABLE_STATES.some((each) => each === stato)) requester.leaveOpen()
   else requester.end()
 }
@@ -133,7 +133,7 @@ export function closeIfDecided (requester: Requester, stato: State): void {
  * The answer about a submission that is not under way.
  * @throws InvioFallito when not all of it is with the police
  */
-export function answerOf (
+function answerOf (
   result: SubmissionResult,
   { ricevuta, metodo, prenotazione_id }: { ricevuta: string, metodo: string, prenotazione_id: number | null }
 ): InvioAnswer {

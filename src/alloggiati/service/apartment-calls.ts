@@ -12,7 +12,7 @@ import { AlloggiatiCredentialsError, SoapTransportError } from './soap/errors.ts
  * The service refused the change, in its own words; or its answer is missing, and the change may have been made. Never
  * a 5xx: clients try those again.
  */
-export class AppartamentoRifiutato extends ShapedError {
+class AppartamentoRifiutato extends ShapedError {
   constructor (
     codice: 'APPARTAMENTO_RIFIUTATO' | 'ESITO_SCONOSCIUTO',
     error: string,

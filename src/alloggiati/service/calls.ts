@@ -13,7 +13,7 @@ export function methodFor (test: boolean, idAppartamento: number | undefined) {
   return test ? 'Test' : 'Send'
 }
 
-export type Method = ReturnType<typeof methodFor>
+type Method = ReturnType<typeof methodFor>
 
 /** What the service answers to a list of lines: the outcome of the call, and that of each line where it says so. */
 export interface SendReply {

@@ -4,7 +4,7 @@ import { search, searchKey, type Entry } from './search-codes.ts'
 import { commonNames, isoCodes } from './state-names.ts'
 import type { Appartamento, Codice, Comune, Fonte, Provincia, Stato, TablesData } from './types.ts'
 
-export interface Lists {
+interface Lists {
   tipi_documento: Codice
   paesi: Stato
   comuni: Comune

@@ -6,7 +6,7 @@ import { bundledData } from './bundled.ts'
 import { parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella } from './tabella.ts'
 import { createTables, type Tables } from './code-tables.ts'
 
-export type Csvs = Readonly<Record<TipoTabella, string>>
+type Csvs = Readonly<Record<TipoTabella, string>>
 
 interface Refresh { db: Database, download: (tipo: TipoTabella) => Promise<string> }
 

@@ -48,7 +48,7 @@ const DECIDE = 'Se resta dubbio, un amministratore decide con POST /api/v1/invii
 const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web.'
 
 /** Every kind of alarm. */
-export const ALARM_KINDS = {
+const ALARM_KINDS = {
   'unknown-outcome': {
     message: 'outcome of a submission unknown',
     tells: ['invio', 'tentativo'],

@@ -4,7 +4,7 @@ import { DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas
 import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { RECEIPT_WINDOW_DAYS } from '../../receipts/receipt-archive.ts'
 import { daysWithoutReceipt } from '../../receipts/receipt-days.ts'
-import type { WatchContext } from '../context.ts'
+import type { WatchContext } from '../ledger-context.ts'
 import { scopeOf } from '../read-ledger.ts'
 import { suspensionCase, currentSuspension } from '../suspension.ts'
 import { unfiledBookings } from '../coverage.ts'

@@ -10,7 +10,7 @@ import { readFetches } from './fetches.ts'
  */
 
 /** What was acquired around midnight, and the days whose receipt may count it. */
-export interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
+interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
 /** More are not tried out together: 2^16 are tried in milliseconds. */
 const MAX_STRADDLERS = 16

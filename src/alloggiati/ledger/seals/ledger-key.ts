@@ -4,8 +4,7 @@ import { registro_chiave as records } from '#drizzle/tables/ledger.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { rm } from 'node:fs/promises'
 import fp from 'fastify-plugin'
-import { ConfigError } from '#src/config/data-folder.ts'
-import { type Config } from '#src/config/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import { isAuditKey } from '#src/services/audit/verify.ts'
 
 /** The block length of SHA-256 in bytes: RFC 2104 pads the key to it. */
@@ -36,7 +35,7 @@ export async function isLedgersKey (db: Executor, keys: Keys): Promise<boolean |
 }
 
 /** Records the key that the ledger is sealed with. Of several servers that start together, one is the first. */
-export async function recordKey (db: Database, keys: Keys): Promise<void> {
+async function recordKey (db: Database, keys: Keys): Promise<void> {
   await db.insert(records).values({ impronta: fingerprintOf(keys) }).onConflictDoNothing()
 }
 

@@ -12,10 +12,10 @@ import { ACCEPTED, TRANSITIONS, type Evidence } from '../transitions.ts'
  */
 
 /** A stored row. Its seal is null when somebody removed it behind the triggers. */
-export interface Sealed { invio_id: number, sigillo: Buffer | null, testo: string }
+interface Sealed { invio_id: number, sigillo: Buffer | null, testo: string }
 
 /** A link of the chain, with what its hash is made of. */
-export interface StoredLink {
+interface StoredLink {
   id: number
   invio_id: number
   da: State | null
@@ -26,22 +26,22 @@ export interface StoredLink {
   testo: string
 }
 
-export interface StoredSubmission extends Sealed {
+interface StoredSubmission extends Sealed {
   ricevuta: string
   stato: State
   versione: number
   tentativo: number
 }
-export interface StoredRow extends Sealed {
+interface StoredRow extends Sealed {
   esito: RowOutcome
   confermata: boolean
   cancellata: boolean
 }
-export interface StoredAttempt extends Sealed { numero: number }
-export interface StoredObservation extends Sealed { numero: number, esito: AttemptOutcome }
-export interface StoredDecision extends Sealed { versione: number, decisione: DecisionName }
+interface StoredAttempt extends Sealed { numero: number }
+interface StoredObservation extends Sealed { numero: number, esito: AttemptOutcome }
+interface StoredDecision extends Sealed { versione: number, decisione: DecisionName }
 
-export interface StoredHistory {
+interface StoredHistory {
   submission: StoredSubmission
   links: StoredLink[]
   rows: StoredRow[]

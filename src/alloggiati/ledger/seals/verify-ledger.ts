@@ -10,14 +10,14 @@ import { isLedgersKey, sealOf } from './ledger-key.ts'
 const BATCH = 200
 
 /** What is verified: submissions by their arrival; without bounds the whole ledger. */
-export interface Range {
+interface Range {
   from?: Day
   to?: Day
   /** Milliseconds after which what has been verified is answered. */
   withinMs?: number
 }
 
-export type Verification = Omit<VerificaInvii, 'da' | 'a' | 'status'>
+type Verification = Omit<VerificaInvii, 'da' | 'a' | 'status'>
 
 /**
  * Walks through the submissions of a range: each must be what its history says, link by link and seal by seal, and the

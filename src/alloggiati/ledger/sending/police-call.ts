@@ -19,7 +19,7 @@ export interface Verdict {
   raw?: string
 }
 
-export interface RowVerdict {
+interface RowVerdict {
   esito: Extract<RowOutcome, 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta'>
   codice_errore?: string
   messaggio_soap?: string
@@ -88,7 +88,7 @@ function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOper
 }
 
 /** It is proven that nothing was acquired, because nothing reached the service. */
-export function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
+function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
   return { stato: 'non_inviato', tentativo: 'N', schedine: allRows('non_inviata', rows), causa }
 }
 

@@ -7,12 +7,12 @@ import {
 } from '#schemas/submission.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { unknownVerdict, type Verdict } from './police-call.ts'
-import type { LedgerContext } from '../context.ts'
+import type { LedgerContext } from '../ledger-context.ts'
 import { lockChain, move, moveRows, type Move } from '../moves.ts'
 import { sumNights, type Row, isUnresolved } from '../submission-rows.ts'
 
 /** An attempt: the submission, its number, and the rows that were handed over. */
-export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
+interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
 
 const NOT_WRITTEN_DOWN =
   "l'esito non è stato scritto in tempo: il processo si è interrotto, o l'archivio non era raggiungibile"

@@ -63,7 +63,7 @@ function refuseOthers (ids: readonly number[], bookings: readonly DayBooking[]):
 }
 
 /** The answer of a day. What is ready and was not sent is good in a rehearsal alone. */
-export function answerOf (
+function answerOf (
   { data, prova, bookings }: Pick<GiornataAnswer, 'data' | 'prova'> & { bookings: readonly DayBooking[] }
 ): GiornataAnswer {
   const inState = (name: DayState) => bookings.filter(({ stato }) => stato === name).length
@@ -87,7 +87,7 @@ export function answerOf (
 }
 
 /** Bookings that are being sent and wait for their next try: until when they can be withdrawn is told of each. */
-export async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
+async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
   const underWay = bookings.filter(({ stato }) => stato === 'in_corso')
   const waiting = await readWaiting(db, underWay.flatMap(({ ricevute }) => ricevute))
   return bookings.map((booking) => {

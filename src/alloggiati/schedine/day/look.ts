@@ -11,7 +11,7 @@ import { SchedineInCorso } from '../../sent-errors.ts'
 import {
   findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
-import type { LedgerContext } from '../../ledger/context.ts'
+import type { LedgerContext } from '../../ledger/ledger-context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
@@ -40,7 +40,7 @@ interface Before {
 }
 
 /** Which bookings of an arrival day, and for which apartment. */
-export interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
+interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
 
 /** The bookings of a day: who is ready, who lacks what, who was sent already. Nothing is written. */
 export async function lookAtDay (

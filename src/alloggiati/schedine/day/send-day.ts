@@ -2,7 +2,7 @@ import type { Author } from '#src/services/audit/log.ts'
 import {
   OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso
 } from '../../sent-errors.ts'
-import { announce, type LedgerContext } from '../../ledger/context.ts'
+import { announce, type LedgerContext } from '../../ledger/ledger-context.ts'
 import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
 import { methodFor } from '../../service/calls.ts'

@@ -37,7 +37,7 @@ export interface Comparison {
   apartments: ReadonlySet<number>
 }
 
-export interface RowAnswer {
+interface RowAnswer {
   outcome: ServiceOutcome
   /** The row, its nights and (File Unico) its apartment: only for a good row. */
   accepted?: { riga: string, permanenza: number, id_appartamento?: number }

@@ -1,6 +1,6 @@
 import { escapeXml, parseXml, XmlError, type XmlElement } from './xml.ts'
 
-export type FaultCode = 'Client' | 'Server' | 'MustUnderstand' | 'VersionMismatch'
+type FaultCode = 'Client' | 'Server' | 'MustUnderstand' | 'VersionMismatch'
 
 /** Ends a call with a SOAP fault. The texts are those of an ASP.NET ASMX service, which the real one is. */
 export class SoapFault extends Error {

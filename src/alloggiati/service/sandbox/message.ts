@@ -3,7 +3,7 @@ import type { Contract, Field } from './wsdl.ts'
 import { unreadable } from './envelope.ts'
 import { escapeXml, type XmlElement } from './xml.ts'
 
-export type Value = string | number | boolean | Buffer | null | Value[] | Message
+type Value = string | number | boolean | Buffer | null | Value[] | Message
 
 /** The elements of a request or response by name. A type that only repeats one element (`ArrayOf…`) is a plain list. */
 export interface Message { [name: string]: Value | undefined }

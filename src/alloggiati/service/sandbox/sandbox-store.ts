@@ -30,7 +30,7 @@ export async function isTokenGood (db: Executor, token: string, utente: string, 
   return found.length > 0
 }
 
-export interface Acquisition {
+interface Acquisition {
   utente: string
   id_appartamento: number | null
   riga: string

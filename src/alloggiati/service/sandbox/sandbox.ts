@@ -14,7 +14,7 @@ const PATH = '/service/service.asmx'
 const BODY_LIMIT = 4 * 1024 * 1024
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 
-export interface SandboxOptions {
+interface SandboxOptions {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
@@ -24,7 +24,7 @@ export interface SandboxOptions {
   credentials: { utente: string, password: string, wskey: string }
 }
 
-export interface Sandbox {
+interface Sandbox {
   /** `http://127.0.0.1:<port>/service/service.asmx`; the WSDL is at `?wsdl`. */
   endpoint: string
   /** Lets the calls under way end. */

@@ -13,7 +13,7 @@ export interface Field {
   nillable: boolean
 }
 
-export interface Operation {
+interface Operation {
   name: string
   /** SOAPAction, the same in both versions. */
   action: string

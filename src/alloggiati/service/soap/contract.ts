@@ -25,21 +25,21 @@ export interface TokenInfo { issued: Date, expires: Date, token: string }
 
 interface Accesso { Utente: string, token: string }
 
-export interface RichiestaToken { Utente: string, Password: string, WsKey: string }
+interface RichiestaToken { Utente: string, Password: string, WsKey: string }
 
 export interface RichiestaSchedine extends Accesso {
   /** Rows of 168 characters (174 for the `FileUnico` operations), sent byte for byte. */
   ElencoSchedine: { string: readonly string[] }
 }
 
-export interface RichiestaSchedineAppartamento extends RichiestaSchedine { IdAppartamento: number }
+interface RichiestaSchedineAppartamento extends RichiestaSchedine { IdAppartamento: number }
 
-export interface RichiestaRicevuta extends Accesso {
+interface RichiestaRicevuta extends Accesso {
   /** Sent as midnight of that day without zone, as the service wants it. */
   Data: Day
 }
 
-export interface RichiestaAppartamento extends Accesso {
+interface RichiestaAppartamento extends Accesso {
   Descrizione: string
   ComuneCodice: string
   Indirizzo: string

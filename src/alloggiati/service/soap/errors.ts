@@ -18,7 +18,7 @@ const KINDS = {
 
 export type FailureKind = keyof typeof KINDS
 
-export interface FailureDetails {
+interface FailureDetails {
   /** False only when it is certain that not one byte of the request was written. */
   sent: boolean
   httpStatus?: number

@@ -5,7 +5,7 @@ import { SoapTransportError } from './errors.ts'
 
 export type SoapVersion = '1.1' | '1.2'
 
-export type Exchange = (envelope: string, headers: Record<string, string>) => Promise<string>
+type Exchange = (envelope: string, headers: Record<string, string>) => Promise<string>
 
 const SERVICE = 'Service'
 const PORTS: Record<SoapVersion, string> = { 1.1: 'ServiceSoap', 1.2: 'ServiceSoap12' }

@@ -24,7 +24,7 @@ export interface HttpReply { status: number, contentType: string, body: Buffer }
 
 const COMMON_HEADERS = { 'User-Agent': 'Locanda', Accept: 'application/soap+xml, text/xml' }
 
-export type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
+type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
 
 /**
  * One POST on a connection of its own for each call: no reuse, no retry, no redirect. Connecting, asking the caller and
