@@ -12,8 +12,8 @@ import { EmbeddedError } from '#src/database/embedded/problems.ts'
 import { isDiskFull, startProblem } from '#src/database/problems.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
 import { backendOf } from '#src/services/files/backends/of-config.ts'
-import { PATIENT } from './patient.ts'
 import { OperationError } from './errors.ts'
+import { PATIENT } from './saved-tables.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
 

@@ -1,11 +1,11 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { isDiskFull, postgresError } from '#src/database/problems.ts'
-import { OLD_MS } from './age.ts'
-import { backUpInThread } from './nightly.ts'
-import { noteBackup } from './note.ts'
-import { backupFile, lastBackup, rotate } from './rotation.ts'
+import { noteBackup, type Made } from './create.ts'
+import { backupFile, lastBackup, OLD_MS, rotate } from './kept-backups.ts'
 
 /** The nightly backup, where the settings name a folder for it. */
 const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
@@ -34,7 +34,6 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
     if (foreign.length > 0) app.log.warn({ foreign }, 'tables and columns that are not ours are not in the backup')
-    await noteBackup(sql, 'salvataggio.riuscito')
     const stuck = await rotate(folder!, today)
     if (stuck.length > 0) app.log.warn({ stuck }, 'old backups that cannot be removed')
   }
@@ -54,6 +53,31 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
   })
 }
 export default backup
+
+/** The thread of a nightly backup is given it. */
+export interface NightlyBackup { config: Config, databaseUrl: string, path: string, passphrase: string }
+
+const THREAD = new URL('nightly-thread.ts', import.meta.url)
+/** Its heap: a small young one, for buffers that are garbage at once. */
+const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 }
+
+/**
+ * Makes a backup in a thread of its own: the garbage of its buffers is collected there, where no request waits for it.
+ * @param stop ends it, which throws; what was written of it is left, and the next backup of the day takes its place
+ * @throws what went wrong, without its class
+ */
+async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Promise<Made> {
+  const thread = new Worker(THREAD, { workerData, env: {}, argv: [], execArgv: [], resourceLimits: LIMITS })
+  try {
+    const [made] = await once(thread, 'message', { signal: stop }) as [Made]
+    // The backup is made, however the thread's connection ends.
+    thread.on('error', () => {})
+    return made
+  } catch (err) {
+    void thread.terminate()
+    throw err
+  }
+}
 
 /** The disk of the data is another one, and must not be taken for full (`database/disk.ts`). */
 function folderFull (): Error {

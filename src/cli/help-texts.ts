@@ -102,8 +102,8 @@ S3_…). La passphrase si dà in BACKUP_PASSPHRASE, oppure viene chiesta. La chi
 conservarla a parte.
 
 Esempi:
-  DATA_DIR=/srv/locanda locanda backup /mnt/salvataggi/locanda.bak
-  locanda backup --verify /mnt/salvataggi/locanda.bak`,
+  DATA_DIR=/srv/locanda locanda backup /mnt/salvataggi/locanda.tar.age
+  locanda backup --verify /mnt/salvataggi/locanda.tar.age`,
 
   restore: `
 Vuole un database e un posto dei file vuoti, e la chiave MASTER_KEY del salvataggio; il salvataggio può essere di una
@@ -111,7 +111,7 @@ versione precedente di Locanda. Dopo, gli invii alla Polizia restano sospesi fin
 le ricevute.
 
 Esempio:
-  DATA_DIR=/srv/locanda-nuova locanda restore /mnt/salvataggi/locanda.bak`,
+  DATA_DIR=/srv/locanda-nuova locanda restore /mnt/salvataggi/locanda.tar.age`,
 
   doctor: `
 Legge l'ambiente del server e guarda chiave, database, orologio, file, posta, Redis, credenziali della Polizia, disco,

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { createCipheriv } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -7,18 +9,20 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
-import {
-  HEADER_BYTES, newHeader, opened, openHeader, readContainer, sealed, writeContainer
-} from '#src/backup/container.ts'
-import { backupFile, daysToKeep, rotate } from '#src/backup/rotation.ts'
-import { onlyKnown, readTables } from '#src/backup/tables.ts'
+import { createBackup } from '#src/backup/create.ts'
+import { backupFile, daysToKeep, lastBackup, rotate } from '#src/backup/kept-backups.ts'
+import { writePartial, writeWhole } from '#src/backup/partial-file.ts'
+import { onlyKnown, readTables } from '#src/backup/saved-tables.ts'
+import { readBackup, seal, type Entry, type Manifest, type Pace } from '#src/backup/sealed-tar.ts'
 import { OperationError } from '#src/backup/errors.ts'
 import { verify } from '#src/backup/index.ts'
 import { connect } from '#src/database/connect.ts'
 import { schemaAfter } from '#src/database/known-schema.ts'
 import { lastMigration } from '#src/database/last-migration.ts'
 import { LOCKS } from '#src/database/locks.ts'
+import { filesBackend } from '#src/services/files/backends/files.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -26,107 +30,140 @@ import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
 
-const refused = (work: Promise<unknown>) => work.then(() => false, (err: unknown) => err instanceof OperationError)
 const PASSPHRASE = 'càlamo lontano vèneto'
-const header = await newHeader(PASSPHRASE)
-const { key } = header
-const open_ = (bytes: Buffer) => buffer(Readable.from(opened(Readable.from([bytes]), bytes.length, key)))
-const seal = (content: readonly Buffer[]) => buffer(Readable.from(sealed(Readable.from(content), key)))
+const ID = '00000000-0000-4000-8000-000000000000'
 
-/** The same every time, and not to be compressed. */
-const noise = createCipheriv('aes-256-ctr', Buffer.alloc(32), Buffer.alloc(16)).update(Buffer.alloc(180_000))
+/** The same every time. */
+const noise = createCipheriv('aes-256-ctr', Buffer.alloc(32), Buffer.alloc(16)).update(Buffer.alloc(600_000))
 
-const whole = await seal([noise])
+const manifest: Manifest = {
+  created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0', columns: { letti: ['id'] }
+}
 
-t.test('a content comes back as it was sealed, whatever its pieces', async () => {
+/** A content in pieces of so many bytes. */
+function entry (name: string, content: Buffer, piece = 100_000): Entry {
+  const pieces = Array.from({ length: Math.ceil(content.length / piece) }, (_, at) =>
+    content.subarray(at * piece, (at + 1) * piece))
+  return { name, size: content.length, content: pieces }
+}
+
+/** A backup of one table and one file. */
+function * entries (rows: Buffer, file: Buffer, piece?: number): Generator<Entry> {
+  const tables = { letti: rows.filter((byte) => byte === 10).length }
+  const summary = { tables, files: 1, bytes: file.length, missing: [], foreign: [], sequences: {} }
+  yield entry('manifest.json', Buffer.from(JSON.stringify(manifest)), piece)
+  yield entry('tables/letti.copy', rows, piece)
+  yield entry(`files/${ID}`, file, piece)
+  yield entry('summary.json', Buffer.from(JSON.stringify(summary)), piece)
+}
+
+const sealed = (content: Iterable<Entry>) => buffer(seal(Readable.from(content), PASSPHRASE))
+const whole = await sealed(entries(Buffer.from('1\n2\n'), noise))
+
+/** Why a file with these bytes is no backup. */
+async function refusal (file: string, bytes: Buffer, passphrase = PASSPHRASE): Promise<string | undefined> {
+  await writeFile(file, bytes)
+  return await readBackup(file, passphrase).then(() => undefined, (err: unknown) =>
+    err instanceof OperationError ? err.message : String(err))
+}
+
+t.test('rows and files come back as they were sealed, whatever their pieces', async (t) => {
+  const file = join(temporaryFolder(t), 'a.tar.age')
+  const line = fc.stringMatching(/^[a-z]{0,40}$/).map((text) => `${text}\n`)
   await fc.assert(fc.asyncProperty(
-    fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 12 }), fc.integer({ min: 0, max: 300_000 }),
-    async (small, large) => {
-      const content = [...small.map((each) => Buffer.from(each)), Buffer.alloc(large, 'abc')]
-      const back = await open_(await seal(content))
-      return back.equals(Buffer.concat(content))
+    fc.array(line), fc.integer({ min: 0, max: 400_000 }), fc.integer({ min: 1, max: 200_000 }),
+    async (lines, size, piece) => {
+      const rows = Buffer.from(lines.join(''))
+      await writeFile(file, await sealed(entries(rows, noise.subarray(0, size), Math.max(piece, size >> 8))))
+      const back: Buffer[] = []
+      const keep = async (_name: string, content: AsyncIterable<Buffer>) => { back.push(await buffer(content)) }
+      const { summary } = await readBackup(file, PASSPHRASE, {
+        reader: { manifest: async () => {}, table: keep, file: keep }
+      })
+      return summary.tables.letti === lines.length && back[0]!.equals(rows) && back[1]!.equals(noise.subarray(0, size))
     }
-  ), { numRuns: 20 })
+  ), { numRuns: 8 })
 })
 
-t.test('a file that was cut anywhere, or has more at its end, is refused', async (t) => {
-  t.ok(whole.length > 64 * 1024, 'more than one chunk')
-  await fc.assert(fc.asyncProperty(fc.integer({ min: 0, max: whole.length - 1 }), async (length) => {
-    return await refused(open_(whole.subarray(0, length)))
-  }), { numRuns: 25, examples: [[0], [15], [16], [17], [64 * 1024 + 16], [whole.length - 1]] })
-  for (const more of [1, 16, 17, 64 * 1024 + 16]) {
-    t.ok(await refused(open_(Buffer.concat([whole, Buffer.alloc(more)]))))
+t.test('a file that was cut anywhere, has more at its end, or a flipped bit, is refused in one line', async (t) => {
+  const file = join(temporaryFolder(t), 'a.tar.age')
+  t.equal(await refusal(file, whole), undefined)
+  const chunk = 64 * 1024 + 16
+  const start = whole.length - 16 - Math.ceil(whole.length / chunk) * chunk + whole.length % chunk
+  t.ok(start > 0)
+  for (const length of [0, 10, 22, 60, 200, 300_000, chunk * 5, whole.length - 1]) {
+    t.match(await refusal(file, whole.subarray(0, length)), /danneggiat|non è un salvataggio/, `cut at ${length}`)
+  }
+  t.match(await refusal(file, Buffer.concat([whole, Buffer.alloc(17)])), /danneggiato/)
+  for (const at of [0, 30, 120, 160, 1000, 300_000, whole.length - 1]) {
+    const flipped = whole.with(at, whole[at]! ^ 4)
+    t.match(await refusal(file, Buffer.from(flipped)), /danneggiat|non è un salvataggio/, `flipped at ${at}`)
   }
 })
 
-t.test('a flipped bit anywhere is refused', async () => {
-  await fc.assert(fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 7 }), async (at, bit) => {
-    const flipped = Buffer.from(whole)
-    flipped[at]! ^= 1 << bit
-    return await refused(open_(flipped))
-  }), { numRuns: 25, examples: [[0, 0], [whole.length - 1, 7]] })
+t.test('another passphrase opens nothing; the same one does, however a keyboard spells it', async (t) => {
+  const file = join(temporaryFolder(t), 'a.tar.age')
+  t.match(await refusal(file, whole, `${PASSPHRASE} `), /passphrase/)
+  t.equal(await refusal(file, whole, PASSPHRASE.normalize('NFD')), undefined)
+  t.match(await refusal(file, Buffer.from('LOCANDA BACKUP 1, come prima')), /non è un salvataggio/)
+  await t.rejects(readBackup(join(file, 'b'), PASSPHRASE), /non si può leggere \(ENOTDIR\)/)
 })
 
-t.test('a chunk that was moved, doubled or left out is refused', async (t) => {
-  const size = 64 * 1024 + 16
-  const [first, second] = [whole.subarray(0, size), whole.subarray(size, 2 * size)]
-  const rest = whole.subarray(2 * size)
-  for (const parts of [[second, first, rest], [first, first, rest], [first, rest], [first, second, second, rest]]) {
-    t.ok(await refused(open_(Buffer.concat(parts))))
+t.test('a backup that lacks rows, or its end, is refused', async (t) => {
+  const file = join(temporaryFolder(t), 'a.tar.age')
+  const all = [...entries(Buffer.from('1\n2\n'), noise)]
+  for (const content of [all.slice(1), all.slice(0, -1), all.toSpliced(1, 1), all.toSpliced(2, 1)]) {
+    t.match(await refusal(file, await sealed(content)), /danneggiato o incompleto/)
   }
+  t.match(await refusal(file, await sealed(all.with(1, entry('tables/letti.copy', Buffer.from('1\n'))))), /incompleto/)
 })
 
-t.test('another passphrase, and a flipped bit of the header, open nothing', async (t) => {
-  await t.resolveMatch(openHeader(header.bytes, PASSPHRASE.normalize('NFD')), key, 'however a keyboard spells it')
-  await t.rejects(openHeader(header.bytes, `${PASSPHRASE} `), /passphrase/)
-  for (const at of [0, 15, 16, 47, 48, HEADER_BYTES - 1]) {
-    const bytes = Buffer.from(header.bytes)
-    bytes[at]! ^= 1
-    t.ok(await refused(openHeader(bytes, PASSPHRASE)), String(at))
-  }
-  await t.rejects(openHeader(header.bytes.subarray(0, 30), PASSPHRASE), /non è un salvataggio/)
-})
+const saved = (...pieces: Buffer[]) => Readable.from(pieces) as AsyncIterable<Buffer>
+const write = (file: string, content: AsyncIterable<Buffer>, isOwnName = false) =>
+  writeWhole(file, isOwnName, (partial) => writePartial(partial, content))
 
 t.test('a file is there when all of it is on the disk, and its owner alone reads it', async (t) => {
   const folder = temporaryFolder(t)
-  const file = join(folder, 'a.bak')
+  const file = join(folder, 'a.tar.age')
   await writeFile(`${file}.partial`, 'what a killed process has left')
   async function * broken () {
     yield noise
-    // As a connection that is lost says it: nothing of the file.
+    // As a connection that is lost says it: no fault of the file.
     throw Object.assign(new Error('away'), { syscall: 'read', code: 'ECONNRESET' })
   }
-  async function * refusing () {
-    yield noise
+  await t.rejects(write(file, broken()), { message: 'away' })
+  t.same(await readdir(folder), [], 'no part stays of one that broke off')
+  t.equal(await write(file, saved(whole)), whole.length)
+  await t.rejects(writeWhole(file, false, async (partial) => {
+    await writePartial(partial, saved(noise))
+    t.same((await readdir(folder)).toSorted(), ['a.tar.age', 'a.tar.age.partial'])
     throw new OperationError('no')
-  }
-  await t.rejects(writeContainer(file, PASSPHRASE, broken()), { message: 'away' })
-  await t.rejects(writeContainer(file, PASSPHRASE, refusing()), { message: 'no' })
-  t.same(await readdir(folder), [], 'nothing stays of one that broke off')
-  await (await writeContainer(file, PASSPHRASE, Readable.from([noise]))).settle()
-  const unreadable = await writeContainer(file, PASSPHRASE, Readable.from([]))
-  const refuse = () => Promise.reject(new OperationError('no'))
-  const unlooked = unreadable.settle(refuse)
-  await t.rejects(unlooked, { message: 'no' }, 'nor does one come into the place of another before it was looked at')
-  t.same(await readdir(folder), ['a.bak'])
+  }), { message: 'no' }, 'nor does one come into the place of another before it was looked at')
+  t.same(await readdir(folder), ['a.tar.age'])
   t.equal((await stat(file)).mode & 0o777, 0o600)
-  const back = await readContainer(file, PASSPHRASE, (content) => buffer(content))
-  t.ok(back.equals(noise))
-  t.notMatch(await readFile(file), noise.subarray(0, 64), 'nothing is in the clear')
-  await t.rejects(readContainer(join(folder, 'b.bak'), PASSPHRASE, buffer), /non si può leggere \(ENOENT\)/)
-  await t.rejects(writeContainer(join(folder, 'c', 'a.bak'), PASSPHRASE, Readable.from([])), /non si può scrivere/)
+  t.ok((await readFile(file)).equals(whole))
+  await t.rejects(write(join(folder, 'c', 'a.tar.age'), saved()), /non si può scrivere/)
+})
 
-  const other = join(folder, 'chiave.bak')
-  await writeFile(other, 'another file')
-  await symlink(file, join(folder, 'legame.bak'))
-  await mkdir(join(folder, 'cartella.bak'))
-  for (const [name, message] of [
-    ['chiave.bak', /non è un salvataggio/], ['legame.bak', /è un collegamento/], ['cartella.bak', /non è un file/]
-  ] as const) {
-    await t.rejects(writeContainer(join(folder, name), PASSPHRASE, Readable.from([noise])), message, name)
+t.test('a file takes the place of a backup, and of nothing else', async (t) => {
+  const folder = temporaryFolder(t)
+  const path = (name: string) => join(folder, name)
+  const old = 'age-encryption.org/v1\n di prima'
+  writeFileSync(path('vero'), old)
+  writeFileSync(path('vuoto'), '')
+  writeFileSync(path('chiave'), 'age-')
+  symlinkSync(path('vero'), path('legame'))
+  mkdirSync(path('cartella'))
+  spawnSync('mkfifo', [path('tubo')])
+  for (const name of ['legame', 'cartella', 'tubo', 'chiave']) {
+    await t.rejects(write(path(name), saved(noise)), { message: /c’è già, e non è un salvataggio/ })
   }
-  t.equal(await readFile(other, 'utf8'), 'another file', 'it takes the place of a backup, and of nothing else')
-  await (await writeContainer(file, PASSPHRASE, Readable.from([noise]))).settle()
+  t.equal(readFileSync(path('chiave'), 'utf8'), 'age-')
+  t.equal(readFileSync(path('vero'), 'utf8'), old)
+  for (const name of ['vero', 'vuoto']) await write(path(name), saved(whole))
+  await write(path('chiave'), saved(whole), true)
+  for (const name of ['vero', 'vuoto', 'chiave']) t.ok(readFileSync(path(name)).equals(whole), name)
+  t.same(readdirSync(folder), ['cartella', 'chiave', 'legame', 'tubo', 'vero', 'vuoto'], 'no other is left')
 })
 
 t.test('the program knows all of its own tables and columns', async (t) => {
@@ -139,6 +176,8 @@ t.test('the program knows all of its own tables and columns', async (t) => {
 
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const today = testClock().today()
+
+const WHOLE = Buffer.from('age')
 
 t.test('the nightly job makes a backup of the day, removes old ones, and shows in the metrics', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
@@ -159,13 +198,13 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   await work('backup-age')
   t.equal(warnings(), 1)
 
-  const old = Array.from({ length: 60 }, (_, n) => `locanda-${addDays(today, -n - 1)}.bak`)
-  for (const name of [...old, 'altro.txt', 'locanda-vecchio.bak']) await writeFile(join(BACKUP_DIR, name), '')
+  const old = Array.from({ length: 60 }, (_, n) => `locanda-${addDays(today, -n - 1)}.tar.age`)
+  for (const name of [...old, 'altro.txt', 'locanda-vecchio.tar.age']) await writeFile(join(BACKUP_DIR, name), '')
   await work('backup')
   const names = await readdir(BACKUP_DIR)
-  t.match(names.toSorted().join(' '), /altro\.txt.*locanda-vecchio\.bak/, 'other files stay')
+  t.match(names.toSorted().join(' '), /altro\.txt.*locanda-vecchio\.tar.age/, 'other files stay')
   t.ok(names.length >= 2 + 7 && names.length <= 2 + 7 + 4, String(names.length))
-  const own = join(BACKUP_DIR, `locanda-${today}.bak`)
+  const own = join(BACKUP_DIR, `locanda-${today}.tar.age`)
   t.match((await verify(own, BACKUP_PASSPHRASE)).summary, { files: 0, missing: [] })
   t.ok(Number(await age()) < 600)
   await work('backup-age')
@@ -219,7 +258,7 @@ t.test('requests go on while the job writes; what it writes is readable, and of 
     await app.jobs.start('backup', async () => {})
     await until(async () => (await app.sql`select from pg_locks where not granted and locktype = 'relation'
       and relation = 'lettere_benvenuto'::regclass`).length > 0)
-    t.same(await readdir(BACKUP_DIR), [`locanda-${today}.bak.partial`], 'it has no name yet')
+    t.same(await readdir(BACKUP_DIR), [`locanda-${today}.tar.age.partial`], 'it has no name yet')
     const later = await create(call)
     t.equal((await call('PUT', `${BOOKINGS}/${later.id}`, { telefono: '1' })).statusCode, 200)
     await saveGuests(call, id, guests(1))
@@ -227,7 +266,7 @@ t.test('requests go on while the job writes; what it writes is readable, and of 
     t.match((await call('GET', '/api/v1/eventi')).json<{ data: Event[] }>().data.at(-1), { tipo: 'ospiti.modificati' })
   })
   await until(async () => (await app.sql`select outcome from jobs where name = 'backup'`)[0]!.outcome === 'riuscito')
-  const { summary } = await verify(join(BACKUP_DIR, `locanda-${today}.bak`), BACKUP_PASSPHRASE)
+  const { summary } = await verify(join(BACKUP_DIR, `locanda-${today}.tar.age`), BACKUP_PASSPHRASE)
   t.match(summary, { tables: { prenotazioni: 1, ospiti: 2 }, missing: [] })
   t.same(await app.sql`select count(*)::int as bookings from prenotazioni`, [{ bookings: 2 }])
 })
@@ -250,7 +289,40 @@ t.test('a backup that a restart breaks off is made by the server that comes afte
   await other.sql`select pg_advisory_unlock_all()`
   await build(t, { ...environ, DATABASE_URL: url }, undefined, { clock: undefined })
   await until(async () => (await job())!.outcome === 'riuscito')
-  t.same(await readdir(BACKUP_DIR), [`locanda-${testClock().today()}.bak`])
+  t.same(await readdir(BACKUP_DIR), [`locanda-${testClock().today()}.tar.age`])
+})
+
+t.test('a nightly backup is read once its transaction has ended, and has no name before', async (t) => {
+  const folder = temporaryFolder(t)
+  const { url, sql } = await testDatabase(t)
+  const own = connect(url, 1)
+  t.teardown(own.close)
+  const source = { sql: own.sql, backend: filesBackend(folder), keys: createKeys(Buffer.alloc(32)) }
+  const path = join(folder, 'a.tar.age')
+  const seen: unknown[] = []
+  // The first pieces are those that are written, the second ones those that are read.
+  let times = 0
+  const pace: Pace = async function * (pieces) {
+    if (++times === 2) {
+      seen.push(await readdir(folder), await sql`
+        select from pg_stat_activity where datname = current_database() and backend_xmin is not null
+          and pid <> pg_backend_pid() and backend_type = 'client backend'`)
+    }
+    if (times === 4) throw new Error('illegible')
+    yield * pieces
+  }
+  await createBackup(source, path, BACKUP_PASSPHRASE, { pace, isNightly: true })
+  t.same(seen, [['a.tar.age.partial'], []])
+  await t.rejects(createBackup(source, join(folder, 'b.tar.age'), BACKUP_PASSPHRASE, { pace, isNightly: true }), {
+    message: 'illegible'
+  })
+  t.same(await readdir(folder), ['a.tar.age'])
+})
+
+t.test('without a folder for backups there is no such job', async (t) => {
+  const { app, token } = await build(t)
+  const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
+  t.notMatch((await app.inject({ url: '/api/v1/jobs', headers: { authorization } })).body, /backup/)
 })
 
 t.test('seven days and four weeks are kept, whatever there is, and the last one always', async (t) => {
@@ -271,10 +343,42 @@ t.test('seven days and four weeks are kept, whatever there is, and the last one 
 
 t.test('a clock that was wrong costs no backup, and what killed processes have left goes', async (t) => {
   const folder = temporaryFolder(t)
-  const future = Array.from({ length: 9 }, (_, n) => `locanda-${addDays('2027-05-01', n)}.bak`)
-  const left = ['locanda-2026-11-20.bak.partial', 'locanda-2026-11-21.bak.partial', 'locanda-2026-11-22.bak.partial']
-  const made = ['locanda-2026-11-21.bak', 'locanda-2026-11-22.bak']
+  const future = Array.from({ length: 9 }, (_, n) => `locanda-${addDays('2027-05-01', n)}.tar.age`)
+  const left = ['2026-11-20', '2026-11-21', '2026-11-22'].map((day) => `locanda-${day}.tar.age.partial`)
+  const made = ['locanda-2026-11-21.tar.age', 'locanda-2026-11-22.tar.age']
   for (const name of [...future, ...left, ...made]) await writeFile(join(folder, name), '')
   t.same(await rotate(folder, '2026-11-22'), [])
   t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
+})
+
+t.test('the age is that of the last backup', async (t) => {
+  const folder = temporaryFolder(t)
+  for (const [day, age] of [['2026-01-01', 500], ['2026-01-02', 90]] as const) {
+    const path = join(folder, `locanda-${day}.tar.age`)
+    await writeFile(path, WHOLE)
+    await utimes(path, 1000 - age, 1000 - age)
+  }
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000)
+  const later = join(folder, 'locanda-2026-01-03.tar.age')
+  await writeFile(later, WHOLE)
+  await utimes(later, 9_000_000, 9_000_000)
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'one that is still to come says nothing')
+  const [empty, place] = [join(folder, 'locanda-2026-01-04.tar.age'), join(folder, 'locanda-2026-01-05.tar.age')]
+  await writeFile(empty, '')
+  await mkdir(place)
+  for (const path of [empty, place]) await utimes(path, 999, 999)
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'nor does what has the name alone')
+  await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
+})
+
+t.test('an old backup that cannot be removed is told, and the others go', async (t) => {
+  const folder = temporaryFolder(t)
+  const days = Array.from({ length: 60 }, (_, n) => addDays('2026-11-22', -n))
+  const stuck = backupFile(folder, days.at(-20)!)
+  for (const day of days) {
+    if (backupFile(folder, day) === stuck) await mkdir(stuck)
+    else await writeFile(backupFile(folder, day), '')
+  }
+  t.same(await rotate(folder, '2026-11-22'), [stuck])
+  t.equal((await readdir(folder)).length, daysToKeep(days).length + 1)
 })

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { addDays } from '#src/lib/time.ts'
-import { HEADER_BYTES } from '#src/backup/container.ts'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { productionEnviron, refusalReply, standIn, until } from '#test/alloggiati/stand-in.ts'
@@ -29,7 +28,7 @@ const { url: DATABASE_URL } = await testDatabase(t)
 const server = await site(t, { ...productionEnviron(police), DATABASE_URL })
 const { act } = user(t)
 const BACKUP_DIR = temporaryFolder(t)
-await writeFile(join(BACKUP_DIR, `locanda-${addDays(testClock().today(), -1)}.bak`), Buffer.alloc(HEADER_BYTES))
+await writeFile(join(BACKUP_DIR, `locanda-${addDays(testClock().today(), -1)}.tar.age`), 'age')
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const own = {
   ...productionEnviron(police),
@@ -125,7 +124,7 @@ t.test('a Redis that gives no answer is a fault, and its connections are closed'
 
 t.test('a place for backups with less room than the last one took is a fault', async (t) => {
   const folder = temporaryFolder(t)
-  const file = join(folder, `locanda-${testClock().today()}.bak`)
+  const file = join(folder, `locanda-${testClock().today()}.tar.age`)
   // A file with a hole: no disk has so much.
   await writeFile(file, '')
   await truncate(file, 2 ** 43)
@@ -138,7 +137,7 @@ t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', 
   await mkdir(folder)
   const told = async () => (await doctor({ BACKUP_DIR: folder })).found.salvataggi
   t.match(await told(), /^avviso: .*nessun salvataggio.*; BACKUP_DIR è in DATA_DIR/)
-  await writeFile(join(folder, `locanda-${testClock().today()}.bak`), Buffer.alloc(HEADER_BYTES))
+  await writeFile(join(folder, `locanda-${testClock().today()}.tar.age`), 'age')
   t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
 
@@ -200,7 +199,7 @@ t.test('the commands work beside a server with its own PostgreSQL, and where it 
   t.match(running.found, { ...FRESH, indirizzo: `ok: ${address} risponde; da altre macchine non si raggiunge` })
   t.equal(Object.keys(running.found).length, Object.keys(FRESH).length + 1)
 
-  const file = join(folder, 'acceso.bak')
+  const file = join(folder, 'acceso.tar.age')
   const env = { ...installed, BACKUP_PASSPHRASE }
   const saved = await act(['--json', 'backup', file], { env })
   t.equal(saved.code, 0, saved.stderr)
@@ -216,7 +215,7 @@ t.test('the commands work beside a server with its own PostgreSQL, and where it 
   t.match(stopped.found, {
     ...FRESH, indirizzo: `avviso: ${address} non risponde (ECONNREFUSED): il server è fermo, o ha un’altra PORT`
   })
-  const again = await act(['--json', 'backup', join(folder, 'spento.bak')], { env })
+  const again = await act(['--json', 'backup', join(folder, 'spento.tar.age')], { env })
   t.equal(again.code, 0, again.stderr)
   t.match(JSON.parse(again.stdout), { tabelle: { prenotazioni: 1 } })
   t.notOk(clusterOf(installed.DATA_DIR), 'what a command has started ends with it')

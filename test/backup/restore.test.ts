@@ -1,12 +1,13 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
-import { buffer, text } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { Decrypter } from 'age-encryption'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { sealSettings } from '#src/alloggiati/index.ts'
@@ -14,10 +15,9 @@ import { readConfig } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays } from '#src/lib/time.ts'
-import { writeContainer } from '#src/backup/container.ts'
-import type { Manifest, Summary } from '#src/backup/contents.ts'
 import { createBackup, masterKeyMark } from '#src/backup/create.ts'
-import { section } from '#src/backup/sections.ts'
+import { restoreBackup } from '#src/backup/restore.ts'
+import { seal, type Entry, type Manifest, type Summary } from '#src/backup/sealed-tar.ts'
 import { connect } from '#src/database/connect.ts'
 import { lastMigration } from '#src/database/last-migration.ts'
 import { LOCKS } from '#src/database/locks.ts'
@@ -82,7 +82,7 @@ async function worked (t: Test) {
 
 const { police, environ, server, booking, submission } = await worked(t)
 const folder = temporaryFolder(t)
-const file = join(folder, 'locanda.bak')
+const file = join(folder, 'locanda.tar.age')
 const { act } = user(t)
 
 /** The server's own environment. */
@@ -139,11 +139,43 @@ t.test('a backup of a running server is one private file, in which nothing can b
   t.equal(made.code, 0, made.stderr)
   const told = JSON.parse(made.stdout) as Record<string, unknown>
   t.match(told, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
-  t.same(await readdir(folder), ['locanda.bak'])
+  t.same(await readdir(folder), ['locanda.tar.age'])
   t.notMatch((await readFile(file)).toString('latin1'), 'example.org')
   const verified = await act(['--json', 'backup', '--verify', file], { env: { BACKUP_PASSPHRASE } })
   t.equal(verified.code, 0, verified.stderr)
   t.match(JSON.parse(verified.stdout), { documenti: 1, tabelle: told.tabelle })
+})
+
+t.test('a backup is opened without Locanda, by age and tar', async (t) => {
+  const age = new Decrypter()
+  age.addPassphrase(BACKUP_PASSPHRASE)
+  const archive = join(temporaryFolder(t), 'locanda.tar')
+  await writeFile(archive, await age.decrypt(await readFile(file)))
+  const tar = (...args: string[]) => execFileSync('tar', [...args, '-f', archive], { encoding: 'utf8' })
+  const names = tar('-t').trim().split('\n')
+  t.equal(names[0], 'manifest.json')
+  t.equal(names.at(-1), 'summary.json')
+  t.equal(names.filter((name) => name.startsWith('files/')).length, 1)
+  const part = (name: string) => tar('-x', '-O', name)
+  const { columns } = JSON.parse(part('manifest.json')) as Manifest
+  const rows = part('tables/ospiti.copy').trim().split('\n').map((line) => line.split('\t'))
+  t.equal(rows.length, 2)
+  t.ok(rows.every((row) => row.length === columns.ospiti!.length))
+  t.match(JSON.parse(part('summary.json')), { files: 1, tables: { ospiti: 2, prenotazioni: 1 } })
+})
+
+const tools = ['age', 'script', 'tar'].filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)
+
+const skip = tools.length > 0 && `not installed: ${tools.join(', ')}`
+
+t.test('the program age opens a backup', { skip }, async (t) => {
+  const archive = join(temporaryFolder(t), 'locanda.tar')
+  // It reads the passphrase from a terminal alone.
+  const child = spawn('script', ['-qec', `age -d -o ${archive} ${file}`, '/dev/null'], { stdio: 'pipe' })
+  child.stdout.once('data', () => { child.stdin.write(`${BACKUP_PASSPHRASE}\n`) })
+  t.same(await once(child, 'close'), [0, null])
+  const rows = execFileSync('tar', ['-x', '-O', '-f', archive, 'tables/prenotazioni.copy'], { encoding: 'utf8' })
+  t.equal(rows.trim().split('\n').length, 1)
 })
 
 t.test('after the loss of everything a restored server answers as the one before', async (t) => {
@@ -184,8 +216,8 @@ t.test('triggers, foreign keys, indexes and sequences are those of a server that
 t.test('a backup that cannot be restored is refused in one line, and nothing is there afterwards', async (t) => {
   const env = await empty(t)
   const content = await readFile(file)
-  const cut = join(folder, 'tagliato.bak')
-  const changed = join(folder, 'cambiato.bak')
+  const cut = join(folder, 'tagliato.tar.age')
+  const changed = join(folder, 'cambiato.tar.age')
   await writeFile(cut, content.subarray(0, content.length - 1))
   const flipped = Buffer.from(content)
   flipped[content.length - 100]! ^= 1
@@ -195,7 +227,7 @@ t.test('a backup that cannot be restored is refused in one line, and nothing is 
     ['a cut file', cut, {}, /danneggiato o incompleto/],
     ['a flipped bit', changed, {}, /danneggiato o incompleto/],
     ['no backup', join(server.dataDir, 'master.key'), {}, /non è un salvataggio|non si può leggere/],
-    ['no file', join(folder, 'nessuno.bak'), {}, /ENOENT/],
+    ['no file', join(folder, 'nessuno.tar.age'), {}, /ENOENT/],
     ['another master key', file, { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, /MASTER_KEY non è quella/],
     ['no master key', file, { MASTER_KEY: '' }, /master\.key/],
     ['a database in use', file, { DATABASE_URL: server.url }, /database non è vuoto/]
@@ -247,6 +279,21 @@ t.test('a file that is removed while a backup is made stays until it is made', a
   })
 })
 
+t.test('a file that is missing in the server is named, and the rest is saved', async (t) => {
+  const { app } = server
+  const { id } = await create(server.call)
+  const { upload, stored } = uploading(server)
+  await upload(id, { image: await jpeg() })
+  const [name] = await stored(id)
+  const object = (await app.storage.find(app.db, 'documents', name!))!
+  await rm(join(server.dataDir, 'files', object.id.slice(0, 2), object.id))
+  const path = join(folder, 'mancante.tar.age')
+  const ended = await act(['backup', path], { env: own })
+  t.equal(ended.code, 0)
+  t.match(ended.stderr, new RegExp(object.id))
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+})
+
 t.test('tables and columns of the operator are left out and named, and what is saved can be restored', async (t) => {
   const { sql } = server.app
   await sql.unsafe(`create table copia as select * from prenotazioni;
@@ -256,7 +303,7 @@ t.test('tables and columns of the operator are left out and named, and what is s
     alter table webhooks add column popolazione integer`)
   t.teardown(() => sql.unsafe(`drop table copia, "Elenco mio"; alter table prenotazioni drop column "nota mia";
     alter table webhooks drop column popolazione`))
-  const path = join(folder, 'aggiunte.bak')
+  const path = join(folder, 'aggiunte.tar.age')
   const ended = await act(['--json', 'backup', path], { env: own })
   t.equal(ended.code, 0, ended.stderr)
   const named = ['Elenco mio', 'copia', 'prenotazioni.nota mia', 'webhooks.popolazione']
@@ -281,70 +328,91 @@ t.test('a disk that is full in the middle of a table ends a backup, and leaves n
     select gen_random_uuid(), 'allarme.sollevato', 'prova:' || n, (
       select string_agg(encode(sha512((n * 97 + k)::text::bytea), 'hex'), '') from generate_series(1, 60) k
     ), now() from generate_series(1, 2000) n`
-  const path = join(folder, 'pieno.bak')
+  const path = join(folder, 'pieno.tar.age')
   // Blocks of 512 bytes, half a megabyte: beyond it a write fails as on a full disk, where the signal ends nothing.
   const ignore = '--import=data:text/javascript,process.on("SIGXFSZ", () => {})'
   const limited = ['-c', 'ulimit -f 1000; exec "$0" "$@"', process.execPath, ignore, PROGRAM, 'backup', path]
   const child = spawn('sh', limited, { env: { ...own, LC_ALL: 'C' }, stdio: ['ignore', 'ignore', 'pipe'] })
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
   t.equal(code, 1)
-  t.match(said, /^Errore: \S+pieno\.bak non si può scrivere \(EFBIG\)\n$/)
+  t.match(said, /^Errore: \S+pieno\.tar\.age\.partial non si può scrivere \(EFBIG\)\n$/)
   t.notOk(existsSync(path) || existsSync(`${path}.partial`))
   await server.app.sql`delete from eventi where oggetto like 'prova:%'`
 })
 
-/** How the real tool ends that gets a signal once a fact holds. */
-async function broken (
-  args: string[], env: Record<string, string>, signal: NodeJS.Signals, isReached: () => boolean
-): Promise<unknown[]> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: 'ignore' })
-  const end = once(child, 'close')
+t.test('files that were put in are removed when the transaction fails', async (t) => {
+  const env = await empty(t)
+  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
+  const { sql, close } = connect(env.DATABASE_URL, 1, { ...sealSettings(keys), ...SMALL })
+  t.teardown(close)
+  const place = join(env.DATA_DIR, 'files')
+  await mkdir(place)
+  const real = filesBackend(place)
+  let written = 0
+  const backend: Backend = {
+    ...real,
+    async put (id, content) {
+      if (written > 0) t.match(await left(env), { files: written })
+      // The last one says whose the place is.
+      if (written > 0) throw new Error('the place does not answer')
+      await real.put(id, content)
+      written++
+    }
+  }
+  await t.rejects(restoreBackup({ sql, backend }, file, BACKUP_PASSPHRASE), { message: 'the place does not answer' })
+  t.equal(written, 1)
+  t.same(await left(env), { tables: 0, files: 0 })
+})
+
+/** The real tool, ended by a signal once a fact holds; what it has said. */
+async function killed (
+  args: string[], env: Record<string, string>, isReached: () => boolean, signal: 'SIGKILL' | 'SIGINT' = 'SIGKILL'
+): Promise<string> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const [said, end] = [text(child.stderr), once(child, 'close')]
   await until(() => isReached() || child.exitCode !== null)
   child.kill(signal)
-  return await end
+  t.same(await end, signal === 'SIGKILL' ? [null, 'SIGKILL'] : [130, null], 'it was at work')
+  return await said
 }
 
-for (const [signal, ended] of Object.entries({
-  SIGINT: [130, null], SIGTERM: [130, null], SIGKILL: [null, 'SIGKILL']
-}) as [NodeJS.Signals, unknown[]][]) {
-  t.test(`a backup that is ended by ${signal} leaves the file of before, and the next one is whole`, async (t) => {
-    const folder = temporaryFolder(t)
-    const path = join(folder, 'ucciso.bak')
-    await writeFile(path, 'LOCANDA BACKUP di prima')
-    const { sql, close } = connect(server.url, 1)
-    // The tool waits for this table, and has written others.
-    await sql.begin(async (tx) => {
-      await tx`set local idle_in_transaction_session_timeout = 0`
-      await tx`lock table users in access exclusive mode`
-      const end = await broken(['backup', path], own, signal, () => existsSync(`${path}.partial`))
-      t.same(end, ended, 'it was at work')
-    })
-    await close()
-    t.equal(await readFile(path, 'utf8'), 'LOCANDA BACKUP di prima')
-    if (signal !== 'SIGKILL') return t.same(await readdir(folder), ['ucciso.bak'])
-    t.equal((await act(['backup', path], { env: own })).code, 0)
-    t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
-    t.notOk(existsSync(`${path}.partial`))
-  })
-}
-
-t.test('a restore that is killed leaves no table, and is begun again', async (t) => {
-  const env = await empty(t)
-  const { sql, close } = connect(env.DATABASE_URL, 1)
-  // The tool waits until it is known whether this table stays.
+t.test('a backup that is killed leaves the file of before, and the next one is whole', async (t) => {
+  const path = join(folder, 'ucciso.tar.age')
+  await writeFile(path, 'age-encryption.org/v1\n di prima')
+  const { sql, close } = connect(server.url, 1)
+  // The tool waits for this table, and has written others.
   await sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`
-    await tx`create table users (id int)`
-    const end = await broken(['restore', file], env, 'SIGKILL', () => existsSync(join(env.DATA_DIR, 'files')))
-    t.same(end, [null, 'SIGKILL'], 'it was at work')
-    await tx`drop table users`
+    await tx`lock table users in access exclusive mode`
+    await killed(['backup', path], own, () => existsSync(`${path}.partial`))
   })
   await close()
-  await until(async () => (await left(env)).tables === 0)
-  const again = await act(['restore', file], { env })
-  t.equal(again.code, 0, again.stderr)
-  t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
+  t.equal(await readFile(path, 'utf8'), 'age-encryption.org/v1\n di prima')
+  t.equal((await act(['backup', path], { env: own })).code, 0)
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+  t.notOk(existsSync(`${path}.partial`))
 })
+
+for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+  t.test(`a restore that ${signal} ends leaves no table, and is begun again`, async (t) => {
+    const env = await empty(t)
+    const { sql, close } = connect(env.DATABASE_URL, 1)
+    // The tool waits until it is known whether this table stays.
+    await sql.begin(async (tx) => {
+      await tx`set local idle_in_transaction_session_timeout = 0`
+      await tx`create table users (id int)`
+      const isWaiting = () => existsSync(join(env.DATA_DIR, 'files'))
+      const said = await killed(['restore', file], env, isWaiting, signal)
+      t.equal(said, signal === 'SIGINT' ? 'Ripristino interrotto\n' : '')
+      await tx`drop table users`
+    })
+    await close()
+    await until(async () => (await left(env)).tables === 0)
+    const again = await act(['restore', file], { env })
+    t.equal(again.code, 0, again.stderr)
+    t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
+  })
+}
 
 t.test('a backup of an older version gets the present schema; one of a newer version is refused', async (t) => {
   const known = knownMigrations()
@@ -354,7 +422,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
   await sql.begin((tx) => carryOut(tx, known.slice(0, 1)))
   await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`
-  const path = join(folder, 'vecchio.bak')
+  const path = join(folder, 'vecchio.tar.age')
   const backend = filesBackend(temporaryFolder(t))
   await createBackup({ sql, backend, keys }, path, BACKUP_PASSPHRASE)
   await close()
@@ -367,15 +435,19 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
   t.match((await next.call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Prenotazione Vecchia' }] })
 
   const manifest: Manifest = {
-    kind: 'manifest',
     version: '9.9.9',
     created: '2030-01-01T00:00:00.000Z',
     migration: 9e12,
-    masterKey: masterKeyMark(keys)
+    masterKey: masterKeyMark(keys),
+    columns: {}
   }
-  const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
-  const content = [await buffer(section(manifest)), await buffer(section(end))]
-  await (await writeContainer(path, BACKUP_PASSPHRASE, Readable.from(content))).settle()
+  const end: Summary = { tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
+  const entry = (name: string, value: object): Entry => {
+    const content = Buffer.from(JSON.stringify(value))
+    return { name, size: content.length, content: [content] }
+  }
+  const content = Readable.from([entry('manifest.json', manifest), entry('summary.json', end)])
+  await writeFile(path, Readable.from(seal(content, BACKUP_PASSPHRASE)))
   const newer = await empty(t)
   const refused = await act(['restore', path], { env: newer })
   t.equal(refused.code, 1)
@@ -395,62 +467,9 @@ t.test('wrong use of the commands is said in one line', async (t) => {
     t.equal(code, 2)
     t.match(stderr, expected)
   }
-  const nowhere = await act(['backup', join(folder, 'x.bak')], {
+  const nowhere = await act(['backup', join(folder, 'x.tar.age')], {
     env: { ...own, DATABASE_URL: '', DATA_DIR: temporaryFolder(t) }
   })
   t.equal(nowhere.code, 1)
   t.match(nowhere.stderr, /^Errore: DATA_DIR: nessun server[^\n]*\n$/)
-})
-
-t.test('a file that a disk has lost, whole or in part, is named, and the rest is saved and restored', async (t) => {
-  const { id: booking } = await create(server.call, { numero_ospiti: 5 })
-  const { upload, stored } = uploading(server)
-  const image = await jpeg()
-  for (const guest of [0, 1, 2, 3, 4]) await upload(booking, { guest, image })
-  // In the order in which they are saved, between two that are whole.
-  const names = server.app.sql(await stored(booking))
-  const ids = (await server.app.sql<{ id: string }[]>`select id from objects where name in ${names} order by id`)
-    .map(({ id }) => id)
-  const lost = ids.slice(1, 4)
-  const { sql, close } = connect(server.url, 1, SMALL)
-  t.teardown(close)
-  const real = filesBackend(join(server.dataDir, 'files'))
-  const fault = (code: string) => Object.assign(new Error(code), { code, syscall: 'read' })
-  const opened = (change: (content: Buffer) => Iterable<Buffer>): Backend['get'] => async (id, range) => {
-    const found = await real.get(id, range)
-    return found && { ...found, content: Readable.from(change(await buffer(found.content)), { objectMode: false }) }
-  }
-  const ways: Backend['get'][] = [
-    async () => { throw fault('EACCES') },
-    opened((content) => [content.subarray(0, -1)]),
-    opened(function * (content) {
-      yield content.subarray(0, 10)
-      throw fault('EIO')
-    })
-  ]
-  const keys = createKeys(Buffer.from(server.masterKey, 'base64'))
-  const damaged = join(folder, 'guasti.bak')
-  const backend: Backend = { ...real, get: (id, range) => (ways[lost.indexOf(id)] ?? real.get)(id, range) }
-  const { summary } = await createBackup({ sql, backend, keys }, damaged, BACKUP_PASSPHRASE)
-  t.same(summary.missing, lost)
-  const verified = await act(['backup', '--verify', damaged], { env: { BACKUP_PASSPHRASE } })
-  t.equal(verified.code, 0, verified.stderr)
-  t.match(verified.stderr, lost.join(', '))
-  const env = await empty(t)
-  const restored = await act(['restore', damaged], { env })
-  t.equal(restored.code, 0, restored.stderr)
-  t.match(restored.stderr, lost.join(', '))
-  const isThere = (id: string) => existsSync(join(env.DATA_DIR, 'files', id.slice(0, 2), id))
-  t.same(ids.filter(isThere), [ids[0], ids[4]], 'nothing stands in the place of the others')
-
-  const away = { ...real, get: async () => { throw fault('EMFILE') } }
-  const path = join(folder, 'senza.bak')
-  await t.rejects(createBackup({ sql, backend: away, keys }, path, BACKUP_PASSPHRASE), {
-    message: 'i file non si possono leggere (EMFILE)'
-  })
-  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a fault that is no file’s makes no backup')
-
-  await rename(join(server.dataDir, 'files'), join(server.dataDir, 'smontata'))
-  await t.rejects(createBackup({ sql, backend: real, keys }, path, BACKUP_PASSPHRASE), { message: /non è montato/ })
-  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'nor does one that would lack all of them')
 })

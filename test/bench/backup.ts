@@ -24,7 +24,7 @@ const ROWS = Math.round(MEGABYTES * 0.4 * MIB / 400)
 const FILES = Math.round(MEGABYTES * 0.6)
 
 const root = mkdtempSync(join(tmpdir(), 'locanda-large-'))
-const [from, to, file] = [join(root, 'a'), join(root, 'b'), join(root, 'locanda.bak')]
+const [from, to, file] = [join(root, 'a'), join(root, 'b'), join(root, 'locanda.tar.age')]
 try {
   await fill(from)
   await tool('backup', from, ['backup', file])

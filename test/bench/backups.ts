@@ -54,7 +54,7 @@ export async function backupThroughput (): Promise<BenchResult[]> {
     const env = {
       PATH: process.env.PATH, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, MASTER_KEY, BACKUP_PASSPHRASE
     }
-    const [file, dump, tar] = ['locanda.bak', 'locanda.dump', 'files.tar'].map((name) => join(to, name)) as
+    const [file, dump, tar] = ['locanda.tar.age', 'locanda.dump', 'files.tar'].map((name) => join(to, name)) as
       [string, string, string]
     const measured = await interleaved(
       'backup: throughput / pg_dump and tar',

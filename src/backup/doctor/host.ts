@@ -1,8 +1,7 @@
 import { access, constants, statfs } from 'node:fs/promises'
 import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
-import { OLD_MS } from '../age.ts'
-import { lastBackup } from '../rotation.ts'
+import { lastBackup, OLD_MS } from '../kept-backups.ts'
 import { codeOf, fault, ok, warning, type Look } from './finding.ts'
 
 const MIB = 1024 * 1024

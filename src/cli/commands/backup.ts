@@ -30,11 +30,11 @@ export async function backup (context: Context, file: string, { verify = false }
 
 /** Puts a backup into the empty installation whose environment this is. */
 export async function restore (context: Context, file: string): Promise<Exit> {
-  const { terminal: { env }, out } = context
+  const { terminal: { env, onInterrupt = () => () => {} }, out } = context
   requireName(file)
   const passphrase = await passphraseOf(context, false)
   const operations = await import('#src/backup/index.ts')
-  const summary = await told(() => operations.restore(env, file, passphrase))
+  const summary = await told(() => operations.restore(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)
   out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli ' +

@@ -81,7 +81,7 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
     const content = Buffer.alloc(300_000, 'abc')
     await keep(before, content)
     const { act } = user(t)
-    const file = join(temporaryFolder(t), 'locanda.bak')
+    const file = join(temporaryFolder(t), 'locanda.tar.age')
     const env = {
       ...environ,
       DATABASE_URL: before.url,

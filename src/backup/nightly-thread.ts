@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { createKeys } from '#src/lib/secrets.ts'
+import { openClient } from '#src/database/client.ts'
+import { backendOf } from '#src/services/files/backends/of-config.ts'
+import { createBackup } from './create.ts'
+import type { NightlyBackup } from './plugin.ts'
+import { PATIENT } from './saved-tables.ts'
+import type { Pace } from './sealed-tar.ts'
+
+/* The thread of a nightly backup (`plugin.ts`). */
+
+/** Pauses behind each piece, three times as long as it took but not for ever: requests are answered meanwhile. */
+const gently: Pace = async function * (pieces) {
+  let begun = performance.now()
+  for await (const piece of pieces) {
+    yield piece
+    await sleep(Math.min((performance.now() - begun) * 3, 100))
+    begun = performance.now()
+  }
+}
+
+const { config, databaseUrl, path, passphrase } = workerData as NightlyBackup
+// What is handed to a thread loses its class.
+const keys = createKeys(Buffer.from(config.MASTER_KEY))
+const sql = openClient(databaseUrl, 1, PATIENT)
+try {
+  const source = { sql, backend: backendOf(config), keys }
+  parentPort!.postMessage(await createBackup(source, path, passphrase, { pace: gently, isNightly: true }))
+} finally {
+  await sql.end({ timeout: 5 })
+}

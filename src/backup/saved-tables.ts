@@ -1,0 +1,87 @@
+import { finished } from 'node:stream/promises'
+import type postgres from 'postgres'
+import type { Schema } from '#src/database/known-schema.ts'
+
+/** A table of the product, and its columns but for those that PostgreSQL computes. */
+export interface Table { name: string, columns: string[] }
+
+/** Settings of the session of a command, a backup or a restore: they take as long as they take. */
+export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
+
+/** How values are spelled, whatever the database's own settings: what one server writes, another one reads. */
+export const SPELLING = `set local datestyle to 'ISO, YMD'; set local intervalstyle to 'postgres';
+  set local extra_float_digits to 3; set local bytea_output to 'hex'`
+
+/** The product's tables, by name. Those of extensions are not among them. */
+export async function readTables (sql: postgres.ISql): Promise<Table[]> {
+  return sql<Table[]>`
+    select c.relname as name, json_agg(a.attname order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      and a.attgenerated = ''
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
+        and d.deptype = 'e')
+    group by c.oid order by c.relname collate "C"`
+}
+
+/**
+ * The part of the tables that the migrations make, and the names of the rest, which an operator has added.
+ * @param schema undefined: the database is a newer program's, of which all is saved
+ */
+export function onlyKnown (tables: Table[], schema: Schema | undefined): { own: Table[], foreign: string[] } {
+  if (!schema) return { own: tables, foreign: [] }
+  const isKnown = (table: string, column: string) => schema.get(table)?.includes(column) === true
+  return {
+    own: tables.filter(({ name }) => schema.has(name))
+      .map(({ name, columns }) => ({ name, columns: columns.filter((column) => isKnown(name, column)) })),
+    foreign: tables.flatMap(({ name, columns }) => schema.has(name)
+      ? columns.filter((column) => !isKnown(name, column)).map((column) => `${name}.${column}`)
+      : [name])
+  }
+}
+
+/** A table with its columns, as `COPY` names them. */
+export function copyTarget ({ name, columns }: Table): string {
+  return `${quoted(name)} (${columns.map(quoted).join(', ')})`
+}
+
+/** The rows of a table as `COPY` writes them, row by row. */
+export async function * copyOut (tx: postgres.TransactionSql, table: Table): AsyncGenerator<Buffer> {
+  const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
+  try {
+    yield * rows.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  } finally {
+    // The connection takes no other statement before the copy has ended: what is not wanted of it is passed over.
+    await finished(rows.resume()).catch(() => {})
+  }
+}
+
+function quoted (name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** The last values of the sequences that have given one. Of values given meanwhile, later ones. */
+export async function readSequences (sql: postgres.ISql): Promise<Record<string, string>> {
+  return Object.fromEntries(await sql<{ name: string, last: string }[]>`
+    select sequencename as name, last_value::text as last from pg_sequences
+    where schemaname = current_schema() and last_value is not null order by 1`.values()) as Record<string, string>
+}
+
+/**
+ * Puts aside the triggers of the product, which would count or seal anew, and foreign keys, so that the order of tables
+ * is no matter. Takes out the rows that the migrations have written.
+ * @returns puts rules back, in the same transaction: a foreign key is checked on all rows
+ */
+export async function putRulesAside (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
+  const tables = (await readTables(tx)).map(({ name }) => quoted(name))
+  const keys = await tx<{ table: string, name: string, rule: string }[]>`
+    select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as rule
+    from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`
+  for (const { table, name } of keys) await tx.unsafe(`alter table ${table} drop constraint ${name}`)
+  for (const table of tables) await tx.unsafe(`alter table ${table} disable trigger user`)
+  await tx.unsafe(`truncate ${tables.join(', ')}`)
+  return async () => {
+    for (const table of tables) await tx.unsafe(`alter table ${table} enable trigger user`)
+    for (const { table, name, rule } of keys) await tx.unsafe(`alter table ${table} add constraint ${name} ${rule}`)
+  }
+}

@@ -1,0 +1,169 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { buffer, json } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { extract, pack } from 'tar-stream'
+import { DAMAGED, NO_BACKUP, OperationError, OTHER_PASSPHRASE } from './errors.ts'
+
+/* The file of a backup: a tar that age has encrypted. `age -d FILE | tar x` opens it without this program. */
+
+/** The first line of a file that age has encrypted. */
+const MARK = Buffer.from('age-encryption.org/v1\n')
+/** The cost of the key: scrypt with N = 2^16 takes 64 MiB, in a server that may have no more than a gigabyte. */
+const WORK_FACTOR = 16
+const PIECE_BYTES = 256 * 1024
+
+/** A file in the tar, which wants to know its bytes before they come. */
+export interface Entry { name: string, size: number, content: Iterable<Buffer> | AsyncIterable<Buffer> }
+
+/** `manifest.json`, the first file: what the rest is, and who can use it. */
+export interface Manifest {
+  version: string
+  created: string
+  /** The last migration of the database, as drizzle's journal has it (`when`). */
+  migration: number
+  /** By which the master key is known with which the content was written; not the key. */
+  masterKey: string
+  /** In the order in which the rows of `tables/<table>.copy` have them. */
+  columns: Record<string, string[]>
+}
+
+/** `summary.json`, the last file: rows, files and their bytes that there must have been. */
+export interface Summary {
+  tables: Record<string, number>
+  files: number
+  bytes: number
+  /** Files that a row names and that were missing, cut or illegible; one that was cut has zeros for its end. */
+  missing: string[]
+  /** Tables and columns of the database that no migration has made, and that are not in the backup. */
+  foreign: string[]
+  /** The last values of those that have one. */
+  sequences: Record<string, string>
+}
+
+/** Reads all of what it is given, in this order: rows are lines of `COPY`, files encrypted as they lie in storage. */
+export interface Reader {
+  manifest (manifest: Manifest): Promise<void>
+  table (name: string, rows: AsyncIterable<Buffer>): Promise<void>
+  file (id: string, content: AsyncIterable<Buffer>): Promise<void>
+}
+
+/** Passes pieces on, as fast as it likes. */
+export type Pace = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
+export const atOnce: Pace = (pieces) => pieces
+
+export async function * seal (entries: AsyncIterable<Entry>, passphrase: string): AsyncGenerator<Uint8Array> {
+  const { Encrypter } = await import('age-encryption')
+  const age = new Encrypter()
+  age.setScryptWorkFactor(WORK_FACTOR)
+  // Keyboards spell an accented letter in more than one way.
+  age.setPassphrase(passphrase.normalize('NFC'))
+  yield * await age.encrypt(ReadableStream.from(packed(entries)))
+}
+
+async function * packed (entries: AsyncIterable<Entry>): AsyncGenerator<Uint8Array> {
+  const tar = pack()
+  async function fill (): Promise<void> {
+    for await (const { name, size, content } of entries) {
+      await pipeline(inPieces(content), tar.entry({ name, size, mode: 0o600 }))
+    }
+    tar.finalize()
+  }
+  const filled = fill().catch((err: Error) => { tar.destroy(err) })
+  try {
+    yield * tar as AsyncIterable<Uint8Array>
+  } finally {
+    await filled
+  }
+}
+
+/** Copies, in pieces of a good size: `COPY` gives row by row, and whoever reads a file uses its buffer again. */
+async function * inPieces (content: Entry['content']): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let length = 0
+  for await (const piece of content) {
+    waiting.push(piece)
+    length += piece.length
+    if (length < PIECE_BYTES) continue
+    yield Buffer.concat(waiting, length)
+    waiting = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(waiting, length)
+}
+
+const drain = (_name: string, content: AsyncIterable<Buffer>) => Readable.from(content).forEach(() => {})
+const CHECK: Reader = { manifest: async () => {}, table: drain, file: drain }
+
+/**
+ * Reads a backup from its beginning to its end, and counts.
+ * @throws OperationError for a wrong passphrase, and where a byte is missing or was changed
+ */
+export async function readBackup (
+  path: string, passphrase: string, { pace = atOnce, reader = CHECK } = {}
+): Promise<{ manifest: Manifest, summary: Summary }> {
+  const found: Pick<Summary, 'tables' | 'files' | 'bytes'> = { tables: {}, files: 0, bytes: 0 }
+  let manifest: Manifest | undefined
+  let summary: Summary | undefined
+  async function read (name: string, content: AsyncIterable<Buffer>): Promise<void> {
+    const [, folder, own = ''] = /^(tables|files)\/([^.]+)/.exec(name) ?? []
+    if (folder === 'tables') {
+      found.tables[own] = 0
+      await reader.table(own, counted(content, (piece) => { found.tables[own]! += rowsIn(piece) }))
+    } else if (folder === 'files') {
+      found.files++
+      await reader.file(own, counted(content, ({ length }) => { found.bytes += length }))
+    } else if (name === 'manifest.json') {
+      manifest = await json(content) as Manifest
+      await reader.manifest(manifest)
+    } else summary = await json(content) as Summary
+  }
+  const tar = extract()
+  let fault: unknown
+  const fed = pipeline(pace(opened(path, passphrase)), tar).catch((err: unknown) => { fault = err })
+  try {
+    for await (const entry of tar) await read(entry.header.name, entry as AsyncIterable<Buffer>)
+  } catch (err) {
+    await fed
+    throw fault instanceof OperationError ? fault : err
+  }
+  if (!manifest || !summary || !isDeepStrictEqual({ ...summary, ...found }, summary)) throw new OperationError(DAMAGED)
+  return { manifest, summary }
+}
+
+async function * counted (pieces: AsyncIterable<Buffer>, count: (piece: Buffer) => void): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    count(piece)
+    yield piece
+  }
+}
+
+/** Rows that end in a piece: `COPY` writes a newline inside of a value as `\n`, two characters. */
+export function rowsIn (piece: Buffer): number {
+  let rows = 0
+  for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, at + 1)) rows++
+  return rows
+}
+
+/** The tar; only bytes that age has authenticated. */
+async function * opened (path: string, passphrase: string): AsyncGenerator<Buffer> {
+  if (!await isSealed(path).catch((err: NodeJS.ErrnoException) => {
+    throw new OperationError(`${path} non si può leggere (${err.code})`, { cause: err })
+  })) throw new OperationError(NO_BACKUP)
+  const { Decrypter } = await import('age-encryption')
+  const age = new Decrypter()
+  age.addPassphrase(passphrase.normalize('NFC'))
+  const file = ReadableStream.from(createReadStream(path, { highWaterMark: PIECE_BYTES }))
+  const content = await age.decrypt(file).catch((cause) => { throw new OperationError(OTHER_PASSPHRASE, { cause }) })
+  try {
+    for await (const piece of content) yield Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+  } catch (cause) {
+    throw new OperationError(DAMAGED, { cause })
+  }
+}
+
+/** Whether a file begins as one that age has encrypted. */
+export async function isSealed (path: string): Promise<boolean> {
+  return (await buffer(createReadStream(path, { end: MARK.length - 1 }))).equals(MARK)
+}
