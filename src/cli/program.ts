@@ -63,7 +63,7 @@ const someOf = (option: string, values: readonly string[]) => (text: string, bef
 
 /** Makes a command's action: its arguments as the library passes them, after what it works with. */
 type Run = <A extends unknown[]>(work: (context: Context, ...args: A) => Promise<Exit>) =>
-  (...args: A) => Promise<void>
+(...args: A) => Promise<void>
 
 /**
  * All commands, their options and their help.

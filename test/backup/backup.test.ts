@@ -82,15 +82,13 @@ t.test('rows and files come back as they were sealed, whatever their pieces', as
       })
       return summary.tables.letti === lines.length && back[0]!.equals(rows) && back[1]!.equals(noise.subarray(0, size))
     }
-  ), { numRuns: 8 })
+  ), { numRuns: 4 })
 })
 
 t.test('a file that was cut anywhere, has more at its end, or a flipped bit, is refused in one line', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   t.equal(await refusal(file, whole), undefined)
   const chunk = 64 * 1024 + 16
-  const start = whole.length - 16 - Math.ceil(whole.length / chunk) * chunk + whole.length % chunk
-  t.ok(start > 0)
   for (const length of [0, 10, 22, 60, 200, 300_000, chunk * 5, whole.length - 1]) {
     t.match(await refusal(file, whole.subarray(0, length)), /danneggiat|non è un salvataggio/, `cut at ${length}`)
   }

@@ -265,7 +265,7 @@ t.test('a file that is removed while a backup is made stays until it is made', a
     const store = { require: async () => {}, adopted: async () => undefined }
     const backend = filesBackend(join(server.dataDir, 'files'))
     const worker = removalWorker({ db: app.db, backend, store, log: pino({ level: 'silent' }) })
-    worker.remove()
+    worker.wake()
     await worker.stop()
   }
   const { sql, close } = connect(server.url, 1)

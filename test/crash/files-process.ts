@@ -61,7 +61,7 @@ const make = async () => { await mkdir(root, { recursive: true, mode: 0o700 }) }
 const store = fileStore({ db, log, backend, make })
 const worker = removalWorker({ db, backend, store, log })
 const storage = objectStorage({
-  db, log, backend, store, generations: generations(keys), removeDiscarded: worker.remove
+  db, log, backend, store, generations: generations(keys), removeDiscarded: worker.wake
 })
 
 const pick = (below: number) => randomBytes(1)[0]! % below
@@ -98,7 +98,7 @@ async function change (): Promise<void> {
     const copy = await storage.copy(object, { ...to, owner: 'user:1' })
     await db.transaction((tx) => storage.keep(tx, copy, { replace: true }))
   }
-  worker.remove()
+  worker.wake()
 }
 
 /** Others may delete, replace or lock what this process has just found: it goes on. */
@@ -114,6 +114,6 @@ async function rotate (): Promise<void> {
 }
 
 await sql`update discarded_files set next_attempt_at = now()`
-worker.remove()
+worker.wake()
 process.stdout.write('working\n')
 await Promise.all([keepDoing(upload), keepDoing(upload), keepDoing(change), keepDoing(rotate)])

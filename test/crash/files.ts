@@ -117,7 +117,7 @@ async function judge (url: string, dataDir: string, masterKey: Buffer): Promise<
     const old = new Date(Date.now() - 25 * 60 * 60_000)
     for (const name of names()) utimesSync(join(root, name), old, old)
     await sql`update discarded_files set next_attempt_at = now()`
-    worker.remove()
+    worker.wake()
     await tombstonesGone(sql)
     await compareFiles({ db, backend, store, log }, new AbortController().signal)
     const one = connect(url, 1)

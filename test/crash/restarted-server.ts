@@ -1,4 +1,4 @@
-import type { Step } from '#src/alloggiati/ledger/context.ts'
+import type { Step } from '#src/alloggiati/ledger/ledger-context.ts'
 import { startServer, type ServerProcess } from '#test/running-server.ts'
 import type { SeededRandom } from './seeded-random.ts'
 

@@ -74,7 +74,8 @@ t.test('a caller gets eight long answers at a time, and others get theirs meanwh
 })
 
 t.test('a caller who does not read a long answer is cut, and its turn is free', async (t) => {
-  const { app } = await build(t, { DATABASE_URL: url, TODAY: '2026-11-21' }, undefined, { times: { stalledReaderMs: 200 } })
+  const environ = { DATABASE_URL: url, TODAY: '2026-11-21' }
+  const { app } = await build(t, environ, undefined, { times: { stalledReaderMs: 200 } })
   const own = await listen(app)
   for (const path of PATHS) {
     const connected = once(app.server, 'connection') as Promise<[Socket]>

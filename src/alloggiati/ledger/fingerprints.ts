@@ -1,6 +1,6 @@
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { RecordSchedina } from '../codec/codec.ts'
+import type { RecordSchedina } from '../codec/layout.ts'
 import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
 /** What tells a guest from others. `num_doc` is empty for guests without a document. */

@@ -13,7 +13,8 @@ import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
 import { unsealLine } from './submission-rows.ts'
 import { isIntact } from './seals/verify-ledger.ts'
-import { decode, type RecordSchedina } from '../codec/codec.ts'
+import { decode } from '../codec/codec.ts'
+import { type RecordSchedina } from '../codec/layout.ts'
 import { ricevute } from '#drizzle/tables/alloggiati.ts'
 import {
   invii_conferme as confirmations, invii_correzioni as corrections, invii_decisioni as decisions

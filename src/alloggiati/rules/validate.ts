@@ -1,5 +1,6 @@
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { CodecError, encode, type RecordSchedina } from '../codec/codec.ts'
+import { CodecError, encode } from '../codec/codec.ts'
+import { type RecordSchedina } from '../codec/layout.ts'
 import { casesOf, type GuestCase, type Input } from './case.ts'
 import { apiName, type Rule, type Values } from './rule.ts'
 import { DOCUMENT_RULES } from './document-rules.ts'

@@ -5,7 +5,7 @@ import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts
 import { counted } from '#src/lib/counted.ts'
 import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
-import type { RecordSchedina } from '../codec/codec.ts'
+import type { RecordSchedina } from '../codec/layout.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
 import { readBookingRows } from '../ledger/conflicts.ts'

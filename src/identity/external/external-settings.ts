@@ -1,5 +1,4 @@
-import { ConfigError } from '#src/config/data-folder.ts'
-import { type Config } from '#src/config/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 
 /** The address of the external provider, and its keys. */

@@ -19,8 +19,7 @@ import { appOf } from './page-cookies.ts'
 import { alarm, form, link, NOTHING, notice } from './parts.ts'
 import { page, PageQuery } from './route.ts'
 import { show } from './show.ts'
-import { fill } from './page-texts.ts'
-import { type TextKey } from './texts/page-it.ts'
+import { fill, type TextKey } from './page-texts.ts'
 import { ACCOUNT, backToAccount, LINK, NO_FACTOR, PASSWORD, requireVisitor, SIGN_OUT } from './visitors.ts'
 
 /** What the page says has been done, by the word in its address. */

@@ -8,9 +8,7 @@ import { languageOfPerson } from '../languages.ts'
 import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
 import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
-import { fill, SCOPE_TEXTS } from './page-texts.ts'
-import { type Language } from '../languages.ts'
-import { type Texts } from './texts/page-it.ts'
+import { fill, SCOPE_TEXTS, type Language, type Texts } from './page-texts.ts'
 import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
 
 /** The texts, how days are written, and whether devices can be asked. */
@@ -48,9 +46,7 @@ ${action}</details>
 
 /** What a person has added, with forms to give it another name and to remove it. */
 function ownItem (at: string, id: string, name: string, created_at: string | Date, { texts, day }: Wording): Html {
-  const content = field({
-    name: 'name', id: `name-${id}`, label: texts.nameLabel, autocomplete: 'off', value: name
-  })
+  const content = field({ name: 'name', id: `name-${id}`, label: texts.nameLabel, autocomplete: 'off', value: name })
   const action = `${at}/rinomina`
   const rename = form({ action, button: texts.rename, content, values: { id }, about: name, isQuiet: true })
   const remove = form({ action: `${at}/rimuovi`, button: texts.removeSure, values: { id }, about: name })
@@ -78,9 +74,7 @@ export function mailLanguage (user: Pick<User, 'user_metadata'>, { texts }: Word
 }
 
 /** @param codesLeft undefined without recovery codes */
-export function factorList (
-  all: readonly FactorRow[], codesLeft: number | undefined, wording: Wording
-): Html {
+export function factorList (all: readonly FactorRow[], codesLeft: number | undefined, wording: Wording): Html {
   const { texts, hasDevices } = wording
   const real = realFactors(all)
   const items = real.map(({ id, friendly_name, factor_type, created_at }) => {

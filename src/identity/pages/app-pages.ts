@@ -9,8 +9,7 @@ import { appOf, clearApp, tagOf, type AppRequest } from './page-cookies.ts'
 import { form, link } from './parts.ts'
 import { page } from './route.ts'
 import { show } from './show.ts'
-import { fill } from './page-texts.ts'
-import { type Texts } from './texts/page-it.ts'
+import { fill, type Texts } from './page-texts.ts'
 import {
   ACCOUNT, CONTINUE, DECLINE, Elsewhere, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
 } from './visitors.ts'

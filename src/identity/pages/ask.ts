@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { TextKey } from './texts/page-it.ts'
+import type { TextKey } from './page-texts.ts'
 
 export class Refused extends Error {
   readonly status: number

@@ -6,7 +6,7 @@ import { html, type Html } from '#src/lib/html.ts'
 import { relyingParty } from '../factors/webauthn/relying-party.ts'
 import { Refused } from './ask.ts'
 import { hidden } from './parts.ts'
-import type { Texts } from './texts/page-it.ts'
+import type { Texts } from './page-texts.ts'
 import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
 /* Where the forms for devices go. What a device is asked is at `/opzioni` below. */

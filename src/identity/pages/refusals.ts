@@ -4,8 +4,7 @@ import { settleError } from '#src/http/errors.ts'
 import { Refused, wordsFor } from './ask.ts'
 import { alarm, link } from './parts.ts'
 import { show } from './show.ts'
-import { fill } from './page-texts.ts'
-import { type TextKey, type Texts } from './texts/page-it.ts'
+import { fill, type TextKey, type Texts } from './page-texts.ts'
 import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
 export function explain (

@@ -12,7 +12,7 @@ import { alarm, field, form, NOTHING } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { page, PageQuery } from './route.ts'
 import { show } from './show.ts'
-import type { Texts } from './texts/page-it.ts'
+import type { Texts } from './page-texts.ts'
 import {
   ACCOUNT, beginVisit, Elsewhere, NO_FACTOR, PASSWORD, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
 } from './visitors.ts'

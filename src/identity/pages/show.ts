@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
 import { htmlPage, pagePolicy } from '#src/lib/page.ts'
-import { languageOf, TEXTS } from './page-texts.ts'
-import { type Language } from '../languages.ts'
-import { type Texts } from './texts/page-it.ts'
+import { languageOf, TEXTS, type Language, type Texts } from './page-texts.ts'
 
 /** The address of the one script, which sends a form once, and asks devices for their answers. */
 export const SCRIPT = '/auth/moduli.js'

@@ -1,5 +1,5 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
-import { AuthError, validationFailed } from '../errors.ts'
+import { validationFailed } from '../errors.ts'
 
 /** Bytes. Metadata are in every access token, a third longer in base64, and the headers of a request have 16 KiB. */
 const LONGEST = { user: 8192, app: 1024 }

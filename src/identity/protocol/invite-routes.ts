@@ -18,8 +18,8 @@ import { lockUser } from '../people/people-locks.ts'
 import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { record } from '../audit-record.ts'
 import {
-  EMAIL_CHANGE_KINDS, issueLink, linkTarget, requireAddress, requireMail, sendLink, type IssuedLink, type
-  LinkTarget, type SentKind
+  EMAIL_CHANGE_KINDS, issueLink, linkTarget, requireAddress, requireMail, sendLink, type IssuedLink, type LinkTarget,
+  type SentKind
 } from './mail-flows.ts'
 
 type LinkBody = Static<typeof GenerateLinkBody>

@@ -12,8 +12,7 @@ import type { User, UserRow } from '../people/find-users.ts'
 import { createUser, updateUser, type UserChange } from '../people/users.ts'
 import { record } from '../audit-record.ts'
 import { createFlow, readChallenge, type Challenge, type ChallengeParameters } from '../sign-in/flow-states.ts'
-import { composeMail, CONFIRM_PAGE } from '../sign-in/account-mails.ts'
-import { type MailKind } from '../sign-in/mail-texts/mail-wording.ts'
+import { composeMail, CONFIRM_PAGE, type MailKind } from '../sign-in/account-mails.ts'
 import {
   confirmedAddress, deleteTokens, issueToken, markConfirmed, type TokenRow, type TokenSecrets
 } from '../sign-in/one-time-tokens.ts'

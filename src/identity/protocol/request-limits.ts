@@ -6,7 +6,7 @@ import type { Limit } from '#src/services/counters.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 import { normalizeEmail } from '../people/email.ts'
-import type { MailKind } from '../sign-in/mail-texts/mail-wording.ts'
+import type { MailKind } from '../sign-in/account-mails.ts'
 
 const HOUR_MS = 3_600_000
 /** One network may ask for several accounts (the people of a house behind one router), but not for hundreds. */

@@ -41,13 +41,12 @@ const KINDS = {
 export type StorageErrorCode = keyof typeof KINDS
 
 /** Kinds that go by another code: the protocol has none for them. */
+const CODES = {
+  NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown'
+} as const
+
 function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
-  switch (kind) {
-    case 'NoSuchRoute': return 'InvalidRequest'
-    case 'NoCredentials': return 'AccessDenied'
-    case 'Unavailable': return 'SlowDown'
-    default: return kind
-  }
+  return kind === 'NoSuchRoute' || kind === 'NoCredentials' || kind === 'Unavailable' ? CODES[kind] : kind
 }
 
 /** Statuses that clients, proxies and people go by in HTTP, too; all others are a 400, as with the real server. */

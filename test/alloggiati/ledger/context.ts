@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-bell.ts'
-import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'

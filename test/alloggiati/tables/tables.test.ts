@@ -6,7 +6,7 @@ import { codici } from '#src/alloggiati/routes/service-routes.ts'
 import {
   parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella
 } from '#src/alloggiati/tables/tabella.ts'
-import { formatTabelle } from '#src/alloggiati/tables/format.ts'
+import { formatTabelle } from '#test/alloggiati/tables/format.ts'
 import { PROVINCE } from '#src/alloggiati/tables/provinces.ts'
 import { loadTables, refreshTables, saveTables } from '#src/alloggiati/tables/tables-source.ts'
 import { createTables } from '#src/alloggiati/tables/code-tables.ts'

@@ -8,7 +8,7 @@ import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { readConfig } from '#src/config/config.ts'
 import { idpClient } from '#src/identity/external/idp-client.ts'
-import { seenSessions } from '#src/identity/external/seen-sessions.ts'
+import { SeenSessions } from '#src/identity/external/seen-sessions.ts'
 import { externalSettings } from '#src/identity/external/external-settings.ts'
 import { userLookup } from '#src/identity/external/user-lookup.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -308,11 +308,11 @@ t.test('sessions of an external provider', async (t) => {
       insert into seen_sessions (id, user_id, expires_at) values
         (${randomUUID()}, ${user}, now() - interval '31 days'),
         (${randomUUID()}, ${user}, now() - interval '29 days')`
-    const { deleteOld } = seenSessions(first.app.db, first.app.log, () => ({
+    const seen = new SeenSessions(first.app.db, first.app.log, () => ({
       ready: async () => false,
       waitForListeners: async () => {}
     }))
-    await deleteOld()
+    await seen.deleteOld()
     t.equal((await sql`select 1 from seen_sessions where user_id = ${user}`).length, 1)
   })
 })

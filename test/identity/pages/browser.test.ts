@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { de } from '#src/identity/sign-in/mail-texts/de.ts'
+import { de } from '#src/identity/sign-in/mail-texts/mail-de.ts'
 import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
 import { begin } from '#test/cli/by-browser.ts'
 import { freePort } from '#test/free-port.ts'

@@ -8,7 +8,7 @@ import { createUser } from '#src/identity/people/users.ts'
 import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { sessionAnswer } from '#src/identity/sign-in/session-answer.ts'
 import { beginSession, deleteEndedSessions } from '#src/identity/sign-in/person-sessions.ts'
-import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
+import { SigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { changeFeed } from '#src/database/changes.ts'
 import { connect, type Connection } from '#src/database/connect.ts'
@@ -272,7 +272,7 @@ t.test('a signing key is accepted for at most a minute without reading it again'
   const { db, sql } = await testDatabase(t)
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }
-  const keys = createSigningKeys(db, secrets, () => clock.now)
+  const keys = new SigningKeys(db, secrets, () => clock.now)
   const { kid } = await keys.current()
   await sql`update signing_keys set retires_at = now() - interval '1 second'`
   t.ok(keys.isLive(kid), 'nobody has said anything')

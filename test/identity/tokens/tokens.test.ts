@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import {
   classifyRefresh, decodeRefreshToken, encodeRefreshToken, REUSE_INTERVAL_MS
 } from '#src/identity/tokens/refresh-token.ts'
-import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
+import { SigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { anyCharacter } from '#test/any-character.ts'
 import { testDatabase } from '#test/database.ts'
@@ -148,7 +148,7 @@ async function pairs (t: Test) {
   await Promise.all(Array.from({ length: 4 }, () => sql`select 1`))
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }
-  const another = (ahead = 0) => createSigningKeys(db, secrets, () => clock.now + ahead)
+  const another = (ahead = 0) => new SigningKeys(db, secrets, () => clock.now + ahead)
   return { sql, clock, another, keys: another() }
 }
 

@@ -4,7 +4,8 @@ import { registro_chiave as records } from '#drizzle/tables/ledger.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { rm } from 'node:fs/promises'
 import fp from 'fastify-plugin'
-import { ConfigError, type Config } from '#src/config/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
+import { type Config } from '#src/config/config.ts'
 import { isAuditKey } from '#src/services/audit/verify.ts'
 
 /** The block length of SHA-256 in bytes: RFC 2104 pads the key to it. */

@@ -1,5 +1,5 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import { AuthError, validationFailed } from '../../errors.ts'
+import { validationFailed } from '../../errors.ts'
 import type { User } from '../../people/find-users.ts'
 import type { CredentialRow, NewCredential } from './credentials.ts'
 import type { RelyingParty } from './relying-party.ts'
