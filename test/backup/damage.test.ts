@@ -22,7 +22,7 @@ import { build, temporaryFolder } from '#test/helper.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
 import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
-const PROGRAM = fileURLToPath(new URL('#src/cli/index.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const { act } = user(t)
 const server = await build(t)

@@ -37,7 +37,7 @@ import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
 import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
-const PROGRAM = fileURLToPath(new URL('#src/cli/index.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7' }
 const lately = addDays(testClock().today(), -2)

@@ -295,7 +295,7 @@ t.test('in a place that is not the one of the database nothing is compared and n
   t.equal(existsSync(foreign), true)
 })
 
-const SCRIPT = fileURLToPath(new URL('#src/rotate-keys.ts', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('../../../src/rotate-keys.ts', import.meta.url))
 
 async function filled (t: Test, count: number) {
   const built = await build(t)
