@@ -1,5 +1,5 @@
 import { isDiskFull, startProblem } from './database/problems.ts'
-import { EmbeddedError } from './database/embedded/problems.ts'
+import { EmbeddedError } from './database/embedded/embedded-error.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
 import { serializeError } from './http/logging.ts'
 

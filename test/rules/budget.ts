@@ -4,17 +4,18 @@
 
 export interface Budget { folders: readonly string[], lines: number, files: number }
 
+/** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 105 },
-  { folders: ['src/identity'], lines: 12_800, files: 150 },
-  { folders: ['src/alloggiati'], lines: 11_500, files: 130 },
-  { folders: ['src/backup', 'src/events'], lines: 2800, files: 42 },
-  { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 22 },
-  { folders: ['src/pdf'], lines: 3700, files: 56 },
-  { folders: ['src/scanning'], lines: 2700, files: 40 },
-  { folders: ['src/cli'], lines: 1700, files: 28 },
-  { folders: ['src'], lines: 52_800, files: 700 },
-  { folders: ['test'], lines: 60_000, files: 320 }
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8940, files: 101 },
+  { folders: ['src/identity'], lines: 12_890, files: 126 },
+  { folders: ['src/alloggiati'], lines: 13_410, files: 108 },
+  { folders: ['src/backup', 'src/events'], lines: 3100, files: 38 },
+  { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1320, files: 19 },
+  { folders: ['src/pdf'], lines: 3810, files: 49 },
+  { folders: ['src/scanning'], lines: 2590, files: 38 },
+  { folders: ['src/cli'], lines: 1970, files: 23 },
+  { folders: ['src'], lines: 56_150, files: 626 },
+  { folders: ['test'], lines: 61_000, files: 385 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

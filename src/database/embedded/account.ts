@@ -6,7 +6,7 @@ import { platform, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EmbeddedError } from './problems.ts'
+import { EmbeddedError } from './embedded-error.ts'
 
 /** An operating-system user for a child process; undefined: the user of this process. */
 export type Account = { uid: number, gid: number } | undefined

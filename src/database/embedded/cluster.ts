@@ -11,7 +11,7 @@ import { type Account, chooseAccount, ownUid } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { locateFolder, PASSWORD_FILE, prepareFolder } from './folder.ts'
 import { attachOrStart, reach, type Site, stopPostmaster } from './postmaster.ts'
-import { EmbeddedError, ignoring, type Log } from './problems.ts'
+import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
 
 const USER = 'locanda'
 const DATABASE = 'locanda'

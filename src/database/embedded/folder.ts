@@ -4,7 +4,7 @@ import { platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { dataArgument, give, makeFolder, run } from './account.ts'
 import type { Site } from './postmaster.ts'
-import { EmbeddedError, ignoring } from './problems.ts'
+import { EmbeddedError, ignoring } from './embedded-error.ts'
 import { INITDB_OPTIONS } from './settings.ts'
 
 export const PASSWORD_FILE = 'postgres.password'

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { dataArgument, makeFolder, run, type Account } from './account.ts'
-import { EmbeddedError, ignoring, type Log } from './problems.ts'
+import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
 import { SERVER_SETTINGS } from './settings.ts'
 
 /** The facts that starting, finding and stopping the cluster of one `DATA_DIR` need. */

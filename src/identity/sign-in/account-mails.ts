@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { plainAddress } from '#src/services/mail/address.ts'
+import { plainAddress } from '#src/services/mail/mail-address.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { languageOfPerson, type Language } from '../languages.ts'
 import type { User } from '../people/find-users.ts'

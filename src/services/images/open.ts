@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp'
 import { IMAGE_FORMATS, type ImageFormat } from '#schemas/image.ts'
-import { PIXELS_MAX, SECONDS_MAX, SIDE_MAX } from './limits.ts'
+import { PIXELS_MAX, SECONDS_MAX, SIDE_MAX } from './image-limits.ts'
 
 const PNG_SIGNATURE = 8
 const RIFF_HEADER = 12

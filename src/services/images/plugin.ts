@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import { IMAGE_FORMATS, type ImageExtension, type ImageFormat } from '#schemas/image.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { RunOptions } from '../workers/pool.ts'
-import { PIXELS_MAX, SIDE_MAX } from './limits.ts'
+import { PIXELS_MAX, SIDE_MAX } from './image-limits.ts'
 import type { ImageFault, Opened } from './open.ts'
 import type { Picture, Reencoded } from './reencode.ts'
 

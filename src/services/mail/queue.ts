@@ -7,7 +7,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { LEASE, nextAttempt } from '../queue/worker.ts'
-import { isOneLine, plainAddress } from './address.ts'
+import { isOneLine, plainAddress } from './mail-address.ts'
 import { REFUSED_LOGIN, type Failure } from './failure.ts'
 
 /** A mail to one recipient. */

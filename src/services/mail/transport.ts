@@ -1,7 +1,7 @@
 import type { SMTPPoolOptions } from 'nodemailer'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
-import type { Mailbox } from './address.ts'
+import type { Mailbox } from './mail-address.ts'
 import type { Mail } from './queue.ts'
 import { replyCodes } from './reply.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { mails } from '#drizzle/tables/mail.ts'
-import { mailbox, plainAddress } from '#src/services/mail/address.ts'
+import { mailbox, plainAddress } from '#src/services/mail/mail-address.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { replyCodes } from '#src/services/mail/reply.ts'
 import { anyCharacter } from '#test/any-character.ts'
