@@ -6,7 +6,7 @@ export interface Budget { folders: readonly string[], lines: number, files: numb
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8940, files: 101 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8940, files: 105 },
   { folders: ['src/identity'], lines: 12_890, files: 126 },
   { folders: ['src/alloggiati'], lines: 13_410, files: 108 },
   { folders: ['src/backup', 'src/events'], lines: 3100, files: 38 },
