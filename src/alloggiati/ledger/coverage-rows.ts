@@ -9,7 +9,7 @@ import { scopeOf } from './read-ledger.ts'
 
 /* The live rows with which the guests of bookings are compared. */
 
-/** Whose bookings and submissions are compared, as of a day. */
+/** The bookings and submissions to compare, as of a day. */
 export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
 
 /** The fingerprints of a guest, as text; null where there is none. */
@@ -33,7 +33,7 @@ export interface SentRow extends Candidate {
   esito: RowOutcome
   /** Its submission may still be acquired. */
   isUnfinished: boolean
-  /** What was acquired of its submission is on a receipt that is kept. */
+  /** A stored receipt counts the acquired rows of its submission. */
   isReceipted: boolean
   isAwaited: boolean
   isCorrected: boolean
@@ -103,7 +103,7 @@ function readRows ({ db, mode, today }: Comparison, { rows, isOwn, isCurrent, wh
       i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
       encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
       ${inArray(sql`i.stato`, UNFINISHED_STATES)} as "isUnfinished",
-      -- What is receipted needs no look at its calls. A call around midnight may be on either receipt.
+      -- A receipted row needs no check of its calls. A call around midnight may be on either day's receipt.
       i.stato = 'ricevuto' or c.provato as "isReceipted", not c.provato and c.atteso as "isAwaited",
       q.corretta as "isCorrected", ${isOwn}::boolean as "isOwn", ${isCurrent} or q.corretta as "isTrusted"
     from ${rows}

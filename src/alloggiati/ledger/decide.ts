@@ -199,7 +199,7 @@ const ACQUIRED: Obstacle = {
   text: 'è provato che il servizio ha acquisito queste schedine'
 }
 
-/** What forbids each decision; the first obstacle that applies is told. */
+/** The obstacles to each decision. The answer names the first one that applies. */
 const OBSTACLES: Readonly<Record<DecisionName, readonly Obstacle[]>> = {
   reinvia: [
     ACQUIRED,

@@ -19,10 +19,10 @@ const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legg
 const WITHOUT =
   'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
 const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
-/** Of submissions by which the police got nothing, as far as is known. */
+/** The submissions of which the police, as far as we know, received nothing. */
 const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
 const SENT = 'Dati trasmessi alla Polizia'
-/** What else the records are, by the state of their submission. */
+/** The class of the other records, by the state of their submission. */
 const RECORDS: Partial<Record<State, string>> = {
   pronto: 'Dati da trasmettere alla Polizia',
   preso: 'Dati da trasmettere alla Polizia',
@@ -33,7 +33,7 @@ const ERASED_LATER = 'si cancellano a un termine dalla fine dell’invio'
 const UNDECIDED = 'servono finché l’invio non è concluso e provato'
 const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
 
-/** What the ledger holds of a booking, as long as the law wants it, also when the booking is gone. */
+/** The ledger's part of a booking's personal-data report. The law wants the data kept after the booking is deleted. */
 export function ledgerHolding ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): Holding {
   return {
     describe: (db, booking) => describeHeld(db, booking, eraseAfterDays),

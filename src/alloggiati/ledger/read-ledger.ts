@@ -150,8 +150,8 @@ async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<In
 }
 
 /**
- * Of these submissions those that were tried, or decided on, and wait for their next try, each with the time of it. A
- * new one is about to leave.
+ * Reads which of these submissions were tried, or decided on, and wait for a retry, and the time of the retry. A new
+ * submission is not among them: it is about to leave.
  */
 export async function readWaiting (db: Executor, references: readonly string[]): Promise<ReadonlyMap<string, Date>> {
   if (references.length === 0) return new Map()

@@ -185,7 +185,7 @@ export function kindOf (kind: AlarmKind): Kind {
 
 type Content = Omit<Mail, 'to'>
 
-/** What a mail says: paragraphs, and the cases one a line. */
+/** The text of a mail: paragraphs, and one line for each case. */
 interface Letter { subject: string, paragraphs: readonly string[], sections: readonly Section[] }
 interface Section { title: string, lines: readonly string[] }
 

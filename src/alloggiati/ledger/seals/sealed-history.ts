@@ -4,7 +4,7 @@ import type { Executor } from '#src/database/connect.ts'
 import { ACCEPTED, TRANSITIONS, type Evidence } from '../transitions.ts'
 
 /*
- * What is stored of submissions, each row with its seal and the text that the seal is of.
+ * Reads the stored rows of submissions, each with its seal and the text that the seal covers.
  *
  * Without a seal are counts, alarms, numbering, code tables, the permitted transitions, whether an account is
  * exclusive, and bookings. Nothing tells of a correction, a suspension, a receipt or a look at one that was deleted,

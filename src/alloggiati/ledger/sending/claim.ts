@@ -217,7 +217,7 @@ export async function excludeRefused (
   return changed ? accepted : []
 }
 
-/** What is written of a row that is not sent because of another one. */
+/** The outcome of a row that is not sent because of another row. */
 const BESIDE_REFUSED = {
   esito: 'rifiutata', dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
 } as const
