@@ -103,12 +103,7 @@ export default dashboard
 
 /** A sitemap of the protocol of sitemaps.org, version 0.9. */
 function sitemapOf (base: string, pages: ReadonlySet<string>): string {
-  const urls = [...pages].map((page) => html`<url><loc>${strict(new URL(base + page))}</loc></url>\n`)
+  const urls = [...pages].map((page) => html`<url><loc>${new URL(base + page).href}</loc></url>\n`)
   return '<?xml version="1.0" encoding="UTF-8"?>\n' +
     html`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${urls}</urlset>\n`.html
-}
-
-/** An address in the characters of RFC 3986: `URL` leaves some as they are that the schema does not take. */
-function strict ({ origin, pathname, search }: URL): string {
-  return origin + (pathname + search).replace(/[^\w.~:/?@!$&'()*+,;=%-]|%(?![\da-f]{2})/gi, encodeURIComponent)
 }

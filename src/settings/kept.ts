@@ -1,12 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { ChangeListener } from '#src/database/changes.ts'
 
 /** How long a request waits for the database. */
 const PATIENCE_MS = 2000
-/** Between two attempts to read. */
-const PAUSE_MS = 100
 
 /**
  * What was read from the database, kept until the database says that it has changed.
@@ -44,18 +41,12 @@ export function kept<T> (
   }
 
   async function freshOrLast (): Promise<T> {
-    const deadline = performance.now() + PATIENCE_MS
-    for (;;) {
-      try {
-        return await orTooLate(deadline - performance.now(), read())
-      } catch (err) {
-        if (last !== undefined && !hasChanged) {
-          log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
-          return last.value
-        }
-        if (performance.now() + PAUSE_MS >= deadline) throw err
-        await sleep(PAUSE_MS)
-      }
+    try {
+      return await orTooLate(read())
+    } catch (err) {
+      if (last === undefined || hasChanged) throw err
+      log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
+      return last.value
     }
   }
 
@@ -85,10 +76,10 @@ export function kept<T> (
   }
 }
 
-/** @throws ServizioOccupato when it takes longer */
-async function orTooLate<T> (ms: number, work: Promise<T>): Promise<T> {
+/** @throws ServizioOccupato when it takes longer than a request waits */
+async function orTooLate<T> (work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new ServizioOccupato()), ms)
+  const timer = setTimeout(() => reject(new ServizioOccupato()), PATIENCE_MS)
   try {
     return await Promise.race([work, tooLate])
   } finally {

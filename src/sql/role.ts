@@ -18,7 +18,14 @@ export interface SqlLogin { user: string, pass: string }
 export async function prepareRole (sql: postgres.Sql, pass: string): Promise<SqlLogin> {
   return await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCKS.sqlRole})`
-    const { user, exists, isSuper, database, schema } = await findRole(tx)
+    // Roles belong to the whole cluster, so each database names its own after its object id.
+    const [found] = await tx<{ user: string, exists: boolean, isSuper: boolean, database: string, schema: string }[]>`
+      with console as (select 'locanda_sql_' || oid as name from pg_database where datname = current_database())
+      select name as user, exists (select from pg_roles where rolname = name) as exists,
+        (select rolsuper from pg_roles where rolname = current_user) as "isSuper",
+        quote_ident(current_database()) as database, quote_ident(current_schema()) as schema
+      from console`
+    const { user, exists, isSuper, database, schema } = found!
     // The attributes that are not named here are off, and only a superuser may name them.
     await tx.unsafe(`${exists ? 'alter' : 'create'} role ${user}
       login noinherit connection limit ${CONNECTIONS} password '${scramVerifier(pass)}'`)
@@ -35,25 +42,6 @@ export async function prepareRole (sql: postgres.Sql, pass: string): Promise<Sql
       select console_sql_diritti('${user}')`)
     return { user, pass }
   })
-}
-
-/** Without a password for the console its role, if there is one, cannot log in. */
-export async function closeRole (sql: postgres.Sql): Promise<void> {
-  const { user, exists } = await findRole(sql)
-  if (exists) await sql.unsafe(`alter role ${user} nologin`)
-}
-
-/** Roles belong to the whole cluster, so each database names its own after its object id. */
-async function findRole (sql: postgres.ISql) {
-  const [found] = await sql<
-    { user: string, exists: boolean, isSuper: boolean, database: string, schema: string }[]
-  >`
-    with console as (select 'locanda_sql_' || oid as name from pg_database where datname = current_database())
-    select name as user, exists (select from pg_roles where rolname = name) as exists,
-      (select rolsuper from pg_roles where rolname = current_user) as "isSuper",
-      quote_ident(current_database()) as database, quote_ident(current_schema()) as schema
-    from console`
-  return found!
 }
 
 /**

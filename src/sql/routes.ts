@@ -5,24 +5,33 @@ import { ErrorBody, Ref } from '#schemas/common.ts'
 import { SqlAnswer, SqlFailure, SqlQuery } from '#schemas/sql.ts'
 import type { Config } from '#src/config/config.ts'
 import { connectionCode, postgresError } from '#src/database/problems.ts'
-import { network } from '#src/lib/addresses.ts'
 import { TroppeRichieste } from '#src/lib/errors.ts'
-import { maskConstants } from '#src/lib/mask-sql.ts'
 import { type Keys, secretComparer } from '#src/lib/secrets.ts'
 import { limitTurns } from '#src/lib/turns.ts'
 import { type Author, authorOf } from '#src/services/audit/log.ts'
 import { SqlPasswordErrata, SqlSpento } from './errors.ts'
-import { closeRole, prepareRole, type SqlLogin } from './role.ts'
+import { maskUnknown, readWords } from './masked-statement.ts'
+import { prepareRole, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 
 /** Statements at a time in this process. */
 const TURNS = { total: 2, perCaller: 2 }
 const MINUTE_MS = 60_000
-const OWN = { max: 5, windowMs: 15 * MINUTE_MS }
-/** Wrong passwords: of one caller, of one address, and of all. */
-const PER_CALLER = { name: 'sql/caller', ...OWN }
-const PER_ADDRESS = { name: 'sql/address', ...OWN }
+/** Wrong passwords: of one caller, and of all. */
+const PER_CALLER = { name: 'sql/caller', max: 5, windowMs: 15 * MINUTE_MS }
 const OF_ALL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
+
+const querySqlRoute = {
+  config: { access: 'admin', recentFactor: true },
+  schema: {
+    operationId: 'querySql',
+    errorCodes: ['SQL_SPENTO', 'PASSWORD_ERRATA', 'SQL_NON_VALIDO', 'SQL_RISPOSTA_TROPPO_GRANDE'],
+    tags: ['Sistema'],
+    summary: 'Esegue un’istruzione SQL con un ruolo che può poco',
+    body: SqlQuery,
+    response: { 200: SqlAnswer, 400: Type.Union([Ref(SqlFailure), Ref(ErrorBody)]) }
+  }
+} as const
 
 /** Statements of an administrator, run by a role of the database with few rights. */
 const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
@@ -31,52 +40,34 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   const isPassword = secretComparer(config.QUERY_PASSWORD)
   const takeTurn = limitTurns(TURNS)
   let login: SqlLogin | undefined
-  if (!isOn) await close()
+  let words: ReadonlySet<string> | undefined
+  app.addHook('preValidation', async () => {
+    if (!isOn) throw new SqlSpento('QUERY_PASSWORD non è impostata su questo server')
+  })
   app.addSchema(SqlFailure)
 
-  app.route({
-    method: 'POST',
-    url: '/api/querysql',
-    config: { access: 'admin', recentFactor: true },
-    schema: {
-      operationId: 'querySql',
-      errorCodes: ['SQL_SPENTO', 'PASSWORD_ERRATA', 'SQL_NON_VALIDO', 'SQL_RISPOSTA_TROPPO_GRANDE'],
-      tags: ['Sistema'],
-      summary: 'Esegue un’istruzione SQL con un ruolo che può poco',
-      body: SqlQuery,
-      response: { 200: SqlAnswer, 400: Type.Union([Ref(SqlFailure), Ref(ErrorBody)]) }
-    },
-    preValidation: async () => {
-      if (!isOn) throw new SqlSpento('QUERY_PASSWORD non è impostata su questo server')
-    },
-    handler: async (request, reply) => {
-      const { password, sql } = request.body
-      const author = authorOf(request)
-      const isRight = isPassword(password)
-      const seconds = await judgeTry(app, author, isRight)
-      if (seconds > 0) {
-        reply.header('retry-after', seconds)
-        throw new TroppeRichieste(seconds)
-      }
-      if (!isRight) throw new SqlPasswordErrata()
+  app.post('/api/querysql', querySqlRoute, async (request, reply) => {
+    const { password, sql } = request.body
+    const author = authorOf(request)
+    const isRight = isPassword(password)
+    const seconds = await judgeTry(app, author, isRight)
+    if (seconds > 0) {
+      reply.header('retry-after', seconds)
+      throw new TroppeRichieste(seconds)
+    }
+    if (!isRight) throw new SqlPasswordErrata()
 
-      const giveBack = takeTurn(author.actor)
-      try {
-        login ??= await prepare()
-        await audit.append(db, { ...author, action: 'sql', details: described(sql) })
-        const body = await run(sql)
-        // JSON text: its numbers need not be doubles, as those of the serializer.
-        return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
-      } finally {
-        giveBack()
-      }
+    const giveBack = takeTurn(author.actor)
+    try {
+      login ??= await prepare()
+      await audit.append(db, { ...author, action: 'sql', details: await described(sql) })
+      const body = await run(sql)
+      // JSON text: its numbers need not be doubles, as those of the serializer.
+      return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
+    } finally {
+      giveBack()
     }
   })
-
-  async function close (): Promise<void> {
-    await closeRole(app.sql).catch((err: unknown) =>
-      app.log.warn({ reason: codeOf(err) }, 'the role of the SQL console could not be closed'))
-  }
 
   async function prepare (): Promise<SqlLogin> {
     return await prepareRole(app.sql, keys.derive('sql-role').toString('base64url')).catch((err: unknown) => {
@@ -98,10 +89,11 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   }
 
   /** A statement in the audit log, which holds no personal data. */
-  function described (sql: string) {
+  async function described (sql: string) {
+    words ??= await readWords(app.sql)
     return {
       esito: 'accettata',
-      istruzione: maskConstants(sql),
+      istruzione: maskUnknown(sql, words),
       impronta: keys.fingerprint('sql', sql).toString('hex'),
       caratteri: sql.length
     }
@@ -115,7 +107,7 @@ export default sqlRoutes
  * @returns the seconds to wait after too many wrong ones, even for the right password; 0: it counts
  */
 async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
-  const limits = [[PER_CALLER, author.actor], [PER_ADDRESS, network(author.ip)], [OF_ALL, '']] as const
+  const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const
   for (const [limit, subject] of limits) {
     const seconds = await app.countTry(limit, [subject], isRight ? 0 : 1)
     if (seconds > 0) return seconds

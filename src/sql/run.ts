@@ -28,7 +28,7 @@ const ONE_STATEMENT = { simple: false, prepare: false }
 /** No such role, a wrong password, no rule of pg_hba.conf, no right to connect. */
 const NO_LOGIN = /^(28...|42501)$/
 
-/** The role cannot log in: another process or the role itself has changed its password. */
+/** The role must be reset: it cannot log in, or a statement has given it settings that would outlast the statement. */
 export class LoginRefused extends Error {}
 
 /**
@@ -44,22 +44,23 @@ export async function runStatement (
   login: SqlLogin,
   statement: string
 ): Promise<string> {
-  const [schema] = await pool<{ name: string }[]>`select quote_ident(current_schema()) as name`
-  const settings = { ...SESSION, search_path: schema!.name }
+  const [found] = await pool<{ schema: string, isAltered: boolean }[]>`
+    select quote_ident(current_schema()) as schema, exists (select from pg_db_role_setting s
+      join pg_roles r on r.oid = s.setrole where r.rolname = ${login.user}) as "isAltered"`
+  if (found!.isAltered) throw new LoginRefused()
+  const settings = { ...SESSION, search_path: found!.schema }
   const sockets = createSockets()
   const sql = openClient(url, 1, settings, sockets, login)
   let pid: number | undefined
   let stopped: Stop | undefined
-  let ending: Promise<unknown> | undefined
   const stop = (why: Stop) => {
     stopped ??= why
     sockets.cut()
-    ending ??= pid === undefined ? undefined : endBackend(pool, pid, login.user)
   }
   const deadline = setTimeout(() => stop('time'), DEADLINE_MS)
   const counting = setInterval(() => { if (sockets.received() > MAX_BYTES) stop('size') }, COUNT_BYTES_EVERY_MS)
   try {
-    pid = await begin(sql)
+    pid = (await sql.unsafe('begin')).state.pid
     const writer = new RowWriter()
     const result = await readRows(sql, statement, writer, stop)
     const fields = await describe(sql, result.columns)
@@ -67,13 +68,13 @@ export async function runStatement (
     // EXPLAIN and SHOW have rows and no number of them.
     return writer.answer(result.count ?? writer.count, fields)
   } catch (err) {
-    // The error of the connection depends on the moment; the reason for its end is known here.
-    throw stopped === undefined ? meaningOf(err) : STOPPED[stopped]()
+    if (stopped !== undefined) throw STOPPED[stopped]()
+    throw pid === undefined && NO_LOGIN.test(postgresError(err)?.code ?? '') ? new LoginRefused() : meaningOf(err)
   } finally {
     clearTimeout(deadline)
     clearInterval(counting)
     await sql.end({ timeout: 0 })
-    await ending
+    if (stopped !== undefined && pid !== undefined) await endBackend(pool, pid, login.user)
   }
 }
 
@@ -81,15 +82,6 @@ const STOPPED: Readonly<Record<Stop, () => Error>> = {
   time: () => refusal('57014', 'canceling statement due to statement timeout'),
   size: () => new SqlRispostaTroppoGrande(),
   copy: () => refusal('0A000', 'COPY from or to the client is not supported')
-}
-
-async function begin (sql: postgres.Sql): Promise<number> {
-  try {
-    return (await sql.unsafe('begin')).state.pid
-  } catch (err) {
-    const sqlstate = postgresError(err)?.code
-    throw sqlstate !== undefined && NO_LOGIN.test(sqlstate) ? new LoginRefused() : err
-  }
 }
 
 interface Result { count: number | null, columns: Column[] }
@@ -128,7 +120,7 @@ async function describe (sql: postgres.Sql, columns: readonly Column[]): Promise
 }
 
 function meaningOf (err: unknown): Error {
-  if (err instanceof SqlNonValido || err instanceof LoginRefused) return err
+  if (err instanceof SqlNonValido) return err
   const cause = postgresError(err)
   const isStatement = cause !== undefined && explain(cause.code) !== undefined
   return isStatement ? refusal(cause.code, cause.message, cause.position) : new ServizioOccupato()

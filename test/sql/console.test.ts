@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { LOCKS } from '#src/database/locks.ts'
-import { maskConstants } from '#src/lib/mask-sql.ts'
+import { maskUnknown } from '#src/sql/masked-statement.ts'
 import { distinctNames } from '#src/sql/rows.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { databaseUrl, forgetKey, testDatabase } from '#test/database.ts'
@@ -161,10 +161,8 @@ t.test('processes that start at the same time share one role', async (t) => {
   for (const { run } of apps) t.equal((await run('select 1')).statusCode, 200)
 })
 
-t.test('with another master key the console works; without a password its role cannot log in', async (t) => {
+t.test('with another master key the console works', async (t) => {
   const { sql, url } = await testDatabase(t)
-  const roles = () => sql`select rolcanlogin from pg_roles
-    where rolname = (select 'locanda_sql_' || oid from pg_database where datname = current_database())`
   for (const key of [1, 2]) {
     // Sealed with the key of before.
     await sql`delete from signing_keys`
@@ -174,11 +172,6 @@ t.test('with another master key the console works; without a password its role c
     t.equal((await run('select 1', PASSWORD, `capo-${key}`)).statusCode, 200)
     await app.close()
   }
-  t.match(await roles(), [{ rolcanlogin: true }])
-  await sql`delete from signing_keys`
-  await forgetKey(sql)
-  await build(t, { DATABASE_URL: url })
-  t.match(await roles(), [{ rolcanlogin: false }])
 })
 
 const BOOKING = {
@@ -223,6 +216,14 @@ t.test('a statement that PostgreSQL refuses is a 400 with the SQLSTATE, the posi
   t.match((await run('select $1::int')).json(), { sqlstate: '08P01', codice: 'SQL_NON_VALIDO' })
 })
 
+t.test('the settings that a statement gives to its role concern no other statement', async (t) => {
+  for (const setting of ["transaction_timeout = '1ms'", 'default_transaction_read_only = on']) {
+    // PostgreSQL has the first one from its version 17 on.
+    await run(`alter role current_user set ${setting}`)
+    t.equal((await run('update prenotazioni set lingua = lingua')).statusCode, 200, setting)
+  }
+})
+
 t.test('a statement that fails leaves nothing of itself in the database', async (t) => {
   t.match((await run("update prenotazioni set lingua = 'fr' where 1 / (id - id) = 1")).json(), { sqlstate: '22012' })
   const inside = "with w as (update prenotazioni set lingua = 'fr' returning id) select 1 / (id - id) from w"
@@ -230,7 +231,7 @@ t.test('a statement that fails leaves nothing of itself in the database', async 
   t.same((await run("select count(*)::int as n from prenotazioni where lingua = 'fr'")).json().data, [{ n: 0 }])
 })
 
-t.test('every statement is in the audit log before it runs, without its constants', async (t) => {
+t.test('every statement is in the audit log before it runs, without words of people', async (t) => {
   await run("select 'Mario Rossi', 42 /* Via Roma */ from prenotazioni where nome_cognome = $$Ada$$ -- fine")
   const [row] = await app.sql`select actor, action, details, ip from audit_log order by id desc limit 1`
   t.match(row, {
@@ -239,7 +240,7 @@ t.test('every statement is in the audit log before it runs, without its constant
     ip: '127.0.0.1',
     details: {
       esito: 'accettata',
-      istruzione: 'select ?, ? from prenotazioni where nome_cognome = ?',
+      istruzione: "select '? ?', ? /* ? ? */ from prenotazioni where nome_cognome = $$?$$ -- ?",
       impronta: /^[0-9a-f]{64}$/,
       caratteri: 94
     }
@@ -368,17 +369,22 @@ t.test('names are distinct whatever they were, and the first of each keeps its o
   }))
 })
 
+const KNOWN = new Set(['select', 'from', 'where', 'nome', 'ospiti', 'cognome', 'numero_documento'])
+
 const CASES: readonly (readonly [string, string])[] = [
-  ["select 'Ada', E'a\\'b', b'01', U&'x', $$q$$, $t$ ' $t$, 1, .5, 1e-5, 0x1F", 'select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?'],
-  ["select E'a'\n 'b\\'segreto' from t1", 'select ? from t1'],
-  ['select /* a /* b */ c */ 1 -- fine', 'select ?'],
-  ['select "nome", "Ada Prova" from t where a = $1', 'select "nome", ? from t where a = $1'],
-  ["select 'senza fine", 'select ?'],
-  ['select $x$ senza fine', 'select ?']
+  ["select 'Ada', .5, 1e-5, 0x1F", "select '?', .?, ?-?, ?"],
+  ["SELECT E'a\\'b' -- Rossi\n FROM t1", "SELECT E'a\\'b' -- ? FROM t1"],
+  ['select "nome", "Ada Prova" from t where a = $1', 'select "nome", "? ?" from t where a = $?'],
+  ["select 'senza fine", "select '? ?"],
+  ["select from ospiti where cognome = 'D'Angelo'", "select from ospiti where cognome = 'D'?'"],
+  ['select from ospiti where cognome = ‘Rossi’', 'select from ospiti where cognome = ‘?’'],
+  ['select "rossi" from ospiti where nome = AA1234567', 'select "?" from ospiti where nome = ?'],
+  ['select mario.rossi@example.it', 'select ?.?@?.?'],
+  ['select (nome,1990-05-12,12.5)', 'select (nome,?-?-?,?)']
 ]
 
-t.test('strings, numbers, comments and odd names are masked as PostgreSQL reads them', async (t) => {
-  for (const [statement, masked] of CASES) t.equal(maskConstants(statement), masked)
+t.test('words that the database does not know are masked, wherever they stand', async (t) => {
+  for (const [statement, masked] of CASES) t.equal(maskUnknown(statement, KNOWN), masked)
 })
 
 t.test('the masked text holds no part of a constant, and it is short', async () => {
@@ -391,7 +397,7 @@ t.test('the masked text holds no part of a constant, and it is short', async () 
     text.map((s) => `-- ${s.replaceAll(/[\r\n]/g, '')} canarino\n`)
   )
   fc.assert(fc.property(fc.array(constant, { maxLength: 20 }), (constants) => {
-    const masked = maskConstants(`select ${constants.join(' , ')}`)
+    const masked = maskUnknown(`select ${constants.join(' , ')}`, KNOWN)
     return !masked.includes('canarino') && masked.length <= 501
   }))
 })

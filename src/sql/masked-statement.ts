@@ -1,0 +1,34 @@
+import type postgres from 'postgres'
+
+/** Characters of a statement that the audit log keeps. */
+const KEPT = 500
+
+/** A word, with the digits of a name or the decimals of a number. */
+const WORDS = /[\p{L}\p{M}\p{N}_]+(?:\.\p{N}+)?/gu
+/** An alias of a table. */
+const ALIAS = /^[a-z]\d?$/i
+
+/**
+ * A statement for the audit log, which holds no personal data: each word that the database does not know is a `?`,
+ * whether it stands in a string, in a comment, or where somebody forgot the quotes.
+ * @param known the words of {@link readWords}
+ */
+export function maskUnknown (statement: string, known: ReadonlySet<string>): string {
+  const masked = statement
+    .replace(WORDS, (word) => ALIAS.test(word) || known.has(word.toLowerCase()) ? word : '?')
+    .replace(/\s+/g, ' ').trim()
+  return masked.length > KEPT ? `${masked.slice(0, KEPT)}…` : masked
+}
+
+/** The keywords of SQL, and the names of tables, columns and types that PostgreSQL and the migrations have made. */
+export async function readWords (sql: postgres.Sql): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ word: string }[]>`
+    with relations as (select oid, relname from pg_class
+      where relnamespace in ('pg_catalog'::regnamespace, current_schema()::regnamespace))
+    select word from pg_get_keywords()
+    union select relname from relations
+    union select attname from pg_attribute join relations on oid = attrelid
+    union select proname from pg_proc where pronamespace = 'pg_catalog'::regnamespace
+    union select typname from pg_type where typnamespace = 'pg_catalog'::regnamespace`
+  return new Set(rows.map(({ word }) => word))
+}
