@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati, bookingRemarks, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
+import { alloggiati, bookingRemarks, ledgerKey, submissionHooks } from './alloggiati/index.ts'
 import { backup } from './backup/index.ts'
 import { bookingHooks, bookings, holdings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
@@ -133,14 +133,14 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(draining, { config })
   await app.register(reachability)
   await app.register(security, { config })
-  await app.register(database, { config, signal, settings: sealSettings(keys) })
+  await app.register(database, { config, signal })
   await app.register(disk, { config })
   // Before anything is written: the key must be the one of what is there.
   await app.register(ledgerKey, { config, keys })
   await app.register(changes, times)
   await app.register(jobs, { byClock })
   await app.register(counters, { keys })
-  await app.register(audit, { config, keys })
+  await app.register(audit, { config })
   await app.register(identity, { config, keys, timeoutMs: times.idpTimeoutMs })
   const { authenticator } = app.identity
   await app.register(auth, { config, authenticator })

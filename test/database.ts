@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
-import { sealSettings } from '#src/alloggiati/ledger/seals/ledger-key.ts'
-import { createKeys } from '#src/lib/secrets.ts'
 import { connect, type Connection } from '#src/database/connect.ts'
 import { readState, STATE_FILE } from '#test/setup/state.ts'
 
@@ -23,10 +21,6 @@ export function serverAddress (url: string): { path: string } | { host: string, 
     : { host: hostname, port: Number(port || 5432) }
 }
 
-/** The master key with which a test's own connections seal what they write to the ledger. */
-export const SEALING_KEY = Buffer.alloc(32, 1)
-export const SEALING_KEYS = createKeys(SEALING_KEY)
-
 export interface TestDatabase extends Connection { url: string }
 
 /**
@@ -41,7 +35,7 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
   await administrator(url)
     .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
   const own = databaseUrl(url, name)
-  const connection = connect(own, 4, sealSettings(SEALING_KEYS))
+  const connection = connect(own, 4)
   t.teardown(async () => {
     await connection.close()
     await drop(url, name)
@@ -52,8 +46,7 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
 /** Lets a server with another key start on a database: as it was before the first one. */
 export async function forgetKey (sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`alter table registro_chiave disable trigger user; delete from registro_chiave;
-    alter table registro_chiave enable trigger user;
-    alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
+    alter table registro_chiave enable trigger user`)
 }
 
 /** A background process of the server's own on the database cannot be ended by `force`, and goes by itself. */

@@ -24,9 +24,7 @@ export const ricevute = pgTable('ricevute', {
   /** SCHEDINE INVIATE and GG PERMANENZA, read from the PDF; null where it could not be read. */
   schedine: integer(),
   notti: integer(),
-  scaricata_il: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  scaricata_il: instant().notNull().defaultNow()
 }, (t) => [primaryKey({ columns: [t.utente, t.giorno] })])
 
 /** Every look at a day's receipt: two equal looks hours apart prove more than one. Append-only. */
@@ -38,9 +36,7 @@ export const ricevute_letture = pgTable('ricevute_letture', {
   /** Null: the service had no receipt, which does not mean that nothing was sent. */
   sha256: text(),
   schedine: integer(),
-  notti: integer(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  notti: integer()
 }, (t) => [index('ricevute_letture_giorno').on(t.utente, t.giorno)])
 
 /** The service's own code tables as last downloaded: all five or none. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import { DECISIONS } from '#schemas/submission.ts'
-import { bytea, instant } from './columns.ts'
+import { instant } from './columns.ts'
 import { invii } from './ledger.ts'
 
 /** What a person decided of a submission that no rule could settle. Append-only. */
@@ -15,9 +15,7 @@ export const invii_decisioni = pgTable('invii_decisioni', {
   motivo: text().notNull(),
   /** Protocol number of the portal, or of the certified mail. */
   protocollo: text(),
-  quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  quando: instant().notNull().defaultNow()
 }, (t) => [unique('invii_decisioni_una').on(t.invio_id, t.versione)])
 
 /**
@@ -30,9 +28,7 @@ export const invii_conferme = pgTable('invii_conferme', {
   motivo: text().notNull(),
   /** The references that the person was told of. */
   precedenti: text().array().notNull(),
-  quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  quando: instant().notNull().defaultNow()
 })
 
 /**
@@ -47,18 +43,14 @@ export const invii_correzioni = pgTable('invii_correzioni', {
   motivo: text().notNull(),
   /** Protocol number of the certified mail, or of the questura. */
   protocollo: text(),
-  quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  quando: instant().notNull().defaultNow()
 }, (t) => [index('invii_correzioni_invio').on(t.invio_id)])
 
 /** The encrypted records of a submission were erased. Append-only. */
 export const invii_cancellazioni = pgTable('invii_cancellazioni', {
   invio_id: integer().primaryKey().references(() => invii.id),
   righe: integer().notNull(),
-  quando: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  quando: instant().notNull().defaultNow()
 })
 
 /**
@@ -71,7 +63,5 @@ export const invii_sospensioni = pgTable('invii_sospensioni', {
   chi: text().notNull(),
   dal: instant().notNull().defaultNow(),
   tolta_da: text(),
-  tolta_il: instant(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  tolta_il: instant()
 }, (t) => [uniqueIndex('invii_sospensioni_aperta').on(sql`(true)`).where(sql`${t.tolta_il} is null`)])

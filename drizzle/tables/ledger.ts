@@ -46,9 +46,7 @@ export const invii = pgTable(
     /** What a person is shown: why it is as it is. */
     nota: text(),
     creato_il: instant().notNull().defaultNow(),
-    aggiornato_il: instant().notNull().defaultNow(),
-    /** Keyed hash of the row, set by a trigger. */
-    sigillo: bytea()
+    aggiornato_il: instant().notNull().defaultNow()
   },
   (t) => [
     index('invii_prenotazione').on(t.prenotazione_id),
@@ -89,9 +87,7 @@ export const invii_schedine = pgTable('invii_schedine', {
   esito: text({ enum: ROW_OUTCOMES }).notNull(),
   codice_errore: text(),
   messaggio_soap: text(),
-  dettaglio: text(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  dettaglio: text()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.indice] }),
   // Never twice: a guest that is being sent, was filed or may have been cannot be entered again, unless a person
@@ -120,9 +116,7 @@ export const invii_tentativi = pgTable('invii_tentativi', {
   /** Rows handed over, and their nights together. */
   schedine: integer().notNull(),
   notti: integer().notNull(),
-  impronta_richiesta: bytea().notNull(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  impronta_richiesta: bytea().notNull()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.numero] }),
   index('invii_tentativi_giorno').on(t.giorno_da)
@@ -142,9 +136,7 @@ export const invii_esiti = pgTable('invii_esiti', {
   errore: text(),
   /** The raw reply, encrypted. */
   risposta: bytea(),
-  registrato_il: instant().notNull().defaultNow(),
-  /** Keyed hash of the row, set by a trigger. */
-  sigillo: bytea()
+  registrato_il: instant().notNull().defaultNow()
 }, (t) => [
   index('invii_esiti_tentativo').on(t.invio_id, t.numero),
   foreignKey({ columns: [t.invio_id, t.numero], foreignColumns: [invii_tentativi.invio_id, invii_tentativi.numero] }),
@@ -172,8 +164,8 @@ export const invii_transizioni = pgTable('invii_transizioni', {
 }, (t) => [index('invii_transizioni_invio').on(t.invio_id)])
 
 /**
- * The key that the ledger is sealed with: one row, written by the first server. A server with another key would not
- * recognize the guests that were sent.
+ * The key of this installation: one row, written by the first server. A server with another key would not recognize the
+ * guests that were sent.
  */
 export const registro_chiave = pgTable('registro_chiave', {
   unica: boolean().primaryKey().default(true),

@@ -43,7 +43,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const mode = config.ALLOGGIATI_MODE
 
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
-  const chainHead = ledgerChainHead(config.DATA_DIR, keys)
+  const chainHead = ledgerChainHead(config.DATA_DIR)
   const bell = { db, clock, log, isTold: app.isToldOfDisk, mail: app.mail, recipients: recipientsOf(config), mode }
   const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const { beforeReady } = app.submissionHooks
@@ -63,7 +63,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   if (ledger !== null) await startLedger(app, ledger, { archive, tables })
   addWatchJobs(app, { watch, service, ledger, archive })
-  addRecordJobs(app, { keys, chainHead, watch, eraseAfterDays: config.ERASE_AFTER_DAYS })
+  addRecordJobs(app, { chainHead, watch, eraseAfterDays: config.ERASE_AFTER_DAYS })
   addLedgerGauges(app, watch)
 
   app.addHook('onRoute', (route) => { Object.assign(route.schema!, { tags: ['Alloggiati Web'] }) })

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Keys } from '#src/lib/secrets.ts'
 import type { ChainHead } from '#src/database/chain-head.ts'
 import { forgetOldAlarms, type BellOptions } from './ledger/alarms/alarm-bell.ts'
 import { mailEveningSummary, raiseTimedAlarms } from './ledger/alarms/timed-alarms.ts'
@@ -7,16 +6,16 @@ import type { LedgerContext, WatchContext } from './ledger/ledger-context.ts'
 import { eraseRecords } from './ledger/kept-records.ts'
 import { endExpired, sweep } from './ledger/sweep.ts'
 import { reconcileDays } from './ledger/reconcile/reconcile-day.ts'
-import { verifyLedger } from './ledger/seals/verify-ledger.ts'
+import { verifyLedger } from './ledger/verify-ledger.ts'
 import type { ReceiptArchive } from './receipts/receipt-archive.ts'
 import { downloadTable } from './service/calls.ts'
 import type { PoliceService } from './service/police-service.ts'
 import type { TablesSource } from './tables/tables-source.ts'
 
-interface Records { keys: Keys, chainHead: ChainHead, eraseAfterDays: number, watch: Pick<WatchContext, 'alarm'> }
+interface Records { chainHead: ChainHead, eraseAfterDays: number, watch: Pick<WatchContext, 'alarm'> }
 export interface ServiceParts { ledger: LedgerContext, archive: ReceiptArchive, tables: TablesSource }
 
-export function addRecordJobs (app: FastifyInstance, { keys, chainHead, eraseAfterDays, watch }: Records): void {
+export function addRecordJobs (app: FastifyInstance, { chainHead, eraseAfterDays, watch }: Records): void {
   const { db, log } = app
 
   app.addJob({
@@ -24,7 +23,7 @@ export function addRecordJobs (app: FastifyInstance, { keys, chainHead, eraseAft
     description: 'Controlla che nel registro degli invii niente sia stato alterato',
     cron: '40 3 * * *',
     run: async () => {
-      const { integra, invii_errati, prima_riga_errata } = await verifyLedger(db, keys, chainHead)
+      const { integra, invii_errati, prima_riga_errata } = await verifyLedger(db, chainHead)
       if (integra) return
       const about = { invii_errati, ...prima_riga_errata }
       log.error(about, 'the submission ledger was altered: see GET /api/v1/invii/verifica')

@@ -33,11 +33,11 @@ export async function restore (
 ): Promise<Summary> {
   const { manifest } = await readBackup(path, passphrase)
   requireFitting(manifest, createKeys(readEnvironment(environ).MASTER_KEY))
-  return await onInstallation(environ, true, async ({ config, keys, sql, db, backend }) => {
+  return await onInstallation(environ, true, async ({ config, sql, db, backend }) => {
     if (!s3Settings(config)) await mkdir(filesFolder(config), { recursive: true, mode: 0o700 })
     const summary = await interruptible('Ripristino interrotto', sql, onInterrupt, (pace) =>
       restoreBackup({ sql, backend }, path, passphrase, pace))
-    await auditLog(keys, { error: () => {} }).append(db, { actor: 'sistema', action: 'ripristino' })
+    await auditLog({ error: () => {} }).append(db, { actor: 'sistema', action: 'ripristino' })
     return summary
   })
 }

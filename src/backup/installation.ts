@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type postgres from 'postgres'
 import { Environment } from '#schemas/config.ts'
-import { sealSettings } from '#src/alloggiati/index.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
 import { readConfig, type Config } from '#src/config/config.ts'
 import { createKeys, type Keys } from '#src/lib/secrets.ts'
@@ -72,7 +71,7 @@ export async function onInstallation<T> (
   const keys = createKeys(config.MASTER_KEY)
   try {
     const embedded = DATABASE_URL === undefined ? await startEmbedded({ dataDir: DATA_DIR, log: () => {} }) : undefined
-    const { sql, db, close } = connect(DATABASE_URL ?? embedded!.url, 1, { ...sealSettings(keys), ...PATIENT })
+    const { sql, db, close } = connect(DATABASE_URL ?? embedded!.url, 1, PATIENT)
     try {
       return await work({ config, keys, sql, db, backend: backendOf(config) })
     } finally {

@@ -30,8 +30,6 @@ declare module 'fastify' {
 
 export interface DatabaseOptions {
   config: Config
-  /** What every session of the server has: the keys of triggers that seal. */
-  settings: SessionSettings
   /** Ends a start that waits for the embedded cluster. */
   signal?: AbortSignal | undefined
 }
@@ -47,12 +45,12 @@ const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non
 
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, options) {
-  const { config, settings, signal } = options
+  const { config, signal } = options
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, signal) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.addHook('onClose', async () => embedded?.stop())
   const tell = (what: string, steps = {}) => app.log.info(steps, what)
-  const upgrade = await migrate(url, settings, tell).catch((err: unknown) => {
+  const upgrade = await migrate(url, {}, tell).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
     throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
@@ -64,8 +62,8 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
   // After all pools are closed: those of a database that hangs are cut until then.
   app.addHook('onClose', () => pulse.stop())
-  const openPool: FastifyInstance['openPool'] = (max, own) => {
-    const { db, sql, close } = connect(url, max, { ...settings, ...own }, sockets)
+  const openPool: FastifyInstance['openPool'] = (max, settings) => {
+    const { db, sql, close } = connect(url, max, settings, sockets)
     app.addHook('onClose', close)
     return { db, sql }
   }

@@ -26,7 +26,7 @@ export async function emptied<S extends Pick<TestApp, 'dataDir' | 'logs'> & { ap
     truncate ${[...GUARDED, ...OTHERS].join()} restart identity cascade;
     ${triggers('enable')}`)
   // An empty chain has no end that somebody could have cut off.
-  rmSync(join(server.dataDir, 'ledger.head'), { recursive: true, force: true })
+  rmSync(join(server.dataDir, 'ledger-chain.json'), { recursive: true, force: true })
   server.logs.length = 0
   police?.forget()
   return server

@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url'
 import { Decrypter } from 'age-encryption'
 import pino from 'pino'
 import t, { type Test } from 'tap'
-import { sealSettings } from '#src/alloggiati/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -342,8 +341,7 @@ t.test('a disk that is full in the middle of a table ends a backup, and leaves n
 
 t.test('files that were put in are removed when the transaction fails', async (t) => {
   const env = await empty(t)
-  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
-  const { sql, close } = connect(env.DATABASE_URL, 1, { ...sealSettings(keys), ...SMALL })
+  const { sql, close } = connect(env.DATABASE_URL, 1, SMALL)
   t.teardown(close)
   const place = join(env.DATA_DIR, 'files')
   await mkdir(place)
@@ -418,7 +416,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
   const known = knownMigrations()
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const older = await testDatabase(t, true)
-  const { sql, close } = connect(older.url, 1, sealSettings(keys))
+  const { sql, close } = connect(older.url, 1)
   await sql.begin((tx) => carryOut(tx, known.slice(0, 1)))
   await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`

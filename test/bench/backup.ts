@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { sealSettings } from '#src/alloggiati/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
@@ -40,8 +39,8 @@ try {
 async function fill (dataDir: string): Promise<void> {
   const keys = createKeys(readConfig({ DATA_DIR: dataDir }).MASTER_KEY)
   const embedded = await startEmbedded({ dataDir, log: () => {} })
-  await migrate(embedded.url, sealSettings(keys))
-  const { db, sql, close } = connect(embedded.url, 2, { ...sealSettings(keys), statement_timeout: '0' })
+  await migrate(embedded.url)
+  const { db, sql, close } = connect(embedded.url, 2, { statement_timeout: '0' })
   await sql`insert into audit_log (id, at, actor, action, object, details, hash)
     select n, now(), 'sistema', 'prova', 'riga:' || n,
       jsonb_build_object('a', md5(n::text) || md5((n + 1)::text) || md5((n * 7)::text) || md5((n * 31)::text)),

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { sealSettings } from '#src/alloggiati/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
 import { fill, TODAY } from './data.ts'
@@ -32,7 +31,7 @@ async function installation (clusterUrl: string, { bookings, ...files }: typeof 
   const master = randomBytes(32)
   const databaseUrl = await fill(clusterUrl, 'bench_backup', bookings)
   const keys = createKeys(master)
-  const { db, close } = connect(databaseUrl, 1, sealSettings(keys))
+  const { db, close } = connect(databaseUrl, 1)
   await storeFiles({ db, keys, dataDir, ...files })
   await close()
   return { dataDir, databaseUrl, MASTER_KEY: master.toString('base64') }

@@ -87,7 +87,7 @@ export async function checkRecords (
       ...findUnfinished(records),
       ...findUnknownToLedger(records)
     ],
-    broken: await findBrokenRecords({ sql, db }, keys),
+    broken: await findBrokenRecords({ sql, db }),
     states: Object.fromEntries(states.map(({ stato, n }) => [stato, n]))
   }
 }
@@ -164,9 +164,9 @@ function findUnknownToLedger ({ identities, byIdentity }: Records): string[] {
     .map((identity) => `${identity.trimEnd()}: the police has acquired, and the ledger does not know`)
 }
 
-async function findBrokenRecords ({ sql, db }: Pick<Connection, 'sql' | 'db'>, keys: Keys): Promise<string[]> {
-  const links = await brokenLinks(sql, keys)
-  const { prima_riga_errata: row } = await verifyChain(db, keys, undefined)
+async function findBrokenRecords ({ sql, db }: Pick<Connection, 'sql' | 'db'>): Promise<string[]> {
+  const links = await brokenLinks(sql)
+  const { prima_riga_errata: row } = await verifyChain(db, undefined)
   const unmatched = await sql<{ name: string }[]>`
     select coalesce('invio:' || i.ricevuta, a.object) as name from invii i
     full join (select object from audit_log where action = 'invio') a on a.object = 'invio:' || i.ricevuta

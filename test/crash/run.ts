@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sealSettings } from '#src/alloggiati/index.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect, type Connection } from '#src/database/connect.ts'
 import { productionEnviron } from '#test/alloggiati/stand-in.ts'
@@ -53,7 +52,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
   const masterKey = randomBytes(32)
   const cluster = await crashableCluster(join(folder, 'cluster'))
   const police = await misbehavingPolice(folder, random)
-  const { sql, db, close } = connect(cluster.url, 2, sealSettings(createKeys(masterKey)))
+  const { sql, db, close } = connect(cluster.url, 2)
   const environ = {
     ...productionEnviron(police),
     DATABASE_URL: cluster.url,

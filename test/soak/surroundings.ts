@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { sealSettings } from '#src/alloggiati/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { serviceKey } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys, type Keys } from '#src/lib/secrets.ts'
@@ -52,7 +51,7 @@ export async function startSurroundings (random: SeededRandom): Promise<Surround
     decide: () => { if (mailIsRefused.value) throw smtpError(451, 'later') }
   })
   const receiver = await startReceiver(t)
-  const connection = connect(cluster.url, 2, { ...sealSettings(keys), application_name: DRIVER })
+  const connection = connect(cluster.url, 2, { application_name: DRIVER })
   const inspector = await freePort()
   const { PATH = '', HOME = '' } = process.env
   const environ = {

@@ -114,7 +114,7 @@ t.test('no address, in any encoding, names a file outside the storage', { skip: 
 })
 
 /** What a running server names besides stored files: the heads of its chains. */
-const HEADS = ['audit.head', 'ledger.head']
+const HEADS = ['audit-chain.json', 'ledger-chain.json']
 /** What glibc's malloc reads by itself: for how many threads it has to care, and whether memory can be given back. */
 const OF_THE_C_LIBRARY = ['/sys/devices/system/cpu/online', '/proc/sys/vm/overcommit_memory']
 

@@ -172,8 +172,7 @@ async function eraseBatch (db: Database, days: number, after: number): Promise<{
           .select({
             invio_id: schedine.invio_id,
             righe: sql<number>`count(*)::int`.as('righe'),
-            quando: sql<string>`now()`.as('quando'),
-            sigillo: sql<null>`null::bytea`.as('sigillo')
+            quando: sql<string>`now()`.as('quando')
           })
           .from(schedine)
           .where(kept)

@@ -43,8 +43,8 @@ export interface LedgerContext extends WatchContext {
  * The head of the ledger's chain, noted outside of the database. A database that does not hold it is an older one that
  * was put back: what it does not know may have been sent.
  */
-export function ledgerChainHead (dataDir: string, keys: Keys): ChainHead {
-  return chainHead(join(dataDir, 'ledger.head'), transitions, keys)
+export function ledgerChainHead (dataDir: string): ChainHead {
+  return chainHead(join(dataDir, 'ledger-chain.json'), transitions)
 }
 
 /** The steps of a submission in their order: a listener can see, or end, the process between any two of them. */

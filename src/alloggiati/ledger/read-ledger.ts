@@ -12,7 +12,7 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
 import { unsealLine } from './submission-rows.ts'
-import { isIntact } from './seals/verify-ledger.ts'
+import { isIntact } from './verify-ledger.ts'
 import { decode } from '../codec/codec.ts'
 import { type RecordSchedina } from '../codec/layout.ts'
 import { ricevute } from '#drizzle/tables/alloggiati.ts'
@@ -114,7 +114,7 @@ export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number
       conferma: await readConfirmation(tx, id),
       correzioni: await readCorrections(tx, id),
       ricevuta_giorno: await readReceipt(tx, utente, tentativi),
-      integro: await isIntact(tx, keys, id)
+      integro: await isIntact(tx, id)
     }
   }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }

@@ -17,7 +17,7 @@ const PROMOTED =
 
 const UNREADABLE =
   "La fine della storia annotata nella cartella dati non si può leggere: non si sa se l'archivio è quello vero. " +
-  'Rimettere a posto il file ledger.head, poi riprendere gli invii'
+  'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
 
 /** Why the database cannot be taken for the one whose end was noted; undefined when it is that. */
 export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {

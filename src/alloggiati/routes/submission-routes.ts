@@ -21,7 +21,7 @@ import { STATES } from '#schemas/submission.ts'
 import { carryOut } from '../ledger/sending/dispatch.ts'
 import { VerificaInvii, VerificaInviiQuery } from '#schemas/verifica-invii.ts'
 import type { ChainHead } from '#src/database/chain-head.ts'
-import { verifyLedger } from '../ledger/seals/verify-ledger.ts'
+import { verifyLedger } from '../ledger/verify-ledger.ts'
 
 interface SubmissionRoutesOptions {
   /** Null without credentials: what was sent can be read all the same. */
@@ -170,13 +170,13 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
 
 /** Whether the ledger is as it was written. */
 export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
-  app, { keys, clock, chainHead }
+  app, { clock, chainHead }
 ) => {
   app.route({
     ...VERIFICA_INVII,
     handler: async ({ query: { da, a } }) => {
       const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
-      const found = await verifyLedger(app.db, keys, chainHead, { from, to: a, withinMs: WITHIN_MS })
+      const found = await verifyLedger(app.db, chainHead, { from, to: a, withinMs: WITHIN_MS })
       return { ...found, da: from ?? null, a: a ?? null, status: 200 }
     }
   })

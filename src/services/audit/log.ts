@@ -1,13 +1,9 @@
-import { desc, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { audit_log as t } from '#drizzle/tables/audit.ts'
 import type { AuditAction } from '#schemas/audit.ts'
 import { RegistroNonDisponibile } from '#src/lib/errors.ts'
-import type { Keys } from '#src/lib/secrets.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
-import { LOCKS } from '#src/database/locks.ts'
+import type { Executor } from '#src/database/connect.ts'
 import { isDiskFull } from '#src/database/problems.ts'
-import { linkHash, type AuditRow } from './link.ts'
 
 /** One thing that was done. No personal data: ids and fingerprints. */
 export interface AuditEntry {
@@ -33,31 +29,13 @@ export interface Audit {
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
 
-/** The key is no parameter, which would cost a second round trip. */
-const LOCK_CHAIN = sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.auditChain))})`
-
-/** The writer of the log. */
-export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Audit {
-  const key = keys.derive('audit')
-
-  async function write (tx: Transaction, entry: AuditEntry): Promise<void> {
-    // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
-    // not by this. Both are on their way at once, one after the other on the transaction's connection.
-    const [, [last]] = await Promise.all([
-      // A raw query of Drizzle's is sent when it is awaited or executed, a prepared one at once: without this call the
-      // lock would come second.
-      tx.execute(LOCK_CHAIN).execute(),
-      tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1).prepare('audit_last').execute()
-    ])
-    const row = stored(entry, (last?.id ?? 0) + 1)
-    await tx.insert(t).values({ ...row, hash: linkHash(key, row, last?.hash) }).prepare('audit_entry').execute()
-  }
-
+/** The writer of the log. A trigger numbers the row and chains it to the one before. */
+export function auditLog (log: Pick<FastifyBaseLogger, 'error'>): Audit {
   return {
     async append (executor, entry) {
       try {
         // No savepoint in a transaction: even if a caller caught the error, nothing could be committed any more.
-        await ('rollback' in executor ? write(executor, entry) : executor.transaction((tx) => write(tx, entry)))
+        await executor.insert(t).values(storedEntry(entry)).prepare('audit_entry').execute()
       } catch (err) {
         log.error({ err, action: entry.action }, 'the audit log cannot be written: the action is not carried out')
         throw isDiskFull(err) ? err : new RegistroNonDisponibile()
@@ -71,14 +49,8 @@ export function authorOf ({ principal, ip }: Pick<FastifyRequest, 'principal' | 
   return { actor: principal?.id ?? 'anonimo', ip }
 }
 
-/** An entry as it will be read back: the hash is of that. */
-function stored (
-  { actor, action, object, ip, details = {} }: AuditEntry,
-  id: number
-): AuditRow & { details: Record<string, unknown> } {
+function storedEntry ({ actor, action, object, ip, details = {} }: AuditEntry): typeof t.$inferInsert {
   return {
-    id,
-    at: new Date(),
     actor: storable(actor),
     action,
     object: object === undefined ? null : storable(object),

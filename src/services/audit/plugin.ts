@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import fp from 'fastify-plugin'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import type { Config } from '#src/config/config.ts'
-import type { Keys } from '#src/lib/secrets.ts'
 import { chainHead } from '#src/database/chain-head.ts'
 import { auditLog, type Audit } from './log.ts'
 import { verifyChain, type Verification } from './verify.ts'
@@ -17,19 +16,19 @@ declare module 'fastify' {
 }
 
 /**
- * The audit log. Its last link is noted in `DATA_DIR/audit.head` every minute, when the server closes and after a
+ * The audit log. Its last link is noted in `DATA_DIR/audit-chain.json` every minute, when the server closes and after a
  * verification. When the log has lost that link, the note stays, and the log is not intact until an operator who knows
  * the reason deletes the file.
  */
-export default fp<{ config: Config, keys: Keys }>(async function audit (app, { config, keys }) {
+export default fp<{ config: Config }>(async function audit (app, { config }) {
   const { db, log } = app
-  const head = chainHead(join(config.DATA_DIR, 'audit.head'), audit_log, keys)
+  const head = chainHead(join(config.DATA_DIR, 'audit-chain.json'), audit_log)
   let alarmed = false
 
   app.decorate('audit', {
-    ...auditLog(keys, log),
+    ...auditLog(log),
     async verify () {
-      const found = await verifyChain(db, keys, await head.last())
+      const found = await verifyChain(db, await head.last())
       if (found.integro) await head.update(db)
       return found
     }

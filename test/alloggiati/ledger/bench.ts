@@ -42,7 +42,7 @@ export async function ledgerBench (t: Test) {
     }
   )
 
-  const audit = auditLog(keys, log)
+  const audit = auditLog(log)
 
   return {
     police,
@@ -65,7 +65,7 @@ export async function ledgerBench (t: Test) {
         clock,
         service: service!,
         lane: createLane(),
-        chainHead: ledgerChainHead(dataDir, keys),
+        chainHead: ledgerChainHead(dataDir),
         timeline: serverTimeline(),
         audit,
         log,
@@ -75,7 +75,7 @@ export async function ledgerBench (t: Test) {
       }
     },
     /** The head of the chain in another folder. */
-    headIn: (folder: string) => ledgerChainHead(folder, keys),
+    headIn: (folder: string) => ledgerChainHead(folder),
     reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
       reserve({ db, keys, clock, audit, beforeReady: [], ...changes }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */

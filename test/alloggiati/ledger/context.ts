@@ -30,7 +30,7 @@ export async function ledgerOf (
     clock,
     service: service!,
     lane: createLane(),
-    chainHead: ledgerChainHead(dataDir, keys),
+    chainHead: ledgerChainHead(dataDir),
     timeline: serverTimeline(),
     audit: app.audit,
     log: app.log,

@@ -77,9 +77,9 @@ export async function ledgerWithHistory (t: Test, present: string) {
     clock,
     service: service!,
     lane: createLane(),
-    chainHead: ledgerChainHead(config.DATA_DIR, keys),
+    chainHead: ledgerChainHead(config.DATA_DIR),
     timeline: serverTimeline(),
-    audit: auditLog(keys, log),
+    audit: auditLog(log),
     log,
     beforeReady: [],
     name: 'prova'

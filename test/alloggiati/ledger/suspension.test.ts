@@ -114,13 +114,13 @@ t.test('a database older than its history sends nothing until an administrator r
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
 })
 
-t.test('while ledger.head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
+t.test('while the noted chain head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
   for (const kind of ['forged', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
       await sent(server, [guestNo(1)])
       await unknown(police, server)
-      const head = join(server.dataDir, 'ledger.head')
+      const head = join(server.dataDir, 'ledger-chain.json')
       const forged = readFileSync(head, 'utf8').replace(/"id":\d+/, '"id":1')
       rmSync(head)
       if (kind === 'a directory') mkdirSync(head)

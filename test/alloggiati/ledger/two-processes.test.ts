@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ACQUIRED_STATES, type State, UNDER_WAY_STATES } from '#schemas/submission.ts'
-import { sealSettings } from '#src/alloggiati/index.ts'
-import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -22,7 +20,7 @@ const INVIO = '/api/alloggiati/invio'
 const REPLY_MS = 30
 
 /** The servers are the same for all; each test has guests of its own, and looks at what was sent since it began. */
-const { police, flights, post, sql, keys } = await twoServers(t)
+const { police, flights, post, sql } = await twoServers(t)
 
 t.test('of 20 identical sends at once to two processes one goes out, and all the others name it', async (t) => {
   const acquired = anew()
@@ -50,7 +48,7 @@ t.test('20 guests sent at once through two processes are all acquired, once each
   const claims = await sql<{ process: string }[]>`
     select distinct split_part(proprietario, '/', 2) as process from invii where id > ${before}`
   t.equal(claims.length, 2, 'both had their part')
-  t.same(await brokenLinks(sql, keys), [])
+  t.same(await brokenLinks(sql), [])
 })
 
 t.test('20 overlapping lists through two processes: every guest at most once, and no list half', async (t) => {
@@ -115,7 +113,7 @@ async function twoServers (t: Test) {
       if (!isAny(UNDER_WAY_STATES)) return { status: isAny(ACQUIRED_STATES) ? 200 : 422, ricevuta }
     }
   }
-  return { police, flights, post, sql, keys: createKeys(master) }
+  return { police, flights, post, sql }
 }
 
 /* The ledger writes an attempt before the first byte leaves, so it survives a process that dies or sleeps. */
@@ -170,8 +168,7 @@ async function realServer (t: Test) {
   const { url } = await testDatabase(t)
   const master = randomBytes(32)
   const environ = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t), MASTER_KEY: master.toString('base64') }
-  // With the server's key: without it nothing of its submissions can be changed.
-  const { sql, close } = connect(url, 2, sealSettings(createKeys(master)))
+  const { sql, close } = connect(url, 2)
   t.teardown(close)
   const server = await startServer({ ...productionEnviron(police), ...environ })
   t.teardown(server.kill)

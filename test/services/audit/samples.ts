@@ -1,8 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { createKeys } from '#src/lib/secrets.ts'
-import { linkHash } from '#src/services/audit/link.ts'
 import { auditLog, type AuditEntry } from '#src/services/audit/log.ts'
 import type { Connection } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
@@ -13,7 +10,6 @@ export const AUDIT = '/api/v1/audit'
 /** A log on a database of its own, without the server around it. */
 export async function bench (t: Test) {
   const { db, sql, url } = await testDatabase(t)
-  const keys = createKeys(randomBytes(32))
   const logs: Record<string, unknown>[] = []
   const log = pino(
     { level: 'info' },
@@ -23,7 +19,7 @@ export async function bench (t: Test) {
       }
     }
   )
-  return { db, sql, url, keys, logs, log, audit: auditLog(keys, log) }
+  return { db, sql, url, logs, log, audit: auditLog(log) }
 }
 
 /** The n-th of any number of entries. */
@@ -36,24 +32,6 @@ export function entry (n: number, changes: Partial<AuditEntry> = {}): AuditEntry
     details: { n, campi: ['ruolo'] },
     ...changes
   }
-}
-
-/** Rows as the log would have written them, all at once. */
-export function chained (key: Buffer, count: number) {
-  let hash: Buffer | undefined
-  return Array.from({ length: count }, (_, index) => {
-    const row = {
-      id: index + 1,
-      at: new Date(),
-      actor: 'sistema',
-      action: 'email',
-      object: null,
-      ip: null,
-      details: {}
-    }
-    hash = linkHash(key, row, hash)
-    return { ...row, hash }
-  })
 }
 
 /** From now on nothing can be written to the log; the answer undoes it. */

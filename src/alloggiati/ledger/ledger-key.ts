@@ -1,0 +1,39 @@
+import { rm } from 'node:fs/promises'
+import fp from 'fastify-plugin'
+import { registro_chiave as records } from '#drizzle/tables/ledger.ts'
+import type { Config } from '#src/config/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
+import type { Executor } from '#src/database/connect.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+
+/** Whether the ledger was written with these keys; undefined: no server has recorded its key yet. */
+export async function isLedgersKey (db: Executor, keys: Keys): Promise<boolean | undefined> {
+  const [record] = await db.select().from(records)
+  return record && fingerprintOf(keys).equals(record.impronta)
+}
+
+function fingerprintOf (keys: Keys): Buffer {
+  return keys.fingerprint('ledger/key')
+}
+
+const OTHER = 'il database è stato scritto con un’altra chiave'
+
+/**
+ * Refuses a start with another key than the database's: encrypted values could not be read, so nobody could sign in,
+ * and fingerprints are keyed, so guests that were sent before would be sent again. A key that was generated for this
+ * start is removed again: it must not be taken for the lost one. To be registered before anything that writes.
+ */
+export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db }, { config, keys }) {
+  // The first server records its key.
+  await db.insert(records).values({ impronta: fingerprintOf(keys) }).onConflictDoNothing()
+  if (await isLedgersKey(db, keys)) return
+  const { file, isNew } = config.MASTER_KEY_ORIGIN
+  if (file !== undefined && isNew) {
+    await rm(file, { force: true })
+    throw new ConfigError('MASTER_KEY', `${OTHER}, e il file ${file} manca: rimetterlo dal salvataggio, o dare la ` +
+      'chiave in MASTER_KEY')
+  }
+  throw new ConfigError('MASTER_KEY', `${OTHER}: ` + (file === undefined
+    ? 'quella della variabile MASTER_KEY non è la sua; usare la sua, uguale per tutti i server'
+    : `quella del file ${file} non è la sua; rimettere il file di allora, o dare la chiave in MASTER_KEY`))
+}, { name: 'ledger-key', dependencies: ['database'] })
