@@ -13,8 +13,7 @@ import { addRecordJobs, addServiceJobs, addWatchJobs, type ServiceParts } from '
 import { alarmBell } from './ledger/alarms/alarm-bell.ts'
 import { refuseWhileUnfinished, ledgerHolding } from './ledger/kept-records.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
-import { createLane } from './ledger/sending/lane.ts'
-import { ledgerChainHead, type LedgerContext } from './ledger/ledger-context.ts'
+import { Lane, ledgerChainHead, type LedgerContext } from './ledger/ledger-context.ts'
 import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
 import { serverTimeline } from './ledger/timeline.ts'
 import { receiptArchive } from './receipts/receipt-archive.ts'
@@ -48,7 +47,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const { beforeReady } = app.submissionHooks
   const ledger: LedgerContext | null = service && {
-    ...watch, service, lane: createLane(app.closing), chainHead, timeline: serverTimeline(), audit, beforeReady
+    ...watch, service, lane: new Lane(app.closing), chainHead, timeline: serverTimeline(), audit, beforeReady
   }
   const tables = tablesSource(db)
   const archive = receiptArchive({ db, service, mode, clock })

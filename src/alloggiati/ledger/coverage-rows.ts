@@ -1,6 +1,10 @@
-import { and, inArray, or, sql, type SQL } from 'drizzle-orm'
-import { LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, type RowOutcome } from '#schemas/submission.ts'
+import { and, eq, inArray, ne, or, sql, type SQL } from 'drizzle-orm'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
+import {
+  DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome
+} from '#schemas/submission.ts'
 import { staysById } from '#src/bookings/index.ts'
+import { isOneOf } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
@@ -152,4 +156,40 @@ export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
         and i.creato_il >= p.schedine_cambiate_il
       group by p.id, p.numero_ospiti having sum(i.ospiti) >= p.numero_ospiti
     )`
+}
+
+/**
+ * The submissions of bookings that are being sent, or whose outcome is unknown. Unknown is also one that has ended but
+ * for a row of which nothing is known.
+ */
+export async function openSubmissions (db: Executor, ids: readonly number[]) {
+  if (ids.length === 0) return []
+  const { prenotazione_id } = schedine
+  const isUnresolved = and(ne(invii.stato, 'annullato'), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES))
+  const found = await db.selectDistinct({ prenotazione_id, stato: invii.stato }).from(schedine)
+    .innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(and(isOneOf(prenotazione_id, ids), or(inArray(invii.stato, UNFINISHED_STATES), isUnresolved)))
+  const known: readonly string[] = UNFINISHED_STATES.filter((stato) => !DECIDABLE_STATES.some((each) => each === stato))
+  return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !known.includes(stato) }))
+}
+
+/** When the receipts that cover submissions were in: of a call around midnight both days' are waited for. */
+export async function receiptTimes (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, Date>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.execute<{ id: number, ms: number }>(sql`
+    select i.id, extract(epoch from coalesce(r.arrivata, x.quando, i.aggiornato_il))::float8 * 1000 as ms
+    from invii i
+    cross join lateral (
+      select min(greatest(da.scaricata_il, a.scaricata_il)) as arrivata
+      from invii_tentativi t
+      join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
+      join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da
+      join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a
+      where t.invio_id = i.id
+    ) r
+    cross join lateral (
+      select max(x.quando) as quando from invii_transizioni x where x.invio_id = i.id and x.a = 'ricevuto'
+    ) x
+    where i.id = any(${`{${[...new Set(ids)].join()}}`}::int[])`)
+  return new Map(found.map(({ id, ms }) => [id, new Date(ms)]))
 }

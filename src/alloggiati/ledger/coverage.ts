@@ -1,13 +1,10 @@
-import { and, eq, inArray, ne, or, sql } from 'drizzle-orm'
-import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
-import { DECIDABLE_STATES, UNFINISHED_STATES, UNRESOLVED_ROW_OUTCOMES } from '#schemas/submission.ts'
+import { sql } from 'drizzle-orm'
 import { savedGuests, staysById, staysDuring, type StayWithGuests } from '#src/bookings/index.ts'
-import { isOneOf } from '#src/database/columns.ts'
-import type { Executor } from '#src/database/connect.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
 import {
-  readAccounts, readOwnRows, readRowsOfNoStay, type Candidate, type Comparison, type Prints, type SentRow
+  openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Candidate, type Comparison,
+  type Prints, type SentRow
 } from './coverage-rows.ts'
 import { fingerprint, guestAt } from './fingerprints.ts'
 
@@ -244,21 +241,6 @@ export async function coverageOf (
   }))
 }
 
-/**
- * The submissions of bookings that are being sent, or whose outcome is unknown. Unknown is also one that has ended but
- * for a row of which nothing is known.
- */
-async function openSubmissions (db: Executor, ids: readonly number[]) {
-  if (ids.length === 0) return []
-  const { prenotazione_id } = schedine
-  const isUnresolved = and(ne(invii.stato, 'annullato'), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES))
-  const found = await db.selectDistinct({ prenotazione_id, stato: invii.stato }).from(schedine)
-    .innerJoin(invii, eq(invii.id, schedine.invio_id))
-    .where(and(isOneOf(prenotazione_id, ids), or(inArray(invii.stato, UNFINISHED_STATES), isUnresolved)))
-  const known: readonly string[] = UNFINISHED_STATES.filter((stato) => !DECIDABLE_STATES.some((each) => each === stato))
-  return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !known.includes(stato) }))
-}
-
 function openness (areUnknown: readonly boolean[], rows: readonly SentRow[]): BookingCoverage['open'] {
   if (areUnknown.length === 0) return rows.some(({ isUnfinished }) => isUnfinished) ? 'invio_aperto' : null
   return areUnknown.every(Boolean) ? 'esito_sconosciuto' : 'invio_aperto'
@@ -278,25 +260,4 @@ function standings ({ places, rows }: Compared, times: ReadonlyMap<number, Date>
     }
     return { stato: isPlaceFilled(places, rows.filter(isFiled), place) ? 'senza_ricevuta' : 'mai_inviata' }
   }
-}
-
-/** When the receipts that cover submissions were in: of a call around midnight both days' are waited for. */
-async function receiptTimes (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, Date>> {
-  if (ids.length === 0) return new Map()
-  const found = await db.execute<{ id: number, ms: number }>(sql`
-    select i.id, extract(epoch from coalesce(r.arrivata, x.quando, i.aggiornato_il))::float8 * 1000 as ms
-    from invii i
-    cross join lateral (
-      select min(greatest(da.scaricata_il, a.scaricata_il)) as arrivata
-      from invii_tentativi t
-      join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
-      join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da
-      join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a
-      where t.invio_id = i.id
-    ) r
-    cross join lateral (
-      select max(x.quando) as quando from invii_transizioni x where x.invio_id = i.id and x.a = 'ricevuto'
-    ) x
-    where i.id = any(${`{${[...new Set(ids)].join()}}`}::int[])`)
-  return new Map(found.map(({ id, ms }) => [id, new Date(ms)]))
 }

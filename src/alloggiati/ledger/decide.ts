@@ -192,47 +192,28 @@ interface DecisionFacts {
 
 const MINUTE_MS = 60_000
 
-interface Obstacle { applies (facts: DecisionFacts): boolean, text: string | ((facts: DecisionFacts) => string) }
-
-const ACQUIRED: Obstacle = {
-  applies: ({ proven }) => proven,
-  text: 'è provato che il servizio ha acquisito queste schedine'
-}
-
-/** The obstacles to each decision. The answer names the first one that applies. */
-const OBSTACLES: Readonly<Record<DecisionName, readonly Obstacle[]>> = {
-  reinvia: [
-    ACQUIRED,
-    { applies: ({ concernedRows }) => concernedRows === 0, text: 'nessuna schedina è in dubbio' },
-    { applies: ({ ownAccount }) => !ownAccount, text: "l'invio è di un altro account" },
-    {
-      applies: ({ data_arrivo, today }) => !arrivalWindowOpen(data_arrivo, today),
-      text:
-        'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +
-        'Va comunicato per altra via'
-    },
-    {
-      // Sent again now, and delivered late, the guests would be acquired twice.
-      applies: ({ deliveryEnds, now }) => deliveryEnds !== null && now < deliveryEnds,
-      text: ({ deliveryEnds }) =>
-        'il servizio può ancora ricevere il tentativo precedente. ' +
-        `Si può inviare di nuovo dalle ${nextMinuteInRome(deliveryEnds!)}`
-    }
-  ],
-  acquisito: [
-    {
-      applies: ({ attempts, proven, decidedAcquired }) =>
-        !proven && !decidedAcquired && attempts.every(({ esito }) => esito === 'N'),
-      text: 'nessun tentativo può essere stato acquisito'
-    }
-  ],
-  depositato: [],
-  annulla: [ACQUIRED]
-}
-
-function findObstacle (decisione: DecisionName, facts: DecisionFacts): string | undefined {
-  const text = OBSTACLES[decisione].find(({ applies }) => applies(facts))?.text
-  return typeof text === 'function' ? text(facts) : text
+/** What stands against a decision, Italian; undefined: nothing. */
+function findObstacle (
+  decisione: DecisionName,
+  { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, now, today, ownAccount }: DecisionFacts
+): string | undefined {
+  if (decisione === 'depositato') return undefined
+  if (decisione === 'acquisito') {
+    const mayBe = proven || decidedAcquired || attempts.some(({ esito }) => esito !== 'N')
+    return mayBe ? undefined : 'nessun tentativo può essere stato acquisito'
+  }
+  if (proven) return 'è provato che il servizio ha acquisito queste schedine'
+  if (decisione === 'annulla') return undefined
+  if (concernedRows === 0) return 'nessuna schedina è in dubbio'
+  if (!ownAccount) return "l'invio è di un altro account"
+  if (!arrivalWindowOpen(data_arrivo, today)) {
+    return 'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +
+      'Va comunicato per altra via'
+  }
+  if (deliveryEnds === null || now >= deliveryEnds) return undefined
+  // Sent again now, and delivered late, the guests would be acquired twice.
+  return 'il servizio può ancora ricevere il tentativo precedente. ' +
+    `Si può inviare di nuovo dalle ${nextMinuteInRome(deliveryEnds)}`
 }
 
 /** The first whole minute that is not before an instant, `HH:MM` by the clock of Rome. */

@@ -196,58 +196,54 @@ function tail (number: string): string {
 
 type Attempt = InvioDetail['tentativi'][number]
 
-const instant = (text: string) => new Date(text).toISOString()
-
 /** The attempts of a submission with the observations of each. The outcome is the final one, if there is one. */
 export async function readAttempts (db: Executor, id: number): Promise<Attempt[]> {
-  const made = await db.select().from(attempts).where(eq(attempts.invio_id, id)).orderBy(asc(attempts.numero))
-  const seen = await db.select().from(observations).where(eq(observations.invio_id, id)).orderBy(asc(observations.id))
-  return made.map(({ numero, base, inviato_il, giorno_da, giorno_a, schedine, notti }) => {
-    const osservazioni = seen
-      .filter((one) => one.numero === numero)
-      .map(({ esito, fonte, schedine, notti, http_status, errore, registrato_il }) => ({
-        esito,
-        fonte,
-        schedine,
-        notti,
-        http_status,
-        errore,
-        registrato_il: instant(registrato_il)
-      }))
+  const { numero, base, inviato_il, giorno_da, giorno_a, schedine, notti } = attempts
+  const made = await db
+    .select({ numero, base, inviato_il: isoInstant(inviato_il), giorno_da, giorno_a, schedine, notti })
+    .from(attempts).where(eq(attempts.invio_id, id)).orderBy(asc(numero))
+  const { esito, fonte, schedine: acquired, notti: nights, http_status, errore, registrato_il } = observations
+  const seen = await db
+    .select({
+      numero: observations.numero,
+      what: {
+        esito, fonte, schedine: acquired, notti: nights, http_status, errore, registrato_il: isoInstant(registrato_il)
+      }
+    })
+    .from(observations).where(eq(observations.invio_id, id)).orderBy(asc(observations.id))
+  return made.map((attempt) => {
+    const osservazioni = seen.filter((one) => one.numero === attempt.numero).map(({ what }) => what)
     const { esito } = osservazioni.find(({ esito }) => esito !== '?') ?? osservazioni[0] ?? { esito: null }
-    return { numero, base, inviato_il: instant(inviato_il), giorno_da, giorno_a, schedine, notti, esito, osservazioni }
+    return { ...attempt, esito, osservazioni }
   })
 }
 
 async function readTransitions (db: Executor, id: number): Promise<InvioDetail['transizioni']> {
-  const found = await db.select().from(transitions).where(eq(transitions.invio_id, id)).orderBy(asc(transitions.id))
-  return found.map(({ id, da, a, chi, perche, quando, hash }) => (
-    { id, da, a, chi, perche, quando: instant(quando), hash: hash.toString('hex') }))
+  const { da, a, chi, perche, quando, hash } = transitions
+  return db
+    .select({
+      id: transitions.id, da, a, chi, perche, quando: isoInstant(quando), hash: sql<string>`encode(${hash}, 'hex')`
+    })
+    .from(transitions).where(eq(transitions.invio_id, id)).orderBy(asc(transitions.id))
 }
 
 async function readDecisions (db: Executor, id: number): Promise<InvioDetail['decisioni']> {
-  const found = await db.select().from(decisions).where(eq(decisions.invio_id, id)).orderBy(asc(decisions.id))
-  return found.map(({ decisione, versione, chi, motivo, protocollo, quando }) => ({
-    decisione,
-    versione,
-    chi,
-    motivo,
-    protocollo,
-    quando: instant(quando)
-  }))
+  const { decisione, versione, chi, motivo, protocollo, quando } = decisions
+  return db.select({ decisione, versione, chi, motivo, protocollo, quando: isoInstant(quando) })
+    .from(decisions).where(eq(decisions.invio_id, id)).orderBy(asc(decisions.id))
 }
 
 async function readConfirmation (db: Executor, id: number): Promise<InvioDetail['conferma']> {
-  const [found] = await db.select().from(confirmations).where(eq(confirmations.invio_id, id))
-  if (!found) return null
-  const { chi, motivo, precedenti, quando } = found
-  return { chi, motivo, precedenti, quando: instant(quando) }
+  const { chi, motivo, precedenti, quando } = confirmations
+  const [found] = await db.select({ chi, motivo, precedenti, quando: isoInstant(quando) })
+    .from(confirmations).where(eq(confirmations.invio_id, id))
+  return found ?? null
 }
 
 async function readCorrections (db: Executor, id: number): Promise<InvioDetail['correzioni']> {
-  const found = await db.select().from(corrections).where(eq(corrections.invio_id, id)).orderBy(asc(corrections.id))
-  return found.map(({ indice: riga, chi, motivo, protocollo, quando }) => (
-    { riga, chi, motivo, protocollo, quando: instant(quando) }))
+  const { indice: riga, chi, motivo, protocollo, quando } = corrections
+  return db.select({ riga, chi, motivo, protocollo, quando: isoInstant(quando) })
+    .from(corrections).where(eq(corrections.invio_id, id)).orderBy(asc(corrections.id))
 }
 
 async function readReceipt (

@@ -4,7 +4,6 @@ import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/t
 import { keepBookings, PrenotazioneNonTrovata, savedGuests, type Kept } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { postgresError } from '#src/database/problems.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
@@ -51,10 +50,6 @@ export interface Reserved { id: number, ricevuta: string }
 
 type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
 
-/** Each of them holds back a guest of which the look at the live rows knew nothing. */
-const ONCE = ['invii_schedine_una_volta', 'invii_schedine_una_persona', 'invii_schedine_un_documento']
-const LOOKS = 3
-
 /**
  * Writes a submission down. From then on its guests are live: no other submission can hold them.
  * @throws SchedineGiaInviate when one of them was filed or may have been, or comes twice, SchedineInCorso when they are
@@ -64,18 +59,11 @@ const LOOKS = 3
  * @throws SchedineInCorso when other guests, who are being sent, hold the places of their booking, confirmed or not
  * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
-export async function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
-  for (let looks = 1; ; looks++) {
-    try {
-      return await registry.db.transaction((tx) => tryReserve(tx, registry, submission))
-    } catch (err) {
-      // A late reply has made rows live between the look and the insert: the next look sees them.
-      if (looks === LOOKS || !ONCE.includes(postgresError(err)?.constraint_name ?? '')) throw err
-    }
-  }
+export function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
+  return registry.db.transaction((tx) => reserveIn(tx, registry, submission))
 }
 
-async function tryReserve (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
+async function reserveIn (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
   const { keys, clock, audit, beforeReady } = registry
   const { account, records } = submission
   for (const hook of beforeReady) await hook(tx)

@@ -9,7 +9,7 @@ import { checkSuspension, faultOfHead } from './suspension.ts'
 import { carryOut } from './sending/dispatch.ts'
 import type { State } from '#schemas/submission.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { giveUp, recordLostAttempt } from './sending/record-verdict.ts'
+import { giveUp, NOT_WRITTEN_DOWN, recordLostAttempt } from './sending/record-verdict.ts'
 import { scopeOf } from './read-ledger.ts'
 
 /** Less than the pause between two sweeps: the next one must not be kept waiting by what this one has begun. */
@@ -82,7 +82,7 @@ export async function endExpired (context: WatchContext, own: Own = { account: n
       if (submission) await recordLostAttempt(tx, id, tentativo, name)
       return submission !== undefined
     })
-    if (recorded) await alarm('process-died', { invio: id, ricevuta, tentativo })
+    if (recorded) await alarm('unknown-outcome', { invio: id, ricevuta, tentativo, errore: NOT_WRITTEN_DOWN })
   }
   await endAbandoned(context, own)
 }

@@ -1,8 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { inArray, sql } from 'drizzle-orm'
+import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
-import { attemptsOfDays } from '../ledger/reconcile/read-attempts.ts'
 
 type Mode = 'sandbox' | 'production'
 
@@ -34,14 +34,18 @@ export async function unprovenDays (
   // An attempt around midnight may count in the day after its dispatch, too. What was acquired in part stays so: of it
   // only the receipt of its day is waited for.
   const rows = await db.execute<Row>(sql`
-    ${await attemptsOfDays(db, addDays(from, -1), to)}
     select a.utente, d.giorno::date::text as giorno, bool_or(r.giorno is not null) as has_receipt,
       bool_or(a.incerto) as has_uncertain
     from (
-      select utente, giorno_da, giorno_a, bool_or(esito is null or fonte = 'decisione') as incerto,
-        bool_or(esito is null) as ignoto, bool_or(esito = 'K') as acquisito,
-        bool_or(esito = 'K' and stato = 'acquisito') as da_provare
-      from tentati where ${scopeOf(mode, sql`utente`)} group by utente, giorno_da, giorno_a
+      select i.utente, t.giorno_da, t.giorno_a, bool_or(e.esito is null or e.fonte = 'decisione') as incerto,
+        bool_or(e.esito is null) as ignoto, bool_or(e.esito = 'K') as acquisito,
+        bool_or(e.esito = 'K' and i.stato = 'acquisito') as da_provare
+      from invii_tentativi t
+      join invii i on i.id = t.invio_id
+      left join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero
+        and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
+      where t.giorno_da between ${addDays(from, -1)}::date and ${to}::date and ${scopeOf(mode, sql`i.utente`)}
+      group by i.utente, t.giorno_da, t.giorno_a
     ) a
     cross join lateral generate_series(a.giorno_da, a.giorno_a, interval '1 day') as d (giorno)
     left join ricevute r on r.utente = a.utente and r.giorno = d.giorno::date

@@ -141,7 +141,6 @@ t.test('an alarm is mailed to each recipient, once a matter and day, over proces
   const id = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   const raise = () => w.context.alarm('unknown-outcome', { invio: id, ricevuta: 'AW-1', tentativo: 1 })
   await Promise.all([raise(), raise(), alarmBell(w.context)('unknown-outcome', { invio: id, tentativo: 1 })])
-  await w.context.alarm('process-died', { invio: id, tentativo: 1 })
   t.equal(w.errors().length, 1)
   t.same(w.mails.map(({ to }) => to), ['direzione@example.com', 'notte@example.com'])
   const { subject, text, html } = w.mails[0]!

@@ -2,9 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-bell.ts'
-import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
+import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
-import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
@@ -64,7 +63,7 @@ export async function ledgerBench (t: Test) {
         keys,
         clock,
         service: service!,
-        lane: createLane(),
+        lane: new Lane(),
         chainHead: ledgerChainHead(dataDir),
         timeline: serverTimeline(),
         audit,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-bell.ts'
-import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
+import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
-import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -29,7 +28,7 @@ export async function ledgerOf (
     keys,
     clock,
     service: service!,
-    lane: createLane(),
+    lane: new Lane(),
     chainHead: ledgerChainHead(dataDir),
     timeline: serverTimeline(),
     audit: app.audit,

@@ -5,9 +5,8 @@ import type { Test } from 'tap'
 import { sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
 import { invii, invii_esiti, invii_schedine, invii_tentativi } from '#drizzle/tables/ledger.ts'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-bell.ts'
-import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
+import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
-import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/receipt-archive.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
@@ -76,7 +75,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     keys,
     clock,
     service: service!,
-    lane: createLane(),
+    lane: new Lane(),
     chainHead: ledgerChainHead(config.DATA_DIR),
     timeline: serverTimeline(),
     audit: auditLog(log),

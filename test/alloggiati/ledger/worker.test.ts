@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
 import t from 'tap'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
-import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
+import { Lane } from '#src/alloggiati/ledger/ledger-context.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/dispatch.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { addDays } from '#src/lib/time.ts'
@@ -114,7 +114,7 @@ t.test('when the process ends, what waits is ready for the next one, and what is
   const reply = held()
   police.on.Send = reply.behaviour
   const end = new AbortController()
-  const lane = createLane(end.signal)
+  const lane = new Lane(end.signal)
   const dying = await worker({ lane })
   const all = reserved.map(({ id }) => carryOut(dying, id, true))
   await reply.arrived

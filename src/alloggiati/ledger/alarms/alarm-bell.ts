@@ -79,9 +79,8 @@ async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFact
 }
 
 function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
-  const { tells, matter = kind } = kindOf(kind)
-  const told = tells.flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
-  return [mode, matter, ...told].join(' ')
+  const told = kindOf(kind).tells.flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
+  return [mode, kind, ...told].join(' ')
 }
 
 /** Raises the alarm that the folder of data of this server takes no writes, if that is the error. */

@@ -36,8 +36,6 @@ interface Kind {
   message: string
   /** Which facts tell one matter from another; each matter is raised once a day. */
   tells: readonly (keyof AlarmFacts)[]
-  /** Kinds of the same matter: the first that is raised stands for all. */
-  matter?: string
   /** The mail: its subject, and what happened and what to do. */
   subject: string
   text: string
@@ -55,14 +53,6 @@ const ALARM_KINDS = {
     subject: 'Invio di esito sconosciuto',
     text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} La ricevuta di domani lo può provare; prima lo ` +
       `mostra il portale, in «Analisi invii». ${DECIDE}`
-  },
-  'process-died': {
-    message: 'outcome of a submission unknown: its process ended before the reply',
-    tells: ['invio', 'tentativo'],
-    matter: 'unknown-outcome',
-    subject: 'Invio di esito sconosciuto',
-    text: 'Il server si è fermato prima della risposta della Polizia: non si sa se le schedine sono state acquisite. ' +
-      `${RISK} ${DECIDE}`
   },
   'late-reply': {
     message: 'a late reply: guests sent again by decision had been acquired (possible duplicate)',

@@ -1,10 +1,11 @@
-import { and, gte, lte, ne, sql } from 'drizzle-orm'
+import { and, inArray, ne, sql, type SQL } from 'drizzle-orm'
 import { invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import type { CrossCheckAnswer } from '#schemas/receipts.ts'
-import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
+import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { scopeOf } from '../read-ledger.ts'
-import { attemptsOfDays, readAttempts, type AccountAttempt } from './read-attempts.ts'
+import { readAttempts, type AccountAttempt } from './read-attempts.ts'
 import { type Counts, subtract, sum } from './account-day.ts'
 import { isStraddler, placeAroundMidnight } from './midnight.ts'
 
@@ -18,32 +19,28 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
   incerto: boolean
 }
 
-/** Days beyond have no four digits. */
-const FIRST_DAY = '0001-01-01'
-const LAST_DAY = '9999-12-31'
-
 /**
  * The days from `from` to `to`, an absent bound being open, whose kept receipt counts other schedine than the ledger
  * knows to be acquired. Days that a call around midnight ties together are compared together, and are left out where
  * the receipts do not say yet on which day it counts.
  */
 export async function differingDays (
-  db: Executor, mode: 'sandbox' | 'production', { from = FIRST_DAY, to }: { from: Day | undefined, to: Day }
+  db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckAnswer['discordanze']> {
   // The days beside them are needed where a call around midnight ties them.
-  const wide = {
-    from: daysBetween(FIRST_DAY, from) < 2 ? FIRST_DAY : addDays(from, -2),
-    to: daysBetween(to, LAST_DAY) < 2 ? LAST_DAY : addDays(to, 2)
-  }
-  const days = await readReceiptDays(db, mode, wide)
+  const isNear = (day: SQL) => and(
+    from === undefined ? undefined : sql`${day} >= ${from}::date - 2`, sql`${day} <= ${to}::date + 2`
+  )!
+  const days = await readReceiptDays(db, mode, isNear(sql`r.giorno`))
   const around = await readAttempts(db, and(
-    scopeOf(mode), ne(attempts.giorno_da, attempts.giorno_a), gte(attempts.giorno_da, wide.from),
-    lte(attempts.giorno_da, wide.to)
+    scopeOf(mode), ne(attempts.giorno_da, attempts.giorno_a), isNear(sql`${attempts.giorno_da}`)
   ))
   return [...new Set(days.map(({ utente }) => utente))].flatMap((account) => {
     const own = days.filter(({ utente }) => utente === account)
     return compare(own, around.filter((one) => one.account === account))
-  }).filter(({ giorno }) => giorno >= from && giorno <= to).sort((one, other) => one.giorno < other.giorno ? -1 : 1)
+  })
+    .filter(({ giorno }) => giorno >= (from ?? giorno) && giorno <= to)
+    .sort((one, other) => one.giorno < other.giorno ? -1 : 1)
 }
 
 function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckAnswer['discordanze'] {
@@ -69,21 +66,19 @@ function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]
   })
 }
 
-async function readReceiptDays (
-  db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day, to: Day }
-): Promise<ReceiptDay[]> {
+async function readReceiptDays (db: Executor, mode: 'sandbox' | 'production', condition: SQL): Promise<ReceiptDay[]> {
   return db.execute<ReceiptDay>(sql`
-    ${await attemptsOfDays(db, from, to)}
     select r.utente, r.giorno::text as giorno, r.schedine, r.notti,
-      coalesce(a.schedine, 0)::int as schedine_inviate, coalesce(a.notti, 0)::int as notti_inviate,
-      coalesce(a.incerto, false) as incerto
-    from ricevute r left join (
-      select utente, giorno_da as giorno, sum(acquisite) filter (where esito = 'K') as schedine,
-        sum(notti_acquisite) filter (where esito = 'K') as notti,
-        bool_or(esito is null or fonte = 'decisione') as incerto
-      from tentati where giorno_da = giorno_a group by utente, giorno_da
-    ) a on a.utente = r.utente and a.giorno = r.giorno
-    where ${scopeOf(mode, sql`r.utente`)} and r.giorno between ${from}::date and ${to}::date
-      and r.schedine is not null and r.notti is not null
+      coalesce(sum(e.schedine) filter (where e.esito = 'K'), 0)::int as schedine_inviate,
+      coalesce(sum(e.notti) filter (where e.esito = 'K'), 0)::int as notti_inviate,
+      coalesce(bool_or(t.numero is not null and (e.esito is null or e.fonte = 'decisione')), false) as incerto
+    from ricevute r
+    left join (invii_tentativi t
+      join invii i on i.id = t.invio_id
+      left join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero
+        and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)})
+      on t.giorno_da = r.giorno and t.giorno_a = r.giorno and i.utente = r.utente
+    where ${scopeOf(mode, sql`r.utente`)} and ${condition} and r.schedine is not null and r.notti is not null
+    group by r.utente, r.giorno
     order by r.giorno, r.utente`)
 }

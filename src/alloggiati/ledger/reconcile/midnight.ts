@@ -1,7 +1,5 @@
 import type { Day } from '#src/lib/time.ts'
-import {
-  type AccountDay, type Counts, type DayAttempt, areEqual, isNegative, isZero, subtract, sum
-} from './account-day.ts'
+import { type AccountDay, type Counts, type DayAttempt, areEqual, isZero, subtract, sum } from './account-day.ts'
 import { readFetches } from './fetches.ts'
 
 /*
@@ -12,11 +10,9 @@ import { readFetches } from './fetches.ts'
 /** What was acquired around midnight, and the days whose receipt may count it. */
 interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
-/** More are not tried out together: 2^16 are tried in milliseconds. */
-const MAX_STRADDLERS = 16
-
 /**
- * The day on whose receipt each call around midnight counts; undefined where the receipts do not say it.
+ * The day on whose receipt each call around midnight counts; undefined where the receipts do not say it. A receipt says
+ * it when it counts all of them, or none.
  * @param rests what the receipt of a day counts beside the calls of that day alone. A day without an entry proves
  * nothing: it has no receipt yet, or an uncertain call.
  */
@@ -41,12 +37,6 @@ export function placeAroundMidnight (
       isNew = true
     }
   }
-  for (const tied of tiedTogether(indices.filter((at) => placed[at] === undefined), straddlers)) {
-    const span = [...new Set(tied.flatMap((at) => daysOf(straddlers[at]!)))]
-    if (tied.length > MAX_STRADDLERS || !span.every((day) => rests.has(day))) continue
-    const found = findPlaces(tied.map((at) => straddlers[at]!), new Map(span.map((day) => [day, leftOn(day)])))
-    tied.forEach((at, place) => { placed[at] = found?.[place] })
-  }
   return placed
 }
 
@@ -56,34 +46,6 @@ function daysOf ({ giorno_da, giorno_a }: Straddler): [Day, Day] {
 
 function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day {
   return day === giorno_da ? giorno_a : giorno_da
-}
-
-/** Groups of those that share days, directly or through others. */
-function tiedTogether (indices: readonly number[], straddlers: readonly Straddler[]): number[][] {
-  const groups: { days: Set<Day>, members: number[] }[] = []
-  for (const at of indices) {
-    const days = daysOf(straddlers[at]!)
-    const touched = groups.filter((group) => days.some((day) => group.days.has(day)))
-    for (const group of touched) groups.splice(groups.indexOf(group), 1)
-    groups.push({
-      days: new Set([...touched.flatMap((group) => [...group.days]), ...days]),
-      members: [...touched.flatMap(({ members }) => members), at].sort((a, b) => a - b)
-    })
-  }
-  return groups.map(({ members }) => members)
-}
-
-/** One way to place all of them so that every receipt adds up: which one does not matter, all were acquired. */
-function findPlaces (straddlers: readonly Straddler[], left: ReadonlyMap<Day, Counts>): Day[] | undefined {
-  const [first, ...others] = straddlers
-  if (first === undefined) return [...left.values()].every(isZero) ? [] : undefined
-  for (const day of daysOf(first)) {
-    const rest = subtract(left.get(day)!, first)
-    if (isNegative(rest)) continue
-    const found = findPlaces(others, new Map([...left, [day, rest]]))
-    if (found) return [day, ...found]
-  }
-  return undefined
 }
 
 /** Whether an attempt was acquired, by a reply or a receipt, on one of two days. */

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, ne, or, sql } from 'drizzle-orm'
+import { and, asc, between, eq, gte, inArray, lte, ne, or } from 'drizzle-orm'
 import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import {
   invii, invii_schedine as rows, invii_tentativi as attempts, invii_transizioni as transitions
@@ -8,8 +8,8 @@ import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/receipt-days.ts'
 import { readExclusiveChannel } from '../police-account.ts'
-import { attemptsOfDays, readAttempts } from './read-attempts.ts'
-import type { AccountDay, Counts, DayAttempt, DaySubmission, ReceiptFetch } from './account-day.ts'
+import { readAttempts } from './read-attempts.ts'
+import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from './account-day.ts'
 import { isStraddler } from './midnight.ts'
 
 /**
@@ -21,13 +21,16 @@ export async function readDays (
   tx: Transaction, { account, day }: DayOfAccount, now: Date, isLocking: boolean
 ): Promise<AccountDay[]> {
   const days = await tiedDays(tx, account, day)
-  const { settled, open } = await readOverview(tx, account, days)
-  const ofOpen = tx
+  const sent = tx.select({ id: attempts.invio_id }).from(attempts).where(and(
+    between(attempts.giorno_da, addDays(days[0]!, -1), days.at(-1)!),
+    or(...days.map((each) => and(lte(attempts.giorno_da, each), gte(attempts.giorno_a, each))))
+  ))
+  const ofDays = tx
     .select({ id: invii.id, stato: invii.stato, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii)
-    .where(isOneOf(invii.id, open))
+    .where(and(eq(invii.utente, account), inArray(invii.id, sent)))
     .orderBy(asc(invii.id))
-  const submissions = open.length === 0 ? [] : await (isLocking ? ofOpen.for('update') : ofOpen)
+  const submissions = await (isLocking ? ofDays.for('update') : ofDays)
   const ids = submissions.map(({ id }) => id)
   // These are read after the lock: while a lock is waited for, another transaction may change them.
   const [all, partial, reasons, facts] = await Promise.all([
@@ -46,7 +49,7 @@ export async function readDays (
       day: each,
       now,
       isExclusive,
-      attempts: [...ofDay, ...settled.filter(({ giorno_da }) => giorno_da === each)],
+      attempts: ofDay,
       submissions: submissions.filter(({ id }) => own.has(id)).map((submission): DaySubmission => ({
         ...submission,
         isWhole: !partial.has(submission.id),
@@ -61,51 +64,6 @@ export async function readDays (
 async function readFacts (tx: Transaction, account: string, day: Day) {
   const [isExclusive, fetches] = await Promise.all([isDayExclusive(tx, account, day), readFetchesOf(tx, account, day)])
   return { day, isExclusive, fetches }
-}
-
-interface Overview {
-  /** What is settled, as one attempt a day: a full day has hundreds, of which nothing but the sum matters. */
-  settled: DayAttempt[]
-  /** The submissions of all other attempts of the days. */
-  open: number[]
-}
-
-interface OverviewRow extends Counts, Record<string, unknown> {
-  giorno: Day
-  ferme: number
-  aperti: number[]
-}
-
-/**
- * Tells what is settled from what is not. Settled is a submission that is `ricevuto`, which is final, by the service's
- * own word or a receipt, in its only attempt, which counts on one day alone.
- */
-async function readOverview (tx: Transaction, account: string, days: readonly Day[]): Promise<Overview> {
-  const isSettled = sql`stato = 'ricevuto' and tentativo = 1 and esito = 'K' and fonte <> 'decisione'
-    and giorno_da = giorno_a`
-  const found = await tx.execute<OverviewRow>(sql`
-    ${await attemptsOfDays(tx, addDays(days[0]!, -1), days.at(-1)!, days[0])}
-    select giorno_da::text as giorno, count(*) filter (where ${isSettled})::int as ferme,
-      coalesce(sum(acquisite) filter (where ${isSettled}), 0)::int as schedine,
-      coalesce(sum(notti_acquisite) filter (where ${isSettled}), 0)::int as notti,
-      coalesce(json_agg(distinct invio_id) filter (where (${isSettled}) is not true), '[]') as aperti
-    from tentati
-    where utente = ${account} and (${or(...days.map((each) => sql`(giorno_da <= ${each} and giorno_a >= ${each})`))})
-    group by giorno_da`)
-  return {
-    settled: found.filter(({ ferme }) => ferme > 0).map(({ giorno, schedine, notti }) => ({
-      invio_id: 0,
-      numero: 0,
-      schedine,
-      notti,
-      giorno_da: giorno,
-      giorno_a: giorno,
-      esito: 'K',
-      isDecided: false,
-      isPartial: false
-    })),
-    open: [...new Set(found.flatMap(({ aperti }) => aperti))]
-  }
 }
 
 /** The day, and those that acquired calls around midnight tie it to, directly or through others. */

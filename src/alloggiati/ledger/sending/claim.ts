@@ -3,15 +3,14 @@ import { invii_decisioni as decisions } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { within } from '#src/lib/within.ts'
+import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'
 import type { AlarmFacts } from '../alarms/alarm-kinds.ts'
-import type { LedgerContext } from '../ledger-context.ts'
+import type { LedgerContext, Turn } from '../ledger-context.ts'
 import { LEASE, lockChain, move, RETRY } from '../moves.ts'
 import type { Row } from '../submission-rows.ts'
 import { checkSuspension } from '../suspension.ts'
-import type { Turn } from './lane.ts'
 import type { Verdict } from './police-call.ts'
 import { giveUp, mayBeAcquired } from './record-verdict.ts'
 
@@ -33,8 +32,10 @@ export interface NotSent { causa?: Cause, errore?: string }
 
 /** How often a submission that waits says that its worker lives: much more often than a lease ends. */
 const RENEW_MS = 30_000
-/** Between two looks at the flight of another process. */
-const LOOK_MS = 75
+/** Between two looks at the clock in the quiet hours. */
+const CLOCK_MS = 1000
+/** Between two looks at the place or the flight that a submission waits for. */
+const LOOK_MS = 50
 
 /**
  * Claims a submission that is `pronto`. Any number of submissions of an account may be claimed: the flight is taken
@@ -141,44 +142,38 @@ export async function releaseUnsent (
 }
 
 /**
- * Waits until no other submission of the account is in flight: of this process, in the order in which they came; then
- * of another process. Waiting writes nothing but, rarely, the lease. That the flight is free is certain only at the
+ * Waits until the submission may be rehearsed: the quiet hours are over, and few others of this process are rehearsed.
+ * @throws LaneClosed
+ */
+export async function takePlace ({ db, clock, lane }: LedgerContext, turn: Turn): Promise<void> {
+  while (isQuiet(clock.now())) {
+    const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, turn.id))
+    if (!isQuiet(clock.now(), submission!.data_arrivo)) break
+    await lane.pause(CLOCK_MS)
+  }
+  while (!lane.take(turn, 'place')) await lane.pause(LOOK_MS)
+}
+
+/**
+ * Waits until no other submission of the account is in flight: of this process, in the order in which they came, or of
+ * another process. Waiting writes nothing but, rarely, the lease. That the flight is free is certain only at the
  * dispatch, which the database refuses to a second one.
  * @returns false when the submission is another worker's by now
  * @throws LaneClosed
  */
-export async function takeFlight (context: LedgerContext, turn: Turn, claim: Claim): Promise<boolean> {
-  let isOurs = false
-  const flight = turn.flight().then(() => { isOurs = true })
-  for (;;) {
-    await within(RENEW_MS, flight)
-    if (isOurs) return otherFlightsOver(context, claim)
-    if (!await renewLease(context.db, claim)) return false
-  }
-}
-
-interface Seen extends Record<string, unknown> { flying: boolean, earlier: boolean }
-
-/** Waits for the flights of other processes, which get a chance when they have an earlier submission. */
-export async function otherFlightsOver ({ db, service, lane, name }: LedgerContext, claim: Claim): Promise<boolean> {
+export async function takeFlight ({ db, lane, service }: LedgerContext, turn: Turn, claim: Claim): Promise<boolean> {
   let renewedAt = performance.now()
-  let gaveWay = false
-  for (;;) {
-    const [seen] = await db.execute<Seen>(sql`
-      select
-        exists (select from invii where utente = ${service.account} and stato = 'in_invio') as flying,
-        exists (
-          select from invii where utente = ${service.account} and stato = 'preso' and id < ${claim.id}
-            and lease_fino_al > now() and not starts_with(proprietario, ${`${name}/`})
-        ) as earlier`)
-    const { flying, earlier } = seen!
-    if (!flying && (gaveWay || !earlier)) return true
-    if (!flying) gaveWay = true
+  while (!lane.take(turn, 'flight') || await isFlying(db, service.account)) {
     await lane.pause(LOOK_MS)
     if (performance.now() - renewedAt < RENEW_MS) continue
-    renewedAt = performance.now()
     if (!await renewLease(db, claim)) return false
+    renewedAt = performance.now()
   }
+  return true
+}
+
+async function isFlying (db: Executor, account: string): Promise<boolean> {
+  return await db.$count(invii, and(eq(invii.utente, account), eq(invii.stato, 'in_invio'))) > 0
 }
 
 /**
@@ -227,4 +222,25 @@ async function alarmSubmission (
 ): Promise<void> {
   const [submission] = await db.select({ ricevuta: invii.ricevuta }).from(invii).where(eq(invii.id, id))
   await alarm(kind, { invio: id, ...submission, ...more })
+}
+
+/**
+ * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. The
+ * claim tells: an attempt of the same number may be another worker's, whose Send is still out.
+ */
+export async function wasDispatched (db: Executor, { id, token }: Claim, numero: number): Promise<boolean> {
+  const [submission] = await db
+    .select({ tentativo: invii.tentativo, stato: invii.stato, owner: invii.proprietario })
+    .from(invii).where(eq(invii.id, id))
+  return submission?.tentativo === numero && submission.stato === 'in_invio' && submission.owner === token
+}
+
+/**
+ * Whether nothing is dispatched: from 23:58 to 00:02 in Rome, because it could count on either of two days, and no
+ * receipt alone would tell. An arrival of the day before goes all the same: the service takes it until midnight alone.
+ */
+export function isQuiet (now: Date, arrival?: Day): boolean {
+  const today = dayInRome(now)
+  if (now >= instantInRome(today, 23, 58)) return arrival !== addDays(today, -1)
+  return now < instantInRome(today, 0, 2)
 }

@@ -8,22 +8,19 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 import { mayPass, postgresError } from '#src/database/problems.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { alarmFolder } from '../alarms/alarm-bell.ts'
-import { announce, type LedgerContext } from '../ledger-context.ts'
+import { announce, LaneClosed, type LedgerContext, type Turn } from '../ledger-context.ts'
 import { attribute, LEASE, moveAttributed } from '../moves.ts'
 import { readRows, sumNights, type Row } from '../submission-rows.ts'
 import { checkSuspension, currentSuspension } from '../suspension.ts'
 import {
-  claimSubmission, excludeRefused, leaveReady, otherFlightsOver, putBack, releaseUnsent, renewLease, takeFlight,
-  type Caller, type Claim, type NotSent
+  claimSubmission, excludeRefused, isQuiet, leaveReady, putBack, releaseUnsent, renewLease, takeFlight, takePlace,
+  wasDispatched, type Caller, type Claim, type NotSent
 } from './claim.ts'
-import { isQuiet, LaneClosed, type Turn } from './lane.ts'
 import { folderVerdict, rehearse, send, type Handover } from './police-call.ts'
 import { recordVerdict } from './record-verdict.ts'
 
 /** A rehearsal is good for so long: then the service may judge otherwise, or the token be old. */
 const REHEARSAL_GOOD_MS = 5 * 60_000
-/** Between two looks at the clock in the quiet hours. */
-const CLOCK_MS = 1000
 /** For so long a database that is away, full or locked is waited for. */
 const INSIST_MS = 60_000
 const PAUSE_MS = 500
@@ -78,34 +75,24 @@ export async function carryOut (
   let tried: Try = 'again'
   try {
     while (tried === 'again') {
-      turn.step()
+      Object.assign(turn, { has: null, wants: null })
       tried = await tryOnce(context, turn, { id, token: `${name}/${randomUUID()}`, caller: { hold } })
     }
   } finally {
-    turn.leave()
+    lane.leave(turn)
   }
   return { ...await readResult(db, id), ...tried }
 }
 
 async function tryOnce (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
   try {
-    await quietHoursOver(context, claim.id)
-    await turn.place()
+    await takePlace(context, turn)
   } catch (err) {
     if (!(err instanceof LaneClosed)) throw err
     await leaveReady(context.db, claim.id)
     return {}
   }
   return await claimSubmission(context, claim) ?? await sendClaimed(context, turn, claim)
-}
-
-/** @throws LaneClosed */
-async function quietHoursOver ({ db, clock, lane }: LedgerContext, id: number): Promise<void> {
-  while (isQuiet(clock.now())) {
-    const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, id))
-    if (!isQuiet(clock.now(), submission!.data_arrivo)) return
-    await lane.pause(CLOCK_MS)
-  }
 }
 
 async function sendClaimed (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
@@ -128,20 +115,24 @@ async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim
     .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii).where(eq(invii.id, claim.id))
   const { tentativo, ...about } = submission!
-  for (let hasFlight = false; ;) {
-    const rehearsed = await rehearseClaimed(context, claim, about.id_appartamento)
-    if (rehearsed === undefined) return undefined
-    if (!('token' in rehearsed)) return releaseUnsent(context, claim, rehearsed)
-    if (!hasFlight && !await takeFlight(context, turn, claim)) return undefined
-    hasFlight = true
-    while (performance.now() - rehearsed.at <= REHEARSAL_GOOD_MS) {
-      const { token, rows } = rehearsed
-      const sent = await sendRehearsed(context, claim, token, { ...about, rows, numero: tentativo + 1 })
-      if (sent !== 'flight-taken') return sent
-      // Another process was faster. The rehearsal is as good as before.
-      if (!await otherFlightsOver(context, claim)) return undefined
+  for (let rehearsed: Rehearsed | undefined; ;) {
+    if (rehearsed === undefined || isOld(rehearsed)) {
+      const found = await rehearseClaimed(context, claim, about.id_appartamento)
+      if (found === undefined) return undefined
+      if (!('token' in found)) return releaseUnsent(context, claim, found)
+      rehearsed = found
     }
+    if (!await takeFlight(context, turn, claim)) return undefined
+    if (isOld(rehearsed)) continue
+    const { token, rows } = rehearsed
+    const sent = await sendRehearsed(context, claim, token, { ...about, rows, numero: tentativo + 1 })
+    // Another process was faster. The rehearsal is as good as before.
+    if (sent !== 'flight-taken') return sent
   }
+}
+
+function isOld ({ at }: Rehearsed): boolean {
+  return performance.now() - at > REHEARSAL_GOOD_MS
 }
 
 function handoverOf (rows: readonly Row[], id_appartamento: number | null): Handover {
@@ -292,17 +283,6 @@ async function insist<T> (work: () => Promise<T>): Promise<T> {
     }
     await sleep(PAUSE_MS)
   }
-}
-
-/**
- * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. The
- * claim tells: an attempt of the same number may be another worker's, whose Send is still out.
- */
-async function wasDispatched (db: Executor, { id, token }: Claim, numero: number): Promise<boolean> {
-  const [submission] = await db
-    .select({ tentativo: invii.tentativo, stato: invii.stato, owner: invii.proprietario })
-    .from(invii).where(eq(invii.id, id))
-  return submission?.tentativo === numero && submission.stato === 'in_invio' && submission.owner === token
 }
 
 export async function readResult (db: Executor, id: number): Promise<SubmissionResult> {

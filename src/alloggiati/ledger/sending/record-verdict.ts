@@ -14,7 +14,8 @@ import { sumNights, type Row, isUnresolved } from '../submission-rows.ts'
 /** An attempt: the submission, its number, and the rows that were handed over. */
 interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
 
-const NOT_WRITTEN_DOWN =
+/** Why nothing is known of an attempt whose process has ended, Italian. */
+export const NOT_WRITTEN_DOWN =
   "l'esito non è stato scritto in tempo: il processo si è interrotto, o l'archivio non era raggiungibile"
 
 /** Not all of it was acquired, and that is its end. */
