@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
-import { LIVE_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
+import { LIVE_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
@@ -20,13 +20,6 @@ export interface Conflict {
   certain: boolean
   /** They were sent for this booking with this other arrival: the booking was moved since. */
   movedFrom?: Day
-}
-
-interface LiveRow extends Fingerprints {
-  ricevuta: string
-  stato: State
-  esito: RowOutcome
-  prenotazione_id: number | null
 }
 
 /**
@@ -85,9 +78,7 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
  * The rows that may stand against a list, confirmed ones too: the unique indexes leave those out. By the arrival, which
  * is part of every fingerprint.
  */
-async function readLive (
-  db: Executor, account: string, arrival: Day, prints: readonly Fingerprints[]
-): Promise<LiveRow[]> {
+async function readLive (db: Executor, account: string, arrival: Day, prints: readonly Fingerprints[]) {
   const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
   const numbers = prints.flatMap(({ documento }) => documento ?? [])
   return db

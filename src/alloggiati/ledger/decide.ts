@@ -18,12 +18,15 @@ import { readAttempts } from './read-ledger.ts'
 import type { BeforeReady } from '../police-hooks.ts'
 import { lockChain, move, moveRows } from './moves.ts'
 import { sumNights } from './submission-rows.ts'
-import { TRANSITIONS } from './transitions.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 
-const TARGETS: Readonly<Record<DecisionName, State>> = {
-  reinvia: 'pronto', acquisito: 'acquisito', depositato: 'depositato_altrove', annulla: 'annullato'
+/** Where each decision leads, and what the chain says of it. */
+const TARGETS: Readonly<Record<DecisionName, { a: State, perche: string }>> = {
+  reinvia: { a: 'pronto', perche: 'decisione: inviare di nuovo, rischio accettato' },
+  acquisito: { a: 'acquisito', perche: 'prova o decisione: acquisito' },
+  depositato: { a: 'depositato_altrove', perche: 'decisione: comunicato per altra via' },
+  annulla: { a: 'annullato', perche: 'decisione: abbandonato' }
 }
 
 interface DecisionContext {
@@ -77,8 +80,7 @@ export async function decide (
     }
     await tx.insert(decisions).values({ invio_id: id, versione, decisione, chi, motivo, protocollo })
     await applyToRows(tx, id, decisione, facts)
-    const a = TARGETS[decisione]
-    const { perche } = TRANSITIONS.find((each) => each.da === 'da_verificare' && each.a === a)!
+    const { a, perche } = TARGETS[decisione]
     // The chain holds the reason as well: a decision cannot be reworded later.
     await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })

@@ -1,11 +1,11 @@
-import { asc, eq, sql, and, exists, gt, inArray, isNotNull, lt, notExists, or, type SQL } from 'drizzle-orm'
+import { asc, eq, sql, and, exists, inArray, isNotNull, lt, notExists, or, type SQL } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { HeldData } from '#schemas/privacy.ts'
 import { type State, ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
 import { jsonFile, type Holding } from '#src/bookings/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
-import { isoInstant } from '#src/database/columns.ts'
+import { isOneOf, isoInstant } from '#src/database/columns.ts'
 import type { Executor, Database, Transaction } from '#src/database/connect.ts'
 import { decode } from '../codec/codec.ts'
 import { unsealLine } from './submission-rows.ts'
@@ -121,52 +121,22 @@ async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Da
     order by giorno`)
 }
 
-const BATCH = 100
-
-interface Erased { submissions: number, rows: number }
-
 /**
  * Erases the encrypted records of submissions that ended `days` days ago: the law wants transmitted data destroyed once
  * the receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept whole as long as a
  * person may have to decide on one of its rows (once it was given up, no decision is left), and one that was acquired
  * in part as long as a receipt can contradict it.
  */
-export async function eraseRecords (db: Database, days: number): Promise<Erased> {
-  const erased: Erased = { submissions: 0, rows: 0 }
-  for (let last = 0; ;) {
-    const { ids, rows } = await eraseBatch(db, days, last)
-    erased.submissions += ids.length
-    erased.rows += rows
-    if (ids.length < BATCH) return erased
-    last = ids.at(-1)!
-  }
-}
-
-/** When the records of the submission may be erased; null as long as it is not known. */
-function erasableFrom (db: Executor, days: number): SQL<string | null> {
-  const unresolved = db.select({ one: sql`1` }).from(schedine)
-    .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
-  const isOver = and(inArray(invii.stato, ERASABLE_STATES), or(eq(invii.stato, 'annullato'), notExists(unresolved)))
-  const inPart = Math.max(days, RECEIPT_WINDOW_DAYS + 1)
-  return sql`case when ${isOver} then ${invii.aggiornato_il} +
-    case when ${invii.stato} = 'parziale' then ${inPart}::int else ${days}::int end * interval '1 day' end`
-}
-
-/** @param after the last submission of the batch before: what was erased is not walked through again */
-async function eraseBatch (db: Database, days: number, after: number): Promise<{ ids: number[], rows: number }> {
-  const rows = (condition: SQL) =>
-    db.select({ one: sql`1` }).from(schedine).where(and(eq(schedine.invio_id, invii.id), condition))
+export async function eraseRecords (db: Database, days: number): Promise<{ submissions: number, rows: number }> {
+  const hasRecords = exists(db.select({ one: sql`1` }).from(schedine)
+    .where(and(eq(schedine.invio_id, invii.id), isNotNull(schedine.riga))))
   return db.transaction(async (tx) => {
-    const found = await tx.select({ id: invii.id }).from(invii)
-      .where(and(
-        gt(invii.id, after), lt(erasableFrom(db, days), sql`now()`), exists(rows(isNotNull(schedine.riga)))
-      ))
-      .orderBy(invii.id).limit(BATCH).for('update', { skipLocked: true })
-    const ids = found.map(({ id }) => id)
-    if (ids.length === 0) return { ids, rows: 0 }
-    const kept = and(inArray(schedine.invio_id, ids), isNotNull(schedine.riga))
+    const ended = await tx.select({ id: invii.id }).from(invii)
+      .where(and(lt(erasableFrom(db, days), sql`now()`), hasRecords))
+      .orderBy(invii.id).for('update', { skipLocked: true })
+    const kept = and(isOneOf(schedine.invio_id, ended.map(({ id }) => id)), isNotNull(schedine.riga))
     // The trigger lets a record be erased only where this stands.
-    const recorded = await tx.insert(erasures)
+    const erased = await tx.insert(erasures)
       .select(
         tx
           .select({
@@ -180,8 +150,18 @@ async function eraseBatch (db: Database, days: number, after: number): Promise<{
       )
       .returning({ righe: erasures.righe })
     await tx.update(schedine).set({ riga: null }).where(kept)
-    return { ids, rows: recorded.reduce((sum, { righe }) => sum + righe, 0) }
+    return { submissions: erased.length, rows: erased.reduce((sum, { righe }) => sum + righe, 0) }
   })
+}
+
+/** When the records of the submission may be erased; null as long as it is not known. */
+function erasableFrom (db: Executor, days: number): SQL<string | null> {
+  const unresolved = db.select({ one: sql`1` }).from(schedine)
+    .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
+  const isOver = and(inArray(invii.stato, ERASABLE_STATES), or(eq(invii.stato, 'annullato'), notExists(unresolved)))
+  const inPart = Math.max(days, RECEIPT_WINDOW_DAYS + 1)
+  return sql`case when ${isOver} then ${invii.aggiornato_il} +
+    case when ${invii.stato} = 'parziale' then ${inPart}::int else ${days}::int end * interval '1 day' end`
 }
 
 /**

@@ -16,6 +16,9 @@ export interface Move {
   set?: PgUpdateSetSource<typeof invii>
 }
 
+/** Why a submission is in the ledger, as the first link of its history says: with a person's word, or without. */
+export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
+
 /** Longer than the longest call: when it has ended, the worker that claimed the submission is not at work any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
 

@@ -11,9 +11,8 @@ import { PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, Sc
 import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './ledger-context.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
-import { attribute, LEASE, lockChain } from './moves.ts'
+import { ACCEPTED, attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './submission-rows.ts'
-import { ACCEPTED } from './transitions.ts'
 import { readWaiting } from './read-ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
 import { UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
@@ -212,18 +211,13 @@ interface Obstacles { conflicts: readonly Conflict[], excess: readonly Excess[] 
 
 interface Confirmed { rows: ReadonlySet<number>, references: string[] }
 
-interface Word {
-  confirmation?: { motivo: string } | undefined
-  indices?: readonly number[] | undefined
-}
-
 /**
  * @param waiting the submissions among the obstacles that wait for their next try, with the time of it
  * @returns what a person's word lets pass; undefined when nothing stands against the list
  * @throws SchedineGiaInviate, SchedineInCorso, OspitiOltreLaPrenotazione
  */
 function confirmedOf (
-  { confirmation, indices }: Word, { conflicts, excess }: Obstacles, waiting: ReadonlyMap<string, Date>
+  { confirmation, indices }: Submission, { conflicts, excess }: Obstacles, waiting: ReadonlyMap<string, Date>
 ): Confirmed | undefined {
   const certain = conflicts.filter((each) => each.certain)
   if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
@@ -259,7 +253,7 @@ function referencesOf ({ conflicts, excess }: Obstacles): string[] {
   ]
 }
 
-function renumbered (told: Duplicato, indices: Word['indices']): Duplicato {
+function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato {
   if (indices === undefined) return told
   const { ospite, altro_ospite } = told
   const other = altro_ospite === undefined ? {} : { altro_ospite: indices[altro_ospite]! }

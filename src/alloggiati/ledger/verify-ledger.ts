@@ -4,7 +4,7 @@ import type { VerificaInvii } from '#schemas/verifica-invii.ts'
 import { HeadFileError, type ChainHead } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
-import { ACCEPTED } from './transitions.ts'
+import { ACCEPTED } from './moves.ts'
 
 /** Submissions that PostgreSQL judges in one statement: within its time limit. */
 const BATCH = 500

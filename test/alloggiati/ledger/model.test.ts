@@ -1,5 +1,5 @@
 import t from 'tap'
-import { TRANSITIONS } from '#src/alloggiati/ledger/transitions.ts'
+import { TRANSITIONS } from './model/transitions.ts'
 import { explore, type Outcome } from './model/checker.ts'
 import { ledgerModel } from './model/ledger-model.ts'
 import { MUTANTS, SMALL } from './model/mutants.ts'

@@ -3,7 +3,7 @@ import t from 'tap'
 import {
   FINAL_ATTEMPT_OUTCOMES, IN_FLIGHT_STATES, LIVE_ROW_OUTCOMES, type State, STATES, UNFINISHED_STATES
 } from '#schemas/submission.ts'
-import { type Evidence, TRANSITIONS } from '#src/alloggiati/ledger/transitions.ts'
+import { type Evidence, TRANSITIONS } from './model/transitions.ts'
 import { testDatabase } from '#test/database.ts'
 import { brokenLinks } from './chain.ts'
 

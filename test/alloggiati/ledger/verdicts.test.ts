@@ -6,7 +6,7 @@ import { type Candidate } from '#src/alloggiati/ledger/coverage-rows.ts'
 import { fillPlaces } from '#src/alloggiati/ledger/coverage.ts'
 import { nextStates, rowAfter, type VerdictFacts } from '#src/alloggiati/ledger/sending/record-verdict.ts'
 import { classifyFailure, classifyLogin, classifyReply } from '#src/alloggiati/ledger/sending/police-call.ts'
-import { TRANSITIONS } from '#src/alloggiati/ledger/transitions.ts'
+import { TRANSITIONS } from './model/transitions.ts'
 import type { SendReply } from '#src/alloggiati/service/calls.ts'
 import {
   AlloggiatiCredentialsError, type FailureKind, SoapFault, SoapTransportError

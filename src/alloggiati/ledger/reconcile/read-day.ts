@@ -13,26 +13,21 @@ import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from './acco
 import { isStraddler } from './midnight.ts'
 
 /**
- * Reads a day of an account, with the days that calls around midnight tie it to.
- * @param isLocking locks their submissions in the order of their ids, so that the days stay as they were read until the
- * transaction ends
+ * Reads a day of an account, with the days that calls around midnight tie it to. The caller has locked the chain: the
+ * days stay as they were read until the transaction ends.
  */
-export async function readDays (
-  tx: Transaction, { account, day }: DayOfAccount, now: Date, isLocking: boolean
-): Promise<AccountDay[]> {
+export async function readDays (tx: Transaction, { account, day }: DayOfAccount, now: Date): Promise<AccountDay[]> {
   const days = await tiedDays(tx, account, day)
   const sent = tx.select({ id: attempts.invio_id }).from(attempts).where(and(
     between(attempts.giorno_da, addDays(days[0]!, -1), days.at(-1)!),
     or(...days.map((each) => and(lte(attempts.giorno_da, each), gte(attempts.giorno_a, each))))
   ))
-  const ofDays = tx
+  const submissions = await tx
     .select({ id: invii.id, stato: invii.stato, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii)
     .where(and(eq(invii.utente, account), inArray(invii.id, sent)))
     .orderBy(asc(invii.id))
-  const submissions = await (isLocking ? ofDays.for('update') : ofDays)
   const ids = submissions.map(({ id }) => id)
-  // These are read after the lock: while a lock is waited for, another transaction may change them.
   const [all, partial, reasons, facts] = await Promise.all([
     ids.length === 0 ? [] : readAttempts(tx, isOneOf(attempts.invio_id, ids)),
     readPartial(tx, ids),

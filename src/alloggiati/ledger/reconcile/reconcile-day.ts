@@ -5,7 +5,7 @@ import type { Transaction } from '#src/database/connect.ts'
 import { type DayOfAccount, unprovenDays } from '../../receipts/receipt-days.ts'
 import type { WatchContext } from '../ledger-context.ts'
 import { lockChain, move, moveRows } from '../moves.ts'
-import type { AccountDay, DayFindings, Finding } from './account-day.ts'
+import type { AccountDay, Finding } from './account-day.ts'
 import { deriveFindings } from './findings.ts'
 import { withoutMidnight } from './midnight.ts'
 import { readDays, readFetchesOf } from './read-day.ts'
@@ -20,25 +20,21 @@ const NEWS_MS = 3_600_000
 
 /**
  * Compares a day's receipt with the attempts of the day, and carries out what that proves, the whole day in one
- * transaction. Any process may call it at any time and again: what has been carried out is not carried out again. The
- * chain is locked only for a day of which a look without locks finds something.
+ * transaction. Any process may call it at any time and again: what has been carried out is not carried out again.
  */
 export async function reconcileDay (
   { db, clock, alarm, name }: Pick<WatchContext, 'db' | 'clock' | 'alarm' | 'name'>, dayOfAccount: DayOfAccount
 ): Promise<void> {
   const { account, day } = dayOfAccount
-  // As of one moment: what is changing meanwhile is seen by the next run.
-  const look = await db.transaction((tx) => compare(tx, dayOfAccount, clock.now(), false), {
-    isolationLevel: 'repeatable read', accessMode: 'read only'
-  })
-  if (look.result.findings.length === 0 && look.result.alarm === undefined) return
-  const { accountDay, result, applied } = await db.transaction(async (tx) => {
+  const { accountDay, result } = await db.transaction(async (tx) => {
     await lockChain(tx)
-    const { accountDay, result } = await compare(tx, dayOfAccount, clock.now(), true)
+    const days = await readDays(tx, dayOfAccount, clock.now())
+    const accountDay = withoutMidnight(days.find((each) => each.day === day)!, days)
+    const result = deriveFindings(accountDay)
     for (const finding of result.findings) await applyFinding(tx, accountDay, finding, name)
-    const applied = result.findings.filter(({ proofs, path }) => proofs.length + path.length > 0)
-    return { accountDay, result, applied }
+    return { accountDay, result }
   })
+  const applied = result.findings.filter(({ proofs, path }) => proofs.length + path.length > 0)
   const found = Map.groupBy(applied, ({ alarm }) => alarm)
   for (const [kind, findings] of found) {
     if (kind !== undefined) await alarm(kind, ...findings.map(({ invio_id }) => ({ giorno: day, invio: invio_id })))
@@ -46,14 +42,6 @@ export async function reconcileDay (
   if (result.alarm !== undefined && (applied.length > 0 || hasNewFetch(accountDay))) {
     await alarm(result.alarm, { giorno: day, utente: account, regola: result.rule })
   }
-}
-
-async function compare (
-  tx: Transaction, dayOfAccount: DayOfAccount, now: Date, isLocking: boolean
-): Promise<{ accountDay: AccountDay, result: DayFindings }> {
-  const days = await readDays(tx, dayOfAccount, now, isLocking)
-  const accountDay = withoutMidnight(days.find(({ day }) => day === dayOfAccount.day)!, days)
-  return { accountDay, result: deriveFindings(accountDay) }
 }
 
 function hasNewFetch ({ fetches, now }: AccountDay): boolean {

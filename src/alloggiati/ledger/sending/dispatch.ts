@@ -115,7 +115,8 @@ async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim
     .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii).where(eq(invii.id, claim.id))
   const { tentativo, ...about } = submission!
-  for (let rehearsed: Rehearsed | undefined; ;) {
+  let rehearsed: Rehearsed | undefined
+  for (;;) {
     if (rehearsed === undefined || isOld(rehearsed)) {
       const found = await rehearseClaimed(context, claim, about.id_appartamento)
       if (found === undefined) return undefined

@@ -1,4 +1,4 @@
-import { TRANSITIONS, type Evidence } from '#src/alloggiati/ledger/transitions.ts'
+import { TRANSITIONS, type Evidence } from './transitions.ts'
 import type { State } from '#schemas/submission.ts'
 import { ownAttempts, type Day, type Unit, type World } from './world.ts'
 

@@ -15,15 +15,9 @@ export type Evidence =
   /** The receipt of a day on which an acquired attempt may count. */
   'ricevuta'
 
-/** Why a submission is in the ledger, as the first link of its history says: with a person's word, or without. */
-export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
-
 interface Transition { da: State, a: State, serve?: Evidence, perche: string }
 
-/**
- * Every change of state that is allowed. The database enforces this table by trigger (the migration's copy is held
- * against it by a test); code only asks for a change.
- */
+/** Every change of state that the database allows by trigger; code only asks for a change. */
 export const TRANSITIONS: readonly Transition[] = [
   { da: 'pronto', a: 'preso', perche: 'un processo lo prende in carico' },
   { da: 'pronto', a: 'non_inviato', serve: 'tutti_N', perche: 'ritirato da chi lo aspettava' },
