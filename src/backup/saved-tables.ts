@@ -68,8 +68,8 @@ export async function readSequences (sql: postgres.ISql): Promise<Record<string,
 }
 
 /**
- * Puts aside the triggers of the product, which would count or chain anew, and foreign keys, so that the order of tables
- * is no matter. Takes out the rows that the migrations have written.
+ * Puts aside the triggers of the product, which would count or chain anew, and foreign keys, so that the order of
+ * tables is no matter. Takes out the rows that the migrations have written.
  * @returns puts rules back, in the same transaction: a foreign key is checked on all rows
  */
 export async function putRulesAside (tx: postgres.TransactionSql): Promise<() => Promise<void>> {

@@ -56,7 +56,7 @@ export interface ChainHead {
  * prepared, because a Send waits for them: one round trip each instead of two, and no planning.
  *
  * The notes of one head are written in order, so that an earlier link never replaces a later one. Processes with one
- * folder are not ordered: when two note at the same instant, the earlier link may stay until either of them notes again.
+ * folder are not ordered: when two note at the same instant, the earlier link may stay until one of them notes again.
  */
 export function chainHead (file: string, chain: Chain): ChainHead {
   const name = basename(file)

@@ -42,14 +42,16 @@ export interface LedgerContext extends WatchContext {
 /** Submissions that have one at a time. Four are rehearsed, or wait for the flight: so no Send waits for a Test. */
 const LIMITS = { place: 4, flight: 1 } as const
 type Good = keyof typeof LIMITS
+/** So long a rehearsal keeps its rank: a slower one does not hold up those who came later. */
+const RANK_KEPT_MS = 5000
 /** Between two looks at whether a process that ends has nothing in flight any more. */
 const EMPTY_MS = 20
 
 /** The process ends: what is not dispatched is left to the next one. */
 export class LaneClosed extends Error {}
 
-/** A submission in the lane: it has a place or the flight, or asks for one. */
-export interface Turn { readonly id: number, has: Good | null, wants: Good | null }
+/** A submission in the lane: it has a place or the flight, or asks for one; `since` by the clock that only advances. */
+export interface Turn { readonly id: number, has: Good | null, wants: Good | null, since: number }
 
 /** The submissions that this process carries out, first come first served. One that waits here writes nothing. */
 export class Lane {
@@ -63,7 +65,7 @@ export class Lane {
   }
 
   enter (id: number): Turn {
-    const turn: Turn = { id, has: null, wants: null }
+    const turn: Turn = { id, has: null, wants: null, since: 0 }
     this.#turns.add(turn)
     return turn
   }
@@ -85,7 +87,8 @@ export class Lane {
     turn.wants = good
     const isNext = turns.find(({ wants }) => wants === good) === turn
     if (!isNext || turns.filter(({ has }) => has === good).length >= LIMITS[good]) return false
-    Object.assign(turn, { has: good, wants: null })
+    if (good === 'flight' && turns.slice(0, turns.indexOf(turn)).some(isRehearsed)) return false
+    Object.assign(turn, { has: good, wants: null, since: performance.now() })
     return true
   }
 
@@ -105,6 +108,11 @@ export class Lane {
   async empty (): Promise<void> {
     while (this.#turns.size > 0) await sleep(EMPTY_MS)
   }
+}
+
+/** Whether a submission is being rehearsed, and keeps its rank. */
+function isRehearsed ({ has, wants, since }: Turn): boolean {
+  return has === 'place' && wants === null && performance.now() - since < RANK_KEPT_MS
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { carryOut } from '#src/alloggiati/ledger/sending/dispatch.ts'
@@ -114,17 +114,16 @@ t.test('a database older than its history sends nothing until an administrator r
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
 })
 
-t.test('while the noted chain head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
-  for (const kind of ['forged', 'a directory']) {
+t.test('while the chain head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
+  for (const kind of ['no JSON', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
       await sent(server, [guestNo(1)])
       await unknown(police, server)
       const head = join(server.dataDir, 'ledger-chain.json')
-      const forged = readFileSync(head, 'utf8').replace(/"id":\d+/, '"id":1')
       rmSync(head)
       if (kind === 'a directory') mkdirSync(head)
-      else writeFileSync(head, forged)
+      else writeFileSync(head, '{"id":')
       const sends = police.callsOf('Send').length
       for (let n = 0; n < 2; n++) {
         const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))

@@ -44,7 +44,7 @@ t.test('20 guests sent at once through two processes are all acquired, once each
   t.equal(acquired().length, 20)
   t.same(twice(acquired()), [])
   t.equal(flights.most, 1, 'never two in flight: a receipt only counts')
-  t.same(await sql`select distinct stato from invii`, [{ stato: 'acquisito' }])
+  t.same(await sql`select stato, nota from invii where stato <> 'acquisito'`, [])
   const claims = await sql<{ process: string }[]>`
     select distinct split_part(proprietario, '/', 2) as process from invii where id > ${before}`
   t.equal(claims.length, 2, 'both had their part')
