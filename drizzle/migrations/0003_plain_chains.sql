@@ -22,10 +22,11 @@ DROP FUNCTION testo_da_sigillare(text, jsonb);
 
 -- ============ Chains ============
 
--- The hash of a row of a chain: of the hash before it, and of the row as JSON text, which keeps the columns apart. The
--- text of an instant depends on the time zone of the session, which is UTC wherever this function is called.
+-- The hash of a row of a chain covers the hash before it and the row as JSON text, which keeps the columns apart. Nulls
+-- are left out, so that a later migration can add a column. The text of an instant depends on the time zone of the
+-- session, which is UTC wherever this function is called.
 CREATE FUNCTION catena_hash (precedente bytea, riga jsonb) RETURNS bytea LANGUAGE sql STABLE AS $$
-  SELECT sha256(coalesce(precedente, '') || convert_to((riga - 'hash')::text, 'UTF8'))
+  SELECT sha256(coalesce(precedente, '') || convert_to(jsonb_strip_nulls(riga - 'hash')::text, 'UTF8'))
 $$;
 --> statement-breakpoint
 
