@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { isPublicAddress } from '#src/lib/public-addresses.ts'
 import { forgetOldEvents } from '#src/events/event-order.ts'
 import { queueAge } from '#src/events/webhooks/deliveries.ts'
-import { claim, type Claimed, dueWebhooks, settle, type Settled } from '#src/events/webhooks/delivery-queue.ts'
+import { claim, type Claimed, settle, type Settled } from '#src/events/webhooks/delivery-queue.ts'
 import { receivers } from '#src/events/webhooks/receivers.ts'
 import { retryAfterMs } from '#src/events/webhooks/send-event.ts'
 import { sender } from '#src/events/webhooks/send-event.ts'
@@ -229,7 +229,7 @@ t.test('a webhook can be tried: it alone gets an event, whatever types it wants'
   const { id } = await add(receiver.url, ['allarme.sollevato'])
   const { id: otherId } = await add(other.url)
   const tried = await ask('POST', `${WEBHOOKS}/${id}/prova`, {})
-  t.match(tried.json(), { data: { tipo: 'webhook.prova', oggetto: `webhook:${id}`, stato: 'in_coda' } })
+  t.match(tried.json(), { data: { tipo: 'webhook.prova', oggetto: `webhook:${id}` } })
   const [{ body, headers }] = await receiver.await(1) as [Received]
   t.match(new Webhook((await secret(id)).segreto).verify(body, headers as Record<string, string>), {
     type: 'webhook.prova'
@@ -313,7 +313,7 @@ t.test('every act on webhooks is in the audit log', async (t) => {
   ]) t.ok(done.has(action), action)
 })
 
-const TIMES = { firstDelayMs: 5000, leaseMs: 30_000 }
+const FIRST_DELAY_MS = 5000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
@@ -359,26 +359,26 @@ async function untilNext (): Promise<number | undefined> {
 }
 
 /** What a process attempts when something is due. */
-async function round (webhook: number, outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DELIVERED) {
+async function round (outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DELIVERED) {
   const taken: Claimed[] = []
-  while (taken.length < AT_ONCE && (await dueWebhooks(db)).includes(webhook)) {
-    const claimed = await claim(db, webhook, TIMES)
+  while (taken.length < AT_ONCE) {
+    const claimed = await claim(db)
     if (!claimed) break
     taken.push(claimed)
   }
   const settled: Settled[] = []
   for (const claimed of taken) {
     const outcome = { ...outcomeOf(claimed), at: new Date(), durationMs: 1 }
-    settled.push(await settle(db, claimed, outcome, TIMES, async () => {}))
+    settled.push(await settle(db, claimed, outcome, FIRST_DELAY_MS, async () => {}))
   }
   return settled
 }
 
 /** Days until the webhook is suspended, or as many as were looked at; `outcomeOf` says what its receiver does. */
-async function daysUntilSuspended (webhook: number, outcomeOf: Parameters<typeof round>[1], most = 40) {
+async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], most = 40) {
   let passed = 0
   while (passed < most * DAY_MS) {
-    if ((await round(webhook, outcomeOf)).includes('sospeso')) break
+    if ((await round(outcomeOf)).includes('sospeso')) break
     const ms = Math.max(await untilNext() ?? HOUR_MS, 0)
     await pass(ms)
     passed += ms
@@ -395,43 +395,44 @@ const byHand = await hooking(patient)
 
 t.test('a receiver that takes nothing for three days is suspended, however many objects wait', async (t) => {
   for (const bookings of [1, 40]) {
-    const days = await daysUntilSuspended(await queueOf(bookings), () => FAILED)
+    await queueOf(bookings)
+    const days = await daysUntilSuspended(() => FAILED)
     t.ok(days >= 3 && days < 3.5, `${bookings} objects: ${days} days`)
     await empty()
   }
 })
 
 t.test('days on which this server was off do not count against a receiver', async (t) => {
-  const webhook = await queueOf(40)
+  await queueOf(40)
   for (let turn = 0; turn < 8; turn++) {
-    await round(webhook, () => FAILED)
+    await round(() => FAILED)
     await pass(await untilNext() ?? 0)
   }
   t.match(await sql`select from webhooks where errori_di_fila >= 10`, { length: 1 }, 'it has failed often enough')
   await pass(20 * DAY_MS)
-  t.same(await round(webhook, () => FAILED), ['in_coda', 'in_coda'])
-  const days = await daysUntilSuspended(webhook, () => FAILED)
+  t.same(await round(() => FAILED), ['in_coda', 'in_coda'])
+  const days = await daysUntilSuspended(() => FAILED)
   t.ok(days > 2 && days < 3.5, `${days} days`)
 })
 
 t.test('one success begins the three days anew', async (t) => {
-  const webhook = await queueOf(40)
-  t.ok(await daysUntilSuspended(webhook, () => FAILED, 2) >= 2)
-  await round(webhook, () => DELIVERED)
-  const days = await daysUntilSuspended(webhook, () => FAILED)
+  await queueOf(40)
+  t.ok(await daysUntilSuspended(() => FAILED, 2) >= 2)
+  await round(() => DELIVERED)
+  const days = await daysUntilSuspended(() => FAILED)
   t.ok(days >= 3 && days < 3.5, `${days} days`)
 })
 
 t.test('a delivery that fails for three days suspends its webhook, though others arrive', async (t) => {
-  const webhook = await queueOf(40)
+  await queueOf(40)
   const [{ stuck }] = await sql<[{ stuck: number }]>`select min(id) as stuck from webhook_consegne`
-  const days = await daysUntilSuspended(webhook, ({ id }) => id === stuck ? FAILED : DELIVERED)
+  const days = await daysUntilSuspended(({ id }) => id === stuck ? FAILED : DELIVERED)
   t.ok(days >= 3 && days < 3.5, `${days} days`)
 })
 
 t.test('an event that waits for a delivery is kept, and the age of the queue is known', async (t) => {
-  const webhook = await queueOf(4)
-  await round(webhook, ({ event }) => /:[12]$/.test(event.oggetto) ? DELIVERED : FAILED)
+  await queueOf(4)
+  await round(({ event }) => /:[12]$/.test(event.oggetto) ? DELIVERED : FAILED)
   await pass(31 * DAY_MS)
   await forgetOldEvents(db)
   t.same((await sql`select oggetto from eventi order by posizione`).map(({ oggetto }) => oggetto as string), [
@@ -455,20 +456,19 @@ async function restOf (webhook: number): Promise<number> {
 t.test('a receiver that takes something again is left alone only for the time that it has asked for', async (t) => {
   const webhook = await queueOf(8)
   const now = { at: new Date(), durationMs: 1 }
-  const take = async () => (await claim(db, webhook, TIMES))!
+  const take = async () => (await claim(db))!
   const write = async () => {}
-  for (let n = 0; n < 3; n++) await settle(db, await take(), { ...FAILED, ...now }, TIMES, write)
+  for (let n = 0; n < 2; n++) await settle(db, await take(), { ...FAILED, ...now }, FIRST_DELAY_MS, write)
   // Two at a time, of which the one that fails is noted first.
   const [one, other] = [await take(), await take()]
-  await settle(db, one, { ...FAILED, ...now }, TIMES, write)
+  await settle(db, one, { ...FAILED, ...now }, FIRST_DELAY_MS, write)
   t.ok(await restOf(webhook) > 1000)
-  await settle(db, other, { ...DELIVERED, ...now }, TIMES, write)
+  await settle(db, other, { ...DELIVERED, ...now }, FIRST_DELAY_MS, write)
   t.ok(await restOf(webhook) <= 0)
-  t.same(await dueWebhooks(db), [webhook])
 
   const [asking, taken] = [await take(), await take()]
-  await settle(db, asking, { ...FAILED, retryAfterMs: HOUR_MS, ...now }, TIMES, write)
-  await settle(db, taken, { ...DELIVERED, ...now }, TIMES, write)
+  await settle(db, asking, { ...FAILED, retryAfterMs: HOUR_MS, ...now }, FIRST_DELAY_MS, write)
+  await settle(db, taken, { ...DELIVERED, ...now }, FIRST_DELAY_MS, write)
   t.ok(await restOf(webhook) > HOUR_MS / 2, 'one that has asked for an hour has it')
 })
 

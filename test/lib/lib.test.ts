@@ -17,7 +17,6 @@ import { soapClient } from '#src/alloggiati/service/soap/soap-client.ts'
 import { addressMatcher, canonicalAddress, network, safeAddress, UnsafeAddress } from '#src/lib/addresses.ts'
 import { decodeBase64 } from '#src/lib/base64.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
-import { delayAfter } from '#src/lib/delay.ts'
 import { readRange } from '#src/lib/ranges.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
@@ -166,12 +165,6 @@ t.test('a file name stays a name whatever it holds, and is read back without the
 t.test('plain names stay plain, and long ones are cut', async (t) => {
   t.equal(contentDisposition('inline', 'front.jpg'), 'inline; filename="front.jpg"')
   t.ok(contentDisposition('attachment', '😀'.repeat(10_000)).length < 3000)
-})
-
-t.test('a delay doubles with each failure, up to the longest, however many failures there are', async (t) => {
-  const delays = { first: 60, longest: 3600 }
-  t.same([1, 2, 3, 6, 7, 8].map((failures) => delayAfter(failures, delays)), [60, 120, 240, 1920, 3600, 3600])
-  t.equal(delayAfter(100_000, delays), 3600)
 })
 
 t.test('a range is a part of the file, and the bytes that were asked for', async () => {

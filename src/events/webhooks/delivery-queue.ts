@@ -1,8 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, notInArray, sql } from 'drizzle-orm'
 import { eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks } from '#drizzle/tables/events.ts'
 import type { Event } from '#schemas/event.ts'
-import { delayAfter } from '#src/lib/delay.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
+import { backOff, inSeconds, LEASE } from '#src/services/queue/worker.ts'
 import { eventColumns, presentEvent } from '../event-list.ts'
 import { GONE, type Outcome } from './send-event.ts'
 
@@ -25,14 +25,8 @@ export interface Suspended { id: number, url: string, descrizione: string | null
 /** What an attempt has changed. */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
-export interface QueueTimes {
-  /** Milliseconds until the second attempt; each further delay is twice as long. */
-  firstDelayMs: number
-  /** Milliseconds after which the process of an attempt is taken for dead. */
-  leaseMs: number
-}
-
-const LONGEST_DELAY_MS = 4 * 3_600_000
+/** Seconds. */
+const LONGEST_DELAY = 4 * 3600
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
 /** A success ends the rest that failures began, and not what the receiver has asked for. */
@@ -43,39 +37,36 @@ const FAILURES_MIN = 10
 /** A rest and the attempt after it are shorter. In a longer time without an attempt this server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
-/** The webhooks that may be served now, and for which something is due. */
-export async function dueWebhooks (db: Database): Promise<number[]> {
-  const due = await db.select({ id: webhooks.id }).from(webhooks).where(sql`${webhooks.stato} = 'attivo'
-    and ${webhooks.fermo_fino_al} <= now() and exists (select from ${t} c
-      where c.webhook_id = ${webhooks}.id and c.stato = 'in_coda' and c.prossimo_tentativo <= now())`)
-  return due.map(({ id }) => id)
-}
-
 /**
- * Takes the delivery of a webhook that has been due for longest, and that waits for no earlier one of the same object.
- * No other process gets it before the lease is over.
+ * Takes the delivery that has been due for longest, of a webhook that may be served now, and that waits for no earlier
+ * one of the same object. No other process gets it before the lease is over.
+ * @param busy webhooks that are left out
  */
-export async function claim (db: Database, webhook: number, { leaseMs }: QueueTimes): Promise<Claimed | undefined> {
+export async function claim (db: Database, busy: readonly number[] = []): Promise<Claimed | undefined> {
   const [taken] = await db.execute<Omit<Claimed, 'event' | 'url'> & { evento: number }>(sql`
     update ${t} set
       tentativi = tentativi + 1,
       presa = true,
       provata_dal = coalesce(provata_dal, now()),
-      prossimo_tentativo = now() + ${leaseMs} * interval '1 millisecond'
+      prossimo_tentativo = ${LEASE}
     where id = (
-      select c.id from ${t} c
-      where c.webhook_id = ${webhook} and c.stato = 'in_coda' and c.prossimo_tentativo <= now()
-        and (c.a_mano or not exists (
-          select from ${t} p where p.webhook_id = c.webhook_id and p.oggetto = c.oggetto and p.id < c.id
-            and p.stato = 'in_coda' and not p.a_mano
-        ))
-      order by c.prossimo_tentativo, c.id limit 1 for update skip locked
+      select first.id from ${webhooks} cross join lateral (
+        select c.id, c.prossimo_tentativo from ${t} c
+        where c.webhook_id = ${webhooks.id} and c.stato = 'in_coda' and c.prossimo_tentativo <= now()
+          and (c.a_mano or not exists (
+            select from ${t} p where p.webhook_id = c.webhook_id and p.oggetto = c.oggetto and p.id < c.id
+              and p.stato = 'in_coda' and not p.a_mano
+          ))
+        order by c.prossimo_tentativo, c.id limit 1 for update skip locked
+      ) first
+      where ${webhooks.stato} = 'attivo' and ${webhooks.fermo_fino_al} <= now() and ${notInArray(webhooks.id, [...busy])}
+      order by first.prossimo_tentativo limit 1
     )
     returning id, webhook_id, tentativi, falliti, evento`)
   if (!taken) return undefined
   const { evento, ...claimed } = taken
   const [found] = await db.select({ url: webhooks.url, ...eventColumns }).from(eventi)
-    .innerJoin(webhooks, eq(webhooks.id, webhook)).where(eq(eventi.posizione, evento))
+    .innerJoin(webhooks, eq(webhooks.id, claimed.webhook_id)).where(eq(eventi.posizione, evento))
   // Deleted meanwhile, and its delivery with it.
   if (!found) return undefined
   const { url, ...event } = found
@@ -84,17 +75,19 @@ export async function claim (db: Database, webhook: number, { leaseMs }: QueueTi
 
 /**
  * Writes down what came of an attempt, and what follows from it.
+ * @param firstDelayMs until the second attempt; each further delay is twice as long
  * @param onSuspension is called in the same transaction, with the webhook that gets nothing more
  */
 export async function settle (
   db: Database,
   claimed: Claimed,
   outcome: Outcome & { at: Date, durationMs: number },
-  times: QueueTimes,
+  firstDelayMs: number,
   onSuspension: (tx: Transaction, suspended: Suspended) => Promise<void>
 ): Promise<Settled> {
   const { stato_http, errore, at: quando, durationMs: durata_ms } = outcome
-  const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_DELAY_MS)
+  const asked = Math.min((outcome.retryAfterMs ?? 0) / 1000, LONGEST_DELAY)
+  const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: LONGEST_DELAY })
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
     // Those of one webhook one after the other: its failures are counted.
@@ -114,13 +107,13 @@ export async function settle (
       return 'consegnata'
     }
     const { inARow, isDead } = await noteFailure(tx, claimed.webhook_id)
-    const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1, times)
-    const next = after(Math.max(delay(claimed.falliti + 1, times), asked))
+    const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1)
+    const next = inSeconds(Math.max(delay(claimed.falliti + 1), asked))
     await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
     // What it has asked for in answer to another attempt holds.
     await tx.update(webhooks).set({
-      fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`,
-      ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${after(asked)})` }
+      fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${inSeconds(Math.max(rest, asked))})`,
+      ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${inSeconds(asked)})` }
     }).where(eq(webhooks.id, claimed.webhook_id))
     // This one fails while others have arrived: what waits behind it must not wait unseen.
     const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
@@ -162,13 +155,4 @@ async function suspend (tx: Transaction, id: number): Promise<void> {
   await tx.update(t).set({ stato: 'abbandonata', presa: false })
     .where(and(eq(t.webhook_id, id), eq(t.stato, 'in_coda')))
   await tx.execute(sql`select evento_annota('webhook.sospeso', ${`webhook:${id}`}, null)`)
-}
-
-/** Up to a tenth more or less, so that those that failed together do not come back together. */
-function delay (failures: number, { firstDelayMs }: QueueTimes): number {
-  return delayAfter(failures, { first: firstDelayMs, longest: LONGEST_DELAY_MS }) * (0.9 + Math.random() / 5)
-}
-
-function after (ms: number) {
-  return sql`now() + ${ms}::float8 * interval '1 millisecond'`
 }

@@ -1,24 +1,25 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { EventMessage } from '#schemas/event.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { within } from '#src/lib/within.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
+import { queueWorker, type QueueWorker } from '#src/services/queue/worker.ts'
 import { WebhookNonTrovato } from '../errors.ts'
-import { claim, dueWebhooks, release, settle, type Claimed, type QueueTimes, type Suspended } from './delivery-queue.ts'
-import { readSecret } from './repository.ts'
+import { claim, release, settle, type Claimed, type Suspended } from './delivery-queue.ts'
+import { MAX_WEBHOOKS, readSecret } from './repository.ts'
 import type { Send } from './send-event.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
 const AT_ONCE = 2
-/** How long the end of the process waits for attempts under way, and for the note of those that it breaks off. */
+/** The end of the process waits no longer for attempts under way, and for the note of those that it aborts. */
 const CLOSE_WITHIN_MS = 2000
 
 interface WorkerOptions {
   db: Database
   keys: Keys
   send: Send
-  times: QueueTimes
+  /** Milliseconds until the second attempt. */
+  firstDelayMs: number
   /** Tells people of a suspension: what is to be told is written down in the transaction, and told after it. */
   suspensions: { write: (tx: Transaction, suspended: Suspended) => Promise<void>, tell: () => void }
   log: Pick<FastifyBaseLogger, 'error' | 'warn'>
@@ -30,84 +31,48 @@ interface WorkerOptions {
  * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
  * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
  */
-export function deliveryWorker ({ db, log, isTold, times, ...options }: WorkerOptions) {
-  const end = new AbortController()
-  const breakOff = new AbortController()
-  /** By webhook. */
+export function deliveryWorker (options: WorkerOptions): QueueWorker {
+  const { db, log, isTold } = options
+  /** Attempts under way, by webhook. */
   const underWay = new Map<number, number>()
-  const attempts = new Set<Promise<void>>()
-  let round: Promise<void> | undefined
-  let wanted = false
+  const count = (webhook: number, change: number) => underWay.set(webhook, (underWay.get(webhook) ?? 0) + change)
 
-  function wake (): void {
-    if (end.signal.aborted) return
-    wanted = true
-    round ??= work()
-  }
-
-  async function work (): Promise<void> {
-    try {
-      while (wanted && !end.signal.aborted) {
-        wanted = false
-        for (const id of await dueWebhooks(db)) await fill(id)
-      }
-    } catch (err) {
-      if (!isTold(err)) log.error({ err }, 'deliveries could not be worked on')
-    } finally {
-      round = undefined
-    }
-  }
-
-  async function fill (webhook: number): Promise<void> {
-    while (!end.signal.aborted && (underWay.get(webhook) ?? 0) < AT_ONCE) {
-      const claimed = await claim(db, webhook, times)
-      if (!claimed) return
-      begin(claimed)
-    }
-  }
-
-  function begin (claimed: Claimed): void {
-    const { webhook_id: id } = claimed
-    underWay.set(id, (underWay.get(id) ?? 0) + 1)
-    const attempt = carryOut(claimed, { ...options, db, log, times, breakOff: breakOff.signal })
-      .catch((err: unknown) => {
+  return queueWorker<Claimed>({
+    async claim () {
+      const busy = [...underWay].filter(([, attempts]) => attempts >= AT_ONCE).map(([webhook]) => webhook)
+      const claimed = await claim(db, busy)
+      if (claimed) count(claimed.webhook_id, 1)
+      return claimed
+    },
+    async carryOut (claimed, signal) {
+      try {
+        await attempt(claimed, signal, options)
+      } catch (err) {
         // Deleted meanwhile, and its deliveries with it.
-        if (err instanceof WebhookNonTrovato) return
-        if (!isTold(err)) log.error({ err, consegna: claimed.id }, 'what came of a delivery could not be written down')
-      })
-      .finally(() => {
-        attempts.delete(attempt)
-        underWay.set(id, underWay.get(id)! - 1)
-        wake()
-      })
-    attempts.add(attempt)
-  }
-
-  return {
-    /** Delivers what is due, soon. */
-    wake,
-    /** Begins no further attempt; those under way are broken off after a little while, and made again later. */
-    async stop (): Promise<void> {
-      end.abort()
-      await round
-      await within(CLOSE_WITHIN_MS, Promise.all(attempts))
-      breakOff.abort()
-      await within(CLOSE_WITHIN_MS, Promise.all(attempts))
-    }
-  }
+        if (!(err instanceof WebhookNonTrovato)) throw err
+      } finally {
+        count(claimed.webhook_id, -1)
+      }
+      return true
+    },
+    onError (err) {
+      if (!isTold(err)) log.error({ err }, 'deliveries could not be worked on')
+    },
+    concurrency: AT_ONCE * MAX_WEBHOOKS,
+    closeWithinMs: CLOSE_WITHIN_MS
+  })
 }
 
-async function carryOut (
-  claimed: Claimed,
-  { db, keys, send, times, suspensions, log, breakOff }: Omit<WorkerOptions, 'isTold'> & { breakOff: AbortSignal }
+async function attempt (
+  claimed: Claimed, signal: AbortSignal, { db, keys, send, firstDelayMs, suspensions, log }: WorkerOptions
 ): Promise<void> {
   const at = new Date()
   const startedAt = performance.now()
   const { segreto, segreto_precedente: before } = await readSecret(db, keys, claimed.webhook_id)
-  const outcome = await send(messageOf(claimed, at, before === null ? [segreto] : [segreto, before]), breakOff)
-  if (breakOff.aborted && outcome.stato_http === null) return await release(db, claimed)
+  const outcome = await send(messageOf(claimed, at, before === null ? [segreto] : [segreto, before]), signal)
+  if (signal.aborted && outcome.stato_http === null) return await release(db, claimed)
   const durationMs = Math.round(performance.now() - startedAt)
-  const settled = await settle(db, claimed, { ...outcome, at, durationMs }, times, suspensions.write)
+  const settled = await settle(db, claimed, { ...outcome, at, durationMs }, firstDelayMs, suspensions.write)
   if (settled === 'sospeso') {
     suspensions.tell()
     log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')

@@ -26,8 +26,6 @@ interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, times: 
 
 const FIRST_DELAY_MS = 5000
 const ATTEMPT_MS = 10_000
-/** How much longer than an attempt a claim lasts: the receiver's name is resolved, the outcome written down. */
-const SLACK_MS = 20_000
 /** Between looks for what has come due. */
 const LOOK_MS = 1000
 
@@ -82,7 +80,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     db,
     keys,
     send: sender(receivers, attemptMs),
-    times: { firstDelayMs, leaseMs: attemptMs + SLACK_MS },
+    firstDelayMs,
     suspensions: { write: writeMails, tell: () => mail.deliver() },
     log,
     isTold: app.isToldOfDisk

@@ -9,7 +9,7 @@ import { TroppiWebhook, WebhookNonTrovato } from '../errors.ts'
 import { NO_FAILURES } from './delivery-queue.ts'
 import { newSecret } from './signature.ts'
 
-const MAX_WEBHOOKS = 20
+export const MAX_WEBHOOKS = 20
 /** How long deliveries are signed with the secret before, too. */
 const BOTH = sql`now() + interval '24 hours'`
 

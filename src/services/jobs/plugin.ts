@@ -1,8 +1,6 @@
+import { createTask } from 'node-cron'
 import fp from 'fastify-plugin'
-import type { ScheduledTask } from 'node-cron'
-import type { Job } from './job.ts'
-import { jobRunner, type JobRunner } from './runner.ts'
-import { nextTime, tickTask } from './schedule.ts'
+import { type Job, jobRunner, type JobRunner } from './runner.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,43 +18,45 @@ interface JobsOptions {
   byClock?: boolean | undefined
 }
 
-/** Between the times at which most jobs are run. */
-const EVERY_MINUTE = '20 * * * * *'
+/** Between looks for jobs whose time has come: the times of all jobs are among these. */
+const LOOK = '*/30 * * * * *'
 
 /**
  * Recurring work. Each scheduled time of a job is run once across all processes, unless the job says that it belongs to
- * each process. What was missed, because no server or no database was there, is run at the start or within a minute.
+ * each process. What was missed, because no server or no database was there, is run at the start or with the next look.
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
   const runner = jobRunner({ db, log, isTold: app.isToldOfDisk, closing: app.closing })
-  const tasks: ScheduledTask[] = []
-
-  function startByClock (task: ScheduledTask): ScheduledTask {
-    tasks.push(task)
-    if (byClock) void task.start()
-    return task
-  }
-
-  app.decorate('addJob', function addJob (job) {
-    const { name, cron, atStart } = job
-    const task = startByClock(tickTask(cron, log, (slot) => runner.tick(name, slot), name))
-    runner.add({ ...job, nextAfter: (instant) => nextTime(cron, task, instant) })
-    // Not awaited: the server is ready before the work is done.
-    if (atStart) app.addHook('onReady', async () => { void runner.tick(name, new Date()) })
-  })
-  app.decorate('jobs', { list: runner.list, start: runner.start })
-  app.decorate('stopJobs', async () => {
-    await Promise.all(tasks.map((task) => task.destroy()))
-    await runner.stop()
-  })
-
-  const look = async () => {
+  const look = async (now?: Date) => {
     // So that the log says it, and says when there is room again, also while nobody asks.
     await app.isDiskFull(sql)
-    await runner.catchUp()
+    await runner.runDue(now)
   }
-  startByClock(tickTask(EVERY_MINUTE, log, look))
-  app.addHook('onReady', async () => { void look() })
+  const clock = createTask(LOOK, ({ date }) => look(date), {
+    timezone: 'Europe/Rome',
+    // A process that was busy or asleep at a time looks late; of several such times, for the last.
+    missedExecutionTolerance: Infinity,
+    suppressMissedWarning: true,
+    // In place of the console.
+    logger: {
+      debug () {},
+      info () {},
+      warn: (reason) => log.warn({ reason }, 'scheduler'),
+      error: (err) => log.error({ err }, 'scheduler')
+    }
+  })
+
+  app.decorate('addJob', (job) => runner.add(job))
+  app.decorate('jobs', { list: runner.list, start: runner.start })
+  app.decorate('stopJobs', async () => {
+    await clock.destroy()
+    await runner.stop()
+  })
+  app.addHook('onReady', async () => {
+    if (byClock) void clock.start()
+    // Not awaited: the server is ready before the work is done.
+    void look()
+  })
   app.addHook('preClose', () => app.stopJobs())
 }, { name: 'jobs', dependencies: ['closing', 'database', 'disk'] })

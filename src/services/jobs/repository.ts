@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import { jobs as table } from '#drizzle/tables/jobs.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
+import { LEASE } from '../queue/worker.ts'
 
 /* The times of jobs come from the clocks of the processes, all else from that of the database. */
 
@@ -13,11 +14,8 @@ export type JobRow = typeof table.$inferSelect & {
 /** How a run has ended. */
 export interface End { outcome: 'riuscito' | 'fallito' | 'interrotto', error: string | null }
 
-/** Longer than a process may stand still and live. */
-const LEASE = sql`now() + interval '2 minutes'`
 const IS_LOST = lt(table.lease_until, sql`now()`)
-/** As if its run had not been. */
-const DUE_AGAIN = sql`least(${table.next_run_at}, ${table.started_at})`
+const IS_FREE = or(isNull(table.lease_until), IS_LOST)
 
 /**
  * Makes jobs known. One that is known keeps its next time, unless its schedule has changed; a time that has been missed
@@ -41,16 +39,31 @@ export async function registerJobs (
   })
 }
 
+/** A job whose time has come and that no process runs, and the run whose process has died. */
+export type DueJob = Pick<JobRow, 'name' | 'next_run_at' | 'claimed_by'>
+
+/** Those of these jobs whose time has come, or whose run is lost. */
+export async function findDue (db: Database, names: readonly string[], now: Date): Promise<DueJob[]> {
+  return await db
+    .select({ name: table.name, next_run_at: table.next_run_at, claimed_by: table.claimed_by })
+    .from(table)
+    .where(and(inArray(table.name, [...names]), or(IS_LOST, and(isNull(table.lease_until), lte(table.next_run_at, now)))))
+}
+
 /**
- * Takes the run of a scheduled time. Of all processes one gets it: the first moves the next time on. Times are compared
- * with times of the schedule, not with clocks, so that it does not matter that clocks differ.
- * @param run names the run; @param slot the time whose run it is; @param next the time after it
+ * Takes the run of a scheduled time, or the one that was lost. One of all processes gets it: the first moves the next
+ * time on. Times are compared with times of the schedule, not with clocks, so that it does not matter that clocks
+ * differ.
+ * @param run names the run; @param next the time after it
  */
-export async function takeSlot (db: Database, name: string, run: string, slot: Date, next: Date): Promise<boolean> {
+export async function takeDue (
+  db: Database, { name, next_run_at, claimed_by }: DueJob, run: string, next: Date
+): Promise<boolean> {
+  const asSeen = sql`${table.claimed_by} is not distinct from ${claimed_by}`
   const taken = await db
     .update(table)
     .set({ ...begun(run), next_run_at: next })
-    .where(and(eq(table.name, name), isNull(table.lease_until), lte(table.next_run_at, slot)))
+    .where(and(eq(table.name, name), eq(table.next_run_at, next_run_at), asSeen, IS_FREE))
     .returning({ name: table.name })
   return taken.length > 0
 }
@@ -60,7 +73,7 @@ export async function takeNow (executor: Executor, name: string, run: string): P
   const taken = await executor
     .update(table)
     .set(begun(run))
-    .where(and(eq(table.name, name), or(isNull(table.lease_until), IS_LOST)))
+    .where(and(eq(table.name, name), IS_FREE))
     .returning({ name: table.name })
   return taken.length > 0
 }
@@ -77,7 +90,7 @@ export async function renewLease (db: Database, name: string, run: string): Prom
 
 /** One that was broken off is due again. */
 export async function recordEnd (db: Database, name: string, run: string, end: End): Promise<void> {
-  const due = end.outcome === 'interrotto' ? { next_run_at: DUE_AGAIN } : {}
+  const due = end.outcome === 'interrotto' && { next_run_at: sql`least(${table.next_run_at}, ${table.started_at})` }
   await db
     .update(table)
     .set({ ...end, ...due, finished_at: sql`now()`, claimed_by: null, lease_until: null })
@@ -96,30 +109,6 @@ export async function recordRun (
     .update(table)
     .set({ ...end, started_at: started, finished_at: sql`now()`, next_run_at: next })
     .where(eq(table.name, name))
-}
-
-/** Marks the lost runs among these jobs, which are due again from then on. @returns the names of their jobs */
-export async function markLost (db: Database, names: readonly string[]): Promise<string[]> {
-  const lost = await db
-    .update(table)
-    .set({
-      outcome: 'interrotto',
-      claimed_by: null,
-      lease_until: null,
-      next_run_at: DUE_AGAIN
-    })
-    .where(and(inArray(table.name, [...names]), IS_LOST))
-    .returning({ name: table.name })
-  return lost.map(({ name }) => name)
-}
-
-/** Those of these jobs whose time has come and that no process runs. */
-export async function findDue (db: Database, names: readonly string[], now: Date): Promise<string[]> {
-  const due = await db
-    .select({ name: table.name })
-    .from(table)
-    .where(and(inArray(table.name, [...names]), isNull(table.lease_until), lte(table.next_run_at, now)))
-  return due.map(({ name }) => name)
 }
 
 export async function findJobs (db: Database): Promise<JobRow[]> {

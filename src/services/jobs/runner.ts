@@ -1,12 +1,46 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
+import { createTask } from 'node-cron'
 import type { Job as JobAnswer } from '#schemas/job.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
-import type { ScheduledJob } from './job.ts'
 import {
-  type End, findDue, findJobs, type JobRow, markLost, recordEnd, recordRun, registerJobs, renewLease, takeNow, takeSlot
+  type DueJob, type End, findDue, findJobs, type JobRow, recordEnd, recordRun, registerJobs, renewLease, takeDue, takeNow
 } from './repository.ts'
+
+/** Recurring work. Each scheduled time is run by one of all processes on the database. */
+export interface Job {
+  name: string
+  /** What it does, for people: Italian. */
+  description: string
+  /** A cron expression, Europe/Rome. */
+  cron: string
+  /** The work belongs to the process: each process runs it for itself. */
+  everyProcess?: boolean
+  /** A job of every process is also run when the server is ready. */
+  atStart?: boolean
+  run (): Promise<void>
+}
+
+interface ScheduledJob extends Job {
+  /** The next time of a job of every process. */
+  next: Date
+  /** The first time of the schedule that is after an instant and after the present. */
+  nextAfter (instant: Date): Date
+}
+
+/** The first time of a cron expression, Europe/Rome, that is after an instant and after the present. */
+function timesOf (cron: string): ScheduledJob['nextAfter'] {
+  const task = createTask(cron, () => {}, { timezone: 'Europe/Rome' })
+  return (instant) => {
+    const from = new Date(Math.max(instant.getTime(), Date.now()))
+    // The instant may lie ahead of a clock that was set back since.
+    for (let count = 2; ; count *= 2) {
+      const time = task.getNextRuns(count).find((at) => at > from)
+      if (time !== undefined) return time
+    }
+  }
+}
 
 /**
  * A job as it is shown.
@@ -14,9 +48,9 @@ import {
  * @param isRunningHere this process runs it
  */
 function present (job: ScheduledJob, row: JobRow | undefined, isRunningHere: boolean): JobAnswer {
-  const { name, description, cron, everyProcess = false, nextAfter } = job
+  const { name, description, cron, everyProcess = false, next: own, nextAfter } = job
   const isRunning = row !== undefined && row.lease_until !== null && !row.isLost
-  const next = row === undefined || everyProcess ? nextAfter(new Date()) : row.next_run_at
+  const next = everyProcess ? own : row?.next_run_at ?? nextAfter(new Date())
   return {
     nome: name,
     descrizione: description,
@@ -89,42 +123,43 @@ export function jobRunner (
   let stopped = false
   const isEnding = () => stopped || closing.aborted
 
-  function add (job: ScheduledJob): void {
-    jobs.set(job.name, job)
+  function add (job: Job): void {
+    const nextAfter = timesOf(job.cron)
+    const now = new Date()
+    jobs.set(job.name, { ...job, next: job.atStart ? now : nextAfter(now), nextAfter })
     registration = undefined
   }
 
-  /** Runs a job whose time has come, unless another process has it. Resolves at the end of the run; never rejects. */
-  async function tick (name: string, slot: Date): Promise<void> {
-    const job = jobs.get(name)
-    if (isEnding() || job === undefined) return
-    await track(runAt(job, slot).catch((err: unknown) => tell(err, 'job could not be begun', name)))
-  }
-
-  async function runAt (job: ScheduledJob, slot: Date): Promise<void> {
-    const { name, everyProcess, nextAfter } = job
-    if (!everyProcess) await register()
-    const run = await begin(job, async (id) => everyProcess || takeSlot(db, name, id, slot, nextAfter(slot)))
-    await run?.ended
-  }
-
   /**
-   * Runs what is overdue: times that no process was there for, and runs whose process has died. Jobs of this process
-   * alone have nothing to catch up.
+   * Runs the jobs whose time has come, and those whose process has died. Resolves at the end of the runs; never rejects.
    */
-  async function catchUp (now = new Date()): Promise<void> {
+  async function runDue (now = new Date()): Promise<void> {
     if (isEnding()) return
-    await track(runOverdue(now).catch((err: unknown) => tell(err, 'overdue jobs could not be looked for')))
+    const own = [...jobs.values()].filter(({ everyProcess, next }) => everyProcess && next <= now)
+    await Promise.all([...own.map((job) => runOwn(job, now)), track(runShared(now).catch((err: unknown) =>
+      tell(err, 'jobs that are due could not be looked for')))])
   }
 
-  async function runOverdue (now: Date): Promise<void> {
+  async function runOwn (job: ScheduledJob, now: Date): Promise<void> {
+    job.next = job.nextAfter(now)
+    await (await begin(job, async () => true))?.ended
+  }
+
+  async function runShared (now: Date): Promise<void> {
     await register()
     const names = [...jobs.values()]
       .filter(({ name, everyProcess }) => !everyProcess && !running.has(name))
       .map(({ name }) => name)
-    for (const job of await markLost(db, names)) log.warn({ job }, 'the process of a job has died: it is run again')
-    const due = await findDue(db, names, now)
-    await Promise.all(due.map((name) => tick(name, now)))
+    await Promise.all((await findDue(db, names, now)).map(async (due) => {
+      await runTaken(due, now).catch((err: unknown) => tell(err, 'job could not be begun', due.name))
+    }))
+  }
+
+  async function runTaken (due: DueJob, now: Date): Promise<void> {
+    const job = jobs.get(due.name)!
+    const run = await begin(job, (id) => takeDue(db, due, id, job.nextAfter(now)))
+    if (run && due.claimed_by !== null) log.warn({ job: due.name }, 'the process of a job has died: it is run again')
+    await run?.ended
   }
 
   /**
@@ -236,5 +271,5 @@ export function jobRunner (
     if (!isTold(err)) log.error({ err, job }, message)
   }
 
-  return { add, tick, catchUp, start, list, stop }
+  return { add, runDue, start, list, stop }
 }

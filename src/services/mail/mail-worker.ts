@@ -7,8 +7,8 @@ import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
 
-/** One attempt, all of it: shorter than a claim. */
-const ATTEMPT_MS = 4 * 60_000
+/** One attempt, all of it: shorter than a lease. */
+const ATTEMPT_MS = 100_000
 
 interface WorkerOptions {
   db: Database

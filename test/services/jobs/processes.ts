@@ -3,9 +3,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { jobs } from '#drizzle/tables/jobs.ts'
 import { connect } from '#src/database/connect.ts'
-import type { Job } from '#src/services/jobs/job.ts'
-import { jobRunner, type JobRunner, type RunnerOptions } from '#src/services/jobs/runner.ts'
-import { nextTime, tickTask } from '#src/services/jobs/schedule.ts'
+import { type Job, jobRunner, type JobRunner, type RunnerOptions } from '#src/services/jobs/runner.ts'
 import { testDatabase } from '#test/database.ts'
 
 /** A job of the night whose runs are counted, as far as a test has nothing else to say of it. */
@@ -30,18 +28,12 @@ export async function processes (t: Test) {
     const log = pino({}, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
     const runner = jobRunner({ db: own, log, ...options })
     let runs = 0
-    const task = tickTask(cron, log, (slot) => runner.tick('night', slot), 'night')
     const work = () => {
       runs++
       return run()
     }
-    const common = { name: 'night', description: 'Prova', cron, run: work }
-    runner.add({
-      ...(everyProcess ? { ...common, everyProcess } : common),
-      nextAfter: (instant) => nextTime(cron, task, instant)
-    })
+    runner.add({ name: 'night', description: 'Prova', cron, run: work, ...everyProcess && { everyProcess } })
     t.teardown(async () => {
-      await task.destroy()
       await runner.stop()
       await close()
     })
