@@ -1,56 +1,44 @@
 import { mayPass } from '#src/database/problems.ts'
+import { queueWorker } from '#src/services/queue/worker.ts'
 
 const RETRY_MS = 2000
-/** Of more keys than this the rest stay taken for their day. */
+/** With more keys than this the rest stay taken for their day. */
 const OWED_MAX = 10_000
 
-/** Work on keys that failed because the database was away: it is tried again, in its order, until it is done. */
-export interface FreedLater {
-  add (work: () => PromiseLike<unknown>): void
-  stop (): Promise<void>
-}
+type Work = () => PromiseLike<unknown>
 
-/** Only in memory: the keys of a process that dies stay taken, because it is not known what it did. */
-export function freedLater (): FreedLater {
-  const owed = new Set<() => PromiseLike<unknown>>()
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let isStopped = false
-
-  async function tryAll (): Promise<void> {
-    for (const work of owed) {
-      try {
-        await work()
-      } catch (err) {
-        if (mayPass(err)) return
+/**
+ * A queue of work on keys that failed because the database was away: it is tried again, in its order, until it is done.
+ * It is kept in memory: the keys of a process that dies stay taken, because it is not known what it did.
+ */
+export function freedLater () {
+  const owed: Work[] = []
+  const worker = queueWorker<Work[]>({
+    claim: async () => owed.length > 0 ? owed : undefined,
+    async carryOut () {
+      while (owed.length > 0) {
+        try {
+          await owed[0]!()
+        } catch (err) {
+          if (mayPass(err)) return false
+        }
+        owed.shift()
       }
-      owed.delete(work)
-    }
-  }
-
-  function start (): void {
-    timer ??= setTimeout(() => {
-      running = tryAll().finally(() => {
-        timer = undefined
-        if (owed.size > 0) start()
-      })
-    }, RETRY_MS).unref()
-  }
+      return true
+    },
+    onError () {}
+  })
+  const timer = setInterval(worker.wake, RETRY_MS).unref()
 
   return {
-    add (work) {
-      if (isStopped || owed.size >= OWED_MAX) return
-      owed.add(work)
-      start()
+    add (work: Work): void {
+      if (owed.length < OWED_MAX) owed.push(work)
     },
-
-    // Once more, while the database is still open.
-    async stop () {
-      isStopped = true
-      await running
-      clearTimeout(timer)
-      await tryAll()
-      owed.clear()
+    /** Tries once more, while the database is still open. */
+    async stop (): Promise<void> {
+      clearInterval(timer)
+      worker.wake()
+      await worker.stop()
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { mayPass } from '#src/database/problems.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import type { FindFaults } from '../faults.ts'
-import { freedLater, type FreedLater } from './freed-later.ts'
+import { freedLater } from './freed-later.ts'
 import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
 
 export const ChiaveRiusata = createError(
@@ -147,7 +147,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   })
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
 
-interface Context { db: Database, secrets: Keys, later: FreedLater }
+interface Context { db: Database, secrets: Keys, later: ReturnType<typeof freedLater> }
 
 /** Takes the key for a request, or answers from an earlier one. */
 async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest, reply: FastifyReply) {
