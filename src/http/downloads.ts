@@ -6,7 +6,7 @@ import { contentDisposition } from '#src/lib/content-disposition.ts'
 import { isKnown } from '#src/lib/etag.ts'
 import { readRange, type ByteRange } from '#src/lib/ranges.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { limitCallers } from '#src/services/caller-turns.ts'
+import { limitCallers } from '#src/lib/turns.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 

@@ -1,6 +1,6 @@
 import { finished } from 'node:stream'
 import fp from 'fastify-plugin'
-import { limitCallers } from '#src/services/caller-turns.ts'
+import { limitCallers } from '#src/lib/turns.ts'
 
 /** Bytes from which a body is a large one. Where no credentials are asked for, none is taken. */
 const LARGE = 32 * 1024

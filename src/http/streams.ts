@@ -2,7 +2,7 @@ import { finished, Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { limitCallers } from '#src/services/caller-turns.ts'
+import { limitCallers } from '#src/lib/turns.ts'
 
 /** Long answers under way at a time, of all callers with credentials and of one, and as many of those without. */
 const TURNS = { total: 32, perCaller: 8 }

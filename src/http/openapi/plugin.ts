@@ -7,9 +7,8 @@ import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
 import type { ErrorCode } from '#schemas/errors/catalogue.ts'
 import { TAGS } from '#schemas/openapi/tags.ts'
-import { network } from '#src/lib/addresses.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { limitTurns } from '#src/lib/turns.ts'
+import { limitCallers } from '#src/lib/turns.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from '../streams.ts'
@@ -170,10 +169,10 @@ export async function openapiPages (
       reply.type('text/html; charset=utf-8').header('content-security-policy', ERRORS_PAGE_POLICY).send(errorsPage())
   )
   await app.register(async (pages) => {
-    const takeTurn = limitTurns(TURNS)
+    const takeTurn = limitCallers(TURNS)
     // The library opens a file for every request: who does not read must not keep it.
-    pages.addHook('onRequest', function holdTurn ({ ip }, { raw }, done) {
-      finished(raw, takeTurn(network(ip)))
+    pages.addHook('onRequest', function holdTurn (request, { raw }, done) {
+      finished(raw, takeTurn(request))
       cutWhenStalled(raw, stalledReaderMs)
       done()
     })

@@ -65,11 +65,10 @@ export default fp(async function images (app) {
   async function make<Payload extends { bytes: Uint8Array }, Made> (
     module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, { campo, caller, signal }: MakeOptions
   ): Promise<Made> {
-    const opened = await app.workers.run<(payload: Payload) => Promise<Opened<Made>>>(module, payload, {
+    const opened = await app.imageWorkers.run<(payload: Payload) => Promise<Opened<Made>>>(module, payload, {
       caller,
       signal,
       deadlineMs: DEADLINE_MS,
-      alone: true,
       transfer: transferable(payload.bytes)
     })
     if (opened.fault !== null) throw imageRefusal(campo, opened.fault)

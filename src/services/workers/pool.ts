@@ -2,9 +2,8 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import type { Piscina } from 'piscina'
 import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
-import { limitTurns, type TurnLimits } from '#src/lib/turns.ts'
+import { limitTurns, slots, type TurnLimits } from '#src/lib/turns.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from './errors.ts'
-import { slots } from './slots.ts'
 
 /** A function that runs in a thread; what goes in and comes out is cloned. `never`: each task says what it takes. */
 export type Task = (payload: never) => unknown
@@ -16,8 +15,6 @@ export interface RunOptions {
   deadlineMs: number
   /** Aborted when nobody waits for the result any more. */
   signal?: AbortSignal | undefined
-  /** It takes much memory beside JavaScript, which no limit holds: no other such task runs meanwhile. */
-  alone?: boolean | undefined
   /** Buffers that are handed over and not copied: they are empty afterwards. */
   transfer?: readonly ArrayBuffer[] | undefined
 }
@@ -58,12 +55,11 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
 
 /**
  * A bounded pool of threads. None is there before the first task, and none a while after the last one. Tasks queue here
- * and not in Piscina, which forgets its queue when it ends a thread and no other one runs.
+ * and not in Piscina: a task that had no turn in time is to be tried again, and one that took too long is not.
  */
 export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): WorkerPool {
   const takeTurn = limitTurns(turns)
   const line = slots(threads)
-  const aloneLine = slots(1)
   const closing = new AbortController()
   let opened: Promise<Piscina> | undefined
 
@@ -86,32 +82,16 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
     return pool
   }
 
-  /** Waits for a thread; a task that runs alone, first for the end of the one before. Returns how it is left. */
-  async function takePlace (alone: boolean, stop: AbortSignal): Promise<() => void> {
-    if (!alone) return await line.take(stop)
-    const leaveAlone = await aloneLine.take(stop)
-    try {
-      const leave = await line.take(stop)
-      return () => {
-        leave()
-        leaveAlone()
-      }
-    } catch (err) {
-      leaveAlone()
-      throw err
-    }
-  }
-
   return {
     async run<T extends Task> (
       module: URL, payload: Parameters<T>[0], options: RunOptions
     ): Promise<Awaited<ReturnType<T>>> {
-      const { caller, deadlineMs, signal, alone = false, transfer = [] } = options
+      const { caller, deadlineMs, signal, transfer = [] } = options
       const giveBack = takeTurn(caller)
       const stop = limitedSignal(signal ? [closing.signal, signal] : [closing.signal], deadlineMs)
       let leave: (() => void) | undefined
       try {
-        leave = await takePlace(alone, stop.signal)
+        leave = await line.take(stop.signal)
         const pool = await (opened ??= open())
         return await pool.run(payload, { filename: module.href, signal: stop.signal, transferList: [...transfer] })
       } catch (err) {
@@ -125,7 +105,7 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
 
     count () {
       const { taken, waiting } = line.count()
-      return { running: taken, waiting: waiting + aloneLine.count().waiting }
+      return { running: taken, waiting }
     },
 
     async close () {

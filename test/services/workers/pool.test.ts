@@ -105,33 +105,6 @@ t.test('one caller does not take every turn, and all together do not wait withou
   t.ok(await run({ do: 'look' }))
 })
 
-t.test('tasks that take much memory run one at a time, beside others', async (t) => {
-  const { pool, run } = open(t, { threads: 2, turns: { total: 20, perCaller: 20 } })
-  const left = new AbortController()
-  const first = run({ do: 'wait', ms: LONG }, { alone: true, signal: left.signal })
-  const second = run({ do: 'echo', value: 'second' }, { alone: true })
-  t.equal(await run({ do: 'echo', value: 'other' }), 'other', 'another one has the second thread')
-  t.same(pool.count(), { running: 1, waiting: 1 })
-  left.abort()
-  await t.rejects(first, { code: 'SERVIZIO_OCCUPATO' })
-  t.equal(await second, 'second')
-  t.same(pool.count(), { running: 0, waiting: 0 })
-})
-
-t.test('a task that waits to run alone keeps no place when it is given up', async (t) => {
-  const { pool, run } = open(t)
-  const left = new AbortController()
-  const spinning = run({ do: 'spin' }, { signal: left.signal })
-  const given = new AbortController()
-  const waiting = run({ do: 'spin' }, { alone: true, signal: given.signal })
-  while (pool.count().waiting === 0) await wait(5)
-  given.abort()
-  await t.rejects(waiting, { code: 'SERVIZIO_OCCUPATO' })
-  left.abort()
-  await t.rejects(spinning, { code: 'SERVIZIO_OCCUPATO' })
-  t.equal(await run({ do: 'echo', value: 1 }, { alone: true }), 1)
-})
-
 t.test('a thread that has nothing to do ends', async (t) => {
   const { run } = open(t, { idleMs: 50 })
   const { thread } = await look(run)
