@@ -4,7 +4,7 @@ import type { ValidateFunction } from 'ajv'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
-import { sentHeaders, type Trait } from '#src/http/openapi/headers.ts'
+import { sentHeaders, type Trait } from '#schemas/openapi/route-headers.ts'
 import { createAjv } from '#src/http/validation.ts'
 
 /**

@@ -6,15 +6,15 @@ import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
 import type { ErrorCode } from '#schemas/errors/catalogue.ts'
+import { complete, type Description } from '#schemas/openapi/complete.ts'
+import type { RouteHeaders, Trait } from '#schemas/openapi/route-headers.ts'
 import { TAGS } from '#schemas/openapi/tags.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitCallers } from '#src/lib/turns.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from '../streams.ts'
-import { complete, type Description } from './complete.ts'
 import { ERRORS_PAGE_POLICY, errorsPage } from './errors-page.ts'
-import type { Trait } from './headers.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -24,6 +24,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What it makes or changes has a version: `ETag` comes with the answer, and a change honours `If-Match`. */
     versioned?: boolean
+    headers?: RouteHeaders
   }
 }
 

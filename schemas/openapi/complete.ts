@@ -1,15 +1,13 @@
-import { statusesOf } from '#schemas/errors/catalogue.ts'
-import { exampleOfError } from '#schemas/openapi/error-examples.ts'
-import { REQUEST_HEADERS } from '#schemas/openapi/headers.ts'
-import { describeStatus } from '#schemas/openapi/statuses.ts'
-import type { Access } from '../auth.ts'
-import { exampleOf, type Shape } from './examples.ts'
+import { statusesOf } from '../errors/catalogue.ts'
+import { REQUEST_HEADERS } from './headers.ts'
 import {
   describeHeaders, hasStatus, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, protocolOf, sentHeaders,
   type Trait
-} from './headers.ts'
+} from './route-headers.ts'
+import { describeStatus } from './statuses.ts'
 
-interface Media { schema: Shape, example?: unknown, examples?: object }
+interface Shape { $ref?: string, type?: unknown, required?: string[], anyOf?: object[] }
+interface Media { schema: Shape }
 interface Answer { description: string, content?: Record<string, Media>, headers?: Record<string, object> }
 interface Operation {
   operationId: string
@@ -33,10 +31,9 @@ export interface Description {
  * and answers, what each status means, who may call, whether a body may be left out, and formats that tools know.
  */
 export function complete (document: Description, traits: ReadonlyMap<string, Trait>): Description {
-  const find = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
     const trait = traits.get(operation.operationId)
-    if (trait !== undefined) completeOperation(operation, trait, find)
+    if (trait !== undefined) completeOperation(operation, trait)
     shareErrors(operation.responses, document.components.responses ??= {})
   }
   document.components.headers = HEADER_COMPONENTS
@@ -44,7 +41,7 @@ export function complete (document: Description, traits: ReadonlyMap<string, Tra
   return document
 }
 
-function completeOperation (operation: Operation, trait: Trait, find: (ref: string) => Shape | undefined): void {
+function completeOperation (operation: Operation, trait: Trait): void {
   const { schema, config } = trait
   const codes = codesByStatus(trait)
   if (Object.keys(codes).length > 0) operation['x-codici'] = codes
@@ -53,10 +50,8 @@ function completeOperation (operation: Operation, trait: Trait, find: (ref: stri
   if (config.access === 'public') operation.security = []
   const headers = honouredHeaders(trait).map((name) => ({ name, in: 'header', ...REQUEST_HEADERS[name] }))
   if (headers.length > 0) operation.parameters = [...operation.parameters ?? [], ...headers]
-  if (operation.requestBody) {
-    if (config.bodyOptional && isOptional(operation.requestBody.content)) delete operation.requestBody.required
-    addExamples(operation.requestBody.content, find)
-  }
+  const { requestBody } = operation
+  if (requestBody && config.bodyOptional && isOptional(requestBody.content)) delete requestBody.required
   addErrors(operation.responses, trait)
   for (const [status, answer] of Object.entries(operation.responses)) {
     if ('$ref' in answer) continue
@@ -64,12 +59,10 @@ function completeOperation (operation: Operation, trait: Trait, find: (ref: stri
     const isLocated = sent.some(({ name }) => name === 'Location')
     answer.description = describeStatus(status, answer.description, { isLocated, protocol: protocolOf(trait) })
     answer.headers = describeHeaders(sent)
-    if (answer.content && /^[45]/.test(status)) addErrorExample(answer.content, exampleOfError(status, protocolOf(trait)))
-    if (answer.content) addExamples(answer.content, find)
   }
 }
 
-const CALLERS: Readonly<Record<Access, string>> = {
+const CALLERS: Readonly<Record<string, string>> = {
   public: 'Accesso: chiunque, senza credenziali.',
   auth: 'Accesso: operatori e amministratori, anche con una chiave API.',
   user: 'Accesso: una persona, con il suo token.',
@@ -78,12 +71,12 @@ const CALLERS: Readonly<Record<Access, string>> = {
 }
 
 /** Every route has a scope; it means something where keys are taken. */
-const BY_KEY: ReadonlySet<Access> = new Set<Access>(['auth', 'admin'])
+const BY_KEY = new Set(['auth', 'admin'])
 
 /** Who may call it and what it costs, in sentences. */
 function describeUse (trait: Trait): string[] {
   const { schema, config } = trait
-  const isPaged = 'cursor' in ((schema.querystring as Shape | undefined)?.properties ?? {})
+  const isPaged = 'cursor' in ((schema.querystring as { properties?: object } | undefined)?.properties ?? {})
   return [
     config.access && CALLERS[config.access],
     config.access !== undefined && BY_KEY.has(config.access) &&
@@ -169,21 +162,6 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
 function isOptional (content: Record<string, Media>): boolean {
   return Object.values(content).every(({ schema }) =>
     schema.type === 'object' && !schema.required?.length && !schema.anyOf)
-}
-
-/** Errors that have the common shape look like their status; one with a shape of its own has examples of its own. */
-const COMMON_SHAPE = /^#\/components\/schemas\/Errore(?:Auth|Storage)?$/
-
-function addErrorExample (content: Record<string, Media>, example: object): void {
-  const media = content['application/json']
-  if (media?.schema.$ref !== undefined && COMMON_SHAPE.test(media.schema.$ref)) media.example = example
-}
-
-function addExamples (content: Record<string, Media>, find: (ref: string) => Shape | undefined): void {
-  const media = content['application/json']
-  if (media === undefined || 'example' in media || 'examples' in media) return
-  const example = exampleOf(media.schema, find)
-  if (example !== undefined) media.example = example
 }
 
 /** Formats of our own in terms that every tool knows. */

@@ -1,19 +1,37 @@
-import type { FastifyContextConfig, FastifySchema } from 'fastify'
-import { RESPONSE_HEADERS, type RequestHeaderName, type ResponseHeader } from '#schemas/openapi/headers.ts'
-import type { Protocol } from '#schemas/openapi/statuses.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
+import { RESPONSE_HEADERS, type RequestHeaderName, type ResponseHeader } from './headers.ts'
+import type { Protocol } from './statuses.ts'
 
-/** A route as its description is made from it. */
-export interface Trait { method: string, schema: FastifySchema, config: FastifyContextConfig }
+/** Headers that do not follow from what else is known of a route. */
+export interface RouteHeaders {
+  /** Which it reads. */
+  reads?: readonly RequestHeaderName[]
+  /** With which statuses it may send which; in place of what would follow. */
+  sends?: Readonly<Partial<Record<ResponseHeader, readonly number[]>>>
+}
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Headers that do not follow from what else is known of a route. */
-    headers?: {
-      /** Which it reads. */
-      reads?: readonly RequestHeaderName[]
-      /** With which statuses it may send which; in place of what would follow. */
-      sends?: Readonly<Partial<Record<ResponseHeader, readonly number[]>>>
-    }
+/** A route as its description is made from it: its schema and its settings. */
+export interface Trait {
+  method: string
+  schema: {
+    body?: unknown
+    querystring?: unknown
+    params?: unknown
+    response?: unknown
+    tags?: readonly string[]
+    description?: string
+    errorCodes?: readonly ErrorCode[]
+  }
+  config: {
+    access?: string
+    scope?: string
+    recentFactor?: boolean
+    idempotent?: boolean
+    versioned?: boolean
+    heavy?: boolean
+    bodyOptional?: boolean
+    rateLimit?: unknown
+    headers?: RouteHeaders
   }
 }
 
