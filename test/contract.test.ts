@@ -297,7 +297,7 @@ t.test('every body and every answer, of errors too, has an example, and every ex
   }
 
   /** Readers put an example together from those of the parts. */
-  function hasExample (schema: Schema & { examples?: unknown[] }): boolean {
+  function hasExample (schema: Schema & { examples?: unknown[], required?: string[] }): boolean {
     if (schema.examples?.length || schema.enum || schema.type === 'boolean') return true
     if (schema.$ref) return hasExample(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
     const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name))

@@ -1,15 +1,104 @@
+import { accessSync, constants, existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { addAbortSignal, Readable } from 'node:stream'
 import type postgres from 'postgres'
-import { createKeys } from '#src/lib/secrets.ts'
+import { Environment } from '#schemas/config.ts'
+import { ConfigError } from '#src/config/data-folder.ts'
+import { readConfig, type Config } from '#src/config/config.ts'
+import { createKeys, type Keys } from '#src/lib/secrets.ts'
+import { connect, type Database } from '#src/database/connect.ts'
+import { startEmbedded } from '#src/database/embedded/cluster.ts'
+import { EmbeddedError } from '#src/database/embedded/embedded-error.ts'
+import { isDiskFull, startProblem } from '#src/database/problems.ts'
 import { auditLog } from '#src/services/audit/log.ts'
-import { filesFolder } from '#src/services/files/backends/of-config.ts'
+import type { Backend } from '#src/services/files/backends/backend.ts'
+import { backendOf, filesFolder } from '#src/services/files/backends/of-config.ts'
 import { s3Settings } from '#src/services/files/backends/s3.ts'
 import { createBackup, type Made } from './create.ts'
-import { BrokenOff } from './errors.ts'
-import { onInstallation, readEnvironment, type Environ } from './installation.ts'
+import { BrokenOff, OperationError } from './errors.ts'
 import { requireFitting, restoreBackup } from './restore.ts'
+import { PATIENT } from './saved-tables.ts'
 import { readBackup, type Pace, type Summary } from './sealed-tar.ts'
+
+export type Environ = Readonly<Record<string, string | undefined>>
+
+/** The parts of an installation, for work beside its servers, which may be running or not. */
+export interface Installation {
+  config: Config
+  keys: Keys
+  /** Of one session. */
+  sql: postgres.Sql
+  db: Database
+  backend: Backend
+}
+
+/**
+ * The configuration of a server's environment. No key is made for a server that does not exist.
+ * @throws OperationError
+ */
+export function readEnvironment (environ: Environ): Config {
+  const dataDir = resolve(environ.DATA_DIR || Environment.properties.DATA_DIR.default)
+  if (!environ.MASTER_KEY) requireKeyFile(join(dataDir, 'master.key'))
+  try {
+    return readConfig(environ)
+  } catch (err) {
+    throw err instanceof ConfigError ? new OperationError(err.message, { cause: err }) : err
+  }
+}
+
+/** A key that another user's server has is not missing: whoever is told so would make a new one. */
+function requireKeyFile (path: string): void {
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? err.code : undefined
+    if (code === 'ENOTDIR') throw new OperationError(`DATA_DIR: ${dirname(path)} non è una cartella`, { cause: err })
+    throw new OperationError(code === 'ENOENT'
+      ? `MASTER_KEY manca, e non c’è ${path}: servono l’ambiente (DATA_DIR) e la chiave del server`
+      : `${path} non si può leggere (${String(code)}): eseguire il comando come l’utente del server`, { cause: err })
+  }
+}
+
+/**
+ * Does work on an installation.
+ * @param mayBeNew where there is no embedded database yet, one is made
+ * @throws OperationError for all that an operator can put right
+ */
+export async function onInstallation<T> (
+  environ: Environ,
+  mayBeNew: boolean,
+  work: (installation: Installation) => Promise<T>
+): Promise<T> {
+  const config = readEnvironment(environ)
+  const { DATA_DIR, DATABASE_URL } = config
+  if (DATABASE_URL === undefined && !mayBeNew && !existsSync(join(DATA_DIR, 'postgres'))) {
+    throw new OperationError(`DATA_DIR: nessun server ha i suoi dati in ${DATA_DIR}`)
+  }
+  const keys = createKeys(config.MASTER_KEY)
+  try {
+    const embedded = DATABASE_URL === undefined ? await startEmbedded({ dataDir: DATA_DIR, log: () => {} }) : undefined
+    const { sql, db, close } = connect(DATABASE_URL ?? embedded!.url, 1, PATIENT)
+    try {
+      return await work({ config, keys, sql, db, backend: backendOf(config) })
+    } finally {
+      await close()
+      await embedded?.stop()
+    }
+  } catch (err) {
+    const reason = reasonOf(err)
+    throw reason === undefined ? err : new OperationError(reason, { cause: err })
+  }
+}
+
+/** What an operator can put right, in one line; undefined: something else, or said already. */
+function reasonOf (err: unknown): string | undefined {
+  if (err instanceof OperationError) return undefined
+  if (err instanceof EmbeddedError) return err.message
+  if (isDiskFull(err)) return 'il disco è pieno'
+  const problem = startProblem(err)
+  return problem === undefined ? undefined : `DATABASE_URL: ${problem}`
+}
 
 /** Is given a function that interrupts the work, once there is something to remove; gives one that takes it back. */
 type OnInterrupt = (leave: () => void) => () => void

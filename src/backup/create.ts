@@ -1,3 +1,4 @@
+import { lstat, open, rename, rm } from 'node:fs/promises'
 import type postgres from 'postgres'
 import type { EventType } from '#schemas/event.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -8,9 +9,8 @@ import { lastMigration } from '#src/database/last-migration.ts'
 import type { Backend, OpenedFile } from '#src/services/files/backends/backend.ts'
 import { encryptedSize } from '#src/services/files/encryption.ts'
 import { OperationError } from './errors.ts'
-import { writePartial, writeWhole } from './partial-file.ts'
 import { copyOut, onlyKnown, readSequences, readTables, SPELLING } from './saved-tables.ts'
-import { atOnce, readBackup, rowsIn, seal, type Entry, type Manifest, type Summary } from './sealed-tar.ts'
+import { atOnce, isSealed, readBackup, rowsIn, seal, type Entry, type Manifest, type Summary } from './sealed-tar.ts'
 
 /** Of an installation; `sql` has one session. */
 export interface Source { sql: postgres.Sql, backend: Backend, keys: Pick<Keys, 'fingerprint'> }
@@ -142,4 +142,52 @@ function unlessOfFile (err: unknown): undefined {
   const code = err instanceof Error && 'code' in err ? String(err.code) : undefined
   if (code === undefined) throw err
   if (!OF_FILE.includes(code)) throw new OperationError(`i file non si possono leggere (${code})`, { cause: err })
+}
+
+/**
+ * Has `<file>.partial` written, and gives it its name. Where that fails, no part of it stays.
+ * @param isOwnName whether the name is for backups alone: a file that has it is replaced, however damaged it is
+ */
+export async function writeWhole<T> (
+  file: string, isOwnName: boolean, write: (partial: string) => Promise<T>
+): Promise<T> {
+  const there = await lstat(file).catch(() => undefined)
+  // A name that is mistyped may be that of the master key.
+  if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orTell(file, isSealed(file))))) {
+    throw new OperationError(`${file} c’è già, e non è un salvataggio`)
+  }
+  const partial = `${file}.partial`
+  try {
+    const written = await write(partial)
+    await orTell(file, rename(partial, file))
+    return written
+  } catch (err) {
+    await rm(partial, { force: true }).catch(() => {})
+    throw err
+  }
+}
+
+/** Writes a file that its owner alone can read, to the disk; gives its bytes. */
+export async function writePartial (partial: string, content: AsyncIterable<Uint8Array>): Promise<number> {
+  // One that is there was left by a process that was killed.
+  await orTell(partial, rm(partial, { force: true }))
+  const handle = await orTell(partial, open(partial, 'wx', 0o600))
+  let size = 0
+  try {
+    for await (const piece of content) {
+      await orTell(partial, handle.writeFile(piece))
+      size += piece.length
+    }
+    await orTell(partial, handle.sync())
+  } finally {
+    await handle.close()
+  }
+  return size
+}
+
+/** The content may fail as well: a lost connection is no fault of the file. */
+async function orTell<T> (file: string, work: Promise<T>): Promise<T> {
+  return await work.catch((err: NodeJS.ErrnoException) => {
+    throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })
+  })
 }

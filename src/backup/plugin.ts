@@ -7,6 +7,8 @@ import { isDiskFull, postgresError } from '#src/database/problems.ts'
 import { noteBackup, type Made } from './create.ts'
 import { backupFile, lastBackup, OLD_MS, rotate } from './kept-backups.ts'
 
+const DAY_MS = 24 * 60 * 60_000
+
 /** The nightly backup, where the settings name a folder for it. */
 const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
   const { config, clock } = options
@@ -43,7 +45,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     cron: '25 * * * *',
     async run () {
       const { age } = await lastBackup(folder)
-      if (age > OLD_MS) app.log.warn({ days: days(age) }, 'the last backup is older than two days')
+      if (age > OLD_MS) app.log.warn({ days: Math.floor(age / DAY_MS) }, 'the last backup is older than two days')
     }
   })
   app.addGauge({
@@ -82,9 +84,4 @@ async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Pr
 /** The disk of the data is another one, and must not be taken for full (`database/disk.ts`). */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
-}
-
-/** JSON knows no infinite number. */
-function days (age: number): number | null {
-  return Number.isFinite(age) ? Math.floor(age / (24 * 60 * 60_000)) : null
 }

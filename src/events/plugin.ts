@@ -2,8 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
-import { eventFeed } from './feed.ts'
-import { forgetOldEvents, orderEvents } from './event-order.ts'
+import { eventFeed, forgetOldEvents, orderEvents } from './feed.ts'
 import eventRoutes, { type StreamTimes } from './routes.ts'
 
 export type EventTimes = Partial<WebhookTimes> & StreamTimes

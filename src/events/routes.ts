@@ -10,8 +10,7 @@ import { departureOf } from '#src/http/departures.ts'
 import { STALLED_AFTER_MS } from '#src/http/streams.ts'
 import type { EventFeed } from './feed.ts'
 import { countEvents, endOfEvents, reachedBy, readCursor, readEvents } from './event-list.ts'
-import { openStreams } from './open-streams.ts'
-import { eventStream } from './stream.ts'
+import { eventStream, openStreams } from './stream.ts'
 
 const URL = '/api/v1/eventi'
 /** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */

@@ -1,21 +1,24 @@
+import { once } from 'node:events'
 import { access, constants, statfs } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { connect } from 'node:tls'
 import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
+import { isLoopbackHost } from '#src/lib/addresses.ts'
+import { errorCode } from '#src/lib/error-code.ts'
 import { lastBackup, OLD_MS } from '../kept-backups.ts'
-import { codeOf, fault, ok, warning, type Look } from './finding.ts'
+import { fault, ok, warning, type Found } from './finding.ts'
 
 const MIB = 1024 * 1024
 const TIGHT = 1024 * MIB
 const FULL = 64 * MIB
 
 /** Room where the embedded database and the files are. */
-export function disk ({ DATA_DIR }: Config): Look {
-  return async () => {
-    const room = await roomIn(DATA_DIR)
-    const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
-    if (room < FULL) return fault(`${text}: fare posto subito`)
-    return room < TIGHT ? warning(`${text}: fare posto`) : ok(text)
-  }
+export async function disk ({ DATA_DIR }: Config): Found {
+  const room = await roomIn(DATA_DIR)
+  const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
+  if (room < FULL) return fault(`${text}: fare posto subito`)
+  return room < TIGHT ? warning(`${text}: fare posto`) : ok(text)
 }
 
 async function roomIn (folder: string): Promise<number> {
@@ -24,40 +27,94 @@ async function roomIn (folder: string): Promise<number> {
 }
 
 /** The nightly backups, and whether there is room for the next one: it is whole before an old one goes. */
-export function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Look {
-  return async () => {
-    if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
-    try {
-      await access(folder, constants.W_OK)
-      const { age, size } = await lastBackup(folder)
-      const room = await roomIn(folder)
-      if (room < Math.max(size, FULL)) {
-        const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
-        return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
-      }
-      const inside = isWithin(DATA_DIR, folder)
-        ? '; BACKUP_DIR è in DATA_DIR: chi perde quella cartella perde anche i salvataggi'
-        : ''
-      if (age === Infinity) {
-        return warning(`in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»${inside}`)
-      }
-      if (age > OLD_MS) {
-        return warning(`l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»${inside}`)
-      }
-      const made = `l’ultimo è di ${Math.round(age / 3_600_000)} ore fa${inside}`
-      return inside === '' ? ok(made) : warning(made)
-    } catch (err) {
-      return fault(`in BACKUP_DIR non si può scrivere (${codeOf(err)}): controllare cartella e permessi`)
+export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found {
+  if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
+  try {
+    await access(folder, constants.W_OK)
+    const { age, size } = await lastBackup(folder)
+    const room = await roomIn(folder)
+    if (room < Math.max(size, FULL)) {
+      const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
+      return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
     }
+    const inside = isWithin(DATA_DIR, folder)
+      ? '; BACKUP_DIR è in DATA_DIR: chi perde quella cartella perde anche i salvataggi'
+      : ''
+    const made = age === Infinity
+      ? 'in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»'
+      : age > OLD_MS
+        ? 'l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»'
+        : `l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`
+    return age > OLD_MS || inside !== '' ? warning(made + inside) : ok(made)
+  } catch (err) {
+    return fault(`in BACKUP_DIR non si può scrivere (${errorCode(err)}): controllare cartella e permessi`)
   }
 }
 
 /** Where the master key is. */
-export function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn: boolean | undefined): Look {
-  return async () => {
-    if (isOwn === false) return fault('non è quella con cui è stato scritto il database: rimettere quella di allora')
-    return file === undefined
-      ? ok('nella variabile MASTER_KEY: conservarne una copia')
-      : ok(`in ${file}: conservarne una copia altrove`)
+export async function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn: boolean | undefined): Found {
+  if (isOwn === false) return fault('non è quella con cui è stato scritto il database: rimettere quella di allora')
+  return file === undefined
+    ? ok('nella variabile MASTER_KEY: conservarne una copia')
+    : ok(`in ${file}: conservarne una copia altrove`)
+}
+
+const WITHIN_MS = 10_000
+const DAY_MS = 24 * 60 * 60_000
+const RENEW_DAYS = 14
+/** Codes of a certificate that is refused. With others the server was not reached, and nothing is known of it. */
+const REFUSED = /CERT|SIGNATURE|CRL|PATH_LENGTH|PURPOSE|^ERR_(?:SSL|TLS)|^EPROTO/
+
+/** Whether clients reach the server where they are told that it is. */
+export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
+  const { hostname, protocol } = new URL(url)
+  const isHere = isLoopbackHost(hostname)
+  if (hostname === '0.0.0.0' || hostname === '[::]') {
+    return fault(`${url} non porta da nessuna parte: impostare PUBLIC_URL`)
   }
+  try {
+    const signal = AbortSignal.timeout(WITHIN_MS)
+    const { status } = await fetch(`${url}/health/live`, { redirect: 'manual', signal })
+    if (status !== 200) {
+      return warning(`${url} risponde ${status}: ${isHere ? 'è un altro programma?' : 'il proxy porta altrove?'}`)
+    }
+    if (isHere) return ok(`${url} risponde; da altre macchine non si raggiunge: per loro serve PUBLIC_URL`)
+    return protocol === 'http:'
+      ? warning(`${url} è in chiaro: mettere davanti un proxy con https`)
+      : ok(`${url} risponde`)
+  } catch (err) {
+    const why = isHere ? 'ha un’altra PORT' : 'il proxy non lo raggiunge'
+    return warning(`${url} non risponde (${errorCode(err)}): il server è fermo, o ${why}`)
+  }
+}
+
+/** The certificate of an https address. */
+export async function tls ({ PUBLIC_URL }: Config): Found {
+  const { hostname, port, protocol } = new URL(PUBLIC_URL)
+  if (protocol !== 'https:') return undefined
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  const socket = connect({
+    host, port: Number(port || 443), rejectUnauthorized: true, ...(isIP(host) ? {} : { servername: host })
+  })
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(WITHIN_MS) })
+    const left = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / DAY_MS)
+    return left < RENEW_DAYS
+      ? warning(`il certificato scade fra ${left} giorni: rinnovarlo`)
+      : ok(`certificato valido per ${left} giorni`)
+  } catch (err) {
+    const code = errorCode(err)
+    return REFUSED.test(code) ? fault(`il certificato non è accettato (${code})`) : undefined
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Whose `X-Forwarded-*` headers count. */
+export async function proxy ({ PUBLIC_URL, TRUST_PROXY }: Config): Found {
+  const isHttps = PUBLIC_URL.startsWith('https:')
+  if (TRUST_PROXY.length > 0) return ok(`si crede a ${TRUST_PROXY.join(', ')}`)
+  return isHttps
+    ? warning('PUBLIC_URL è https e TRUST_PROXY è vuota: chi chiama ha sempre l’indirizzo del proxy; impostarla')
+    : ok('nessuno')
 }

@@ -8,7 +8,7 @@ import {
 } from '#schemas/webhook.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { bringForward, countDeliveries, deliveryPage, findDelivery, repeatDelivery } from './deliveries.ts'
+import { countDeliveries, deliveryPage, repeatDelivery } from './delivery-queue.ts'
 import { WebhookSospeso } from '../errors.ts'
 import { findWebhook } from './repository.ts'
 import { audited, type WebhookRoutesOptions, WEBHOOKS } from './routes.ts'
@@ -99,21 +99,21 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
   })
 
   app.post(`${WEBHOOKS}/:id/consegne/:consegna/ripeti`, repeatRoute, async (request) => {
-    const { id, consegna } = request.params
-    const data = await audited(app, request, { action: 'webhook_consegna', id, details: { consegna } }, (tx) =>
-      repeatDelivery(tx, id, consegna))
+    const { consegna } = request.params
+    const data = await audited(app, request, 'webhook_consegna', (tx, id) => repeatDelivery(tx, id, consegna), {
+      consegna
+    })
     await onChange()
     return { data }
   })
 
   app.post(`${WEBHOOKS}/:id/prova`, testRoute, async (request) => {
     const { id } = request.params
-    const event = await audited(app, request, { action: 'webhook_prova', id }, (tx) => writeTest(tx, id))
+    const event = await audited(app, request, 'webhook_prova', writeTest)
     await closePast()
     const consegna = await deliveryOf(db, id, event)
     if (consegna === undefined) throw new WebhookSospeso()
-    await db.transaction((tx) => bringForward(tx, id, consegna))
-    const data = await findDelivery(db, id, consegna)
+    const data = await db.transaction((tx) => repeatDelivery(tx, id, consegna, true))
     await onChange()
     return { data }
   })

@@ -1,19 +1,21 @@
+import { createHmac } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger } from 'fastify'
+import type { EventMessage } from '#schemas/event.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { html } from '#src/lib/html.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import noBody from '#src/http/no-body.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
+import { queueWorker, type QueueWorker } from '#src/services/queue/worker.ts'
+import { WebhookNonTrovato } from '../errors.ts'
 import type { EventFeed } from '../feed.ts'
-import { countByState, queueAge } from './deliveries.ts'
 import deliveryRoutes from './delivery-routes.ts'
-import { receivers as receiversOf } from './receivers.ts'
-import type { Suspended } from './delivery-queue.ts'
-import { hasActive } from './repository.ts'
+import { claim, type Claimed, countByState, queueAge, release, settle, type Suspended } from './delivery-queue.ts'
+import { hasActive, MAX_WEBHOOKS, readSecret, SECRET_PREFIX } from './repository.ts'
 import webhookRoutes from './routes.ts'
-import { GONE, sender } from './send-event.ts'
-import { deliveryWorker } from './delivery-worker.ts'
+import { GONE, receivers as receiversOf, type Send, sender } from './send-event.ts'
 
 export interface WebhookTimes {
   /** Milliseconds until the second attempt. */
@@ -47,30 +49,6 @@ function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mai
   }
 }
 
-/** Follows the events, and wakes the worker now and then, as long as there is a webhook to serve. */
-function follower (db: Database, feed: EventFeed, wake: () => void, everyMs: number) {
-  let timer: NodeJS.Timeout | undefined
-  let unfollow: (() => void) | undefined
-
-  function leave (): void {
-    clearInterval(timer)
-    unfollow?.()
-    unfollow = undefined
-  }
-
-  async function refresh (): Promise<void> {
-    if (!await hasActive(db)) return leave()
-    if (unfollow === undefined) {
-      unfollow = feed.follow(wake)
-      timer = setInterval(wake, everyMs).unref()
-    }
-    await feed.ready()
-    wake()
-  }
-
-  return { refresh, leave }
-}
-
 /** Webhooks, and the worker of this process that delivers to them. */
 const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed, config, keys, times }) => {
   const { db, log, mail } = app
@@ -85,7 +63,18 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     log,
     isTold: app.isToldOfDisk
   })
-  const { refresh, leave } = follower(db, feed, worker.wake, Math.min(LOOK_MS, firstDelayMs))
+  let timer: NodeJS.Timeout | undefined
+
+  /** Has the worker follow the events, and look now and then, once there is a webhook to serve. */
+  async function refresh (): Promise<void> {
+    if (!await hasActive(db)) return
+    if (timer === undefined) {
+      feed.follow(worker.wake)
+      timer = setInterval(worker.wake, Math.min(LOOK_MS, firstDelayMs)).unref()
+    }
+    await feed.ready()
+    worker.wake()
+  }
 
   /** To those who are told of alarms. */
   async function writeMails (tx: Transaction, suspended: Suspended): Promise<void> {
@@ -115,7 +104,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     read: () => queueAge(db)
   })
   app.addHook('preClose', async () => {
-    leave()
+    clearInterval(timer)
     await worker.stop()
   })
 
@@ -127,3 +116,99 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   await app.register(deliveryRoutes, { closePast, onChange })
 }
 export default webhooks
+
+/** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
+const AT_ONCE = 2
+/** The end of the process waits no longer for attempts under way, and for the note of those that it aborts. */
+const CLOSE_WITHIN_MS = 2000
+
+interface WorkerOptions {
+  db: Database
+  keys: Keys
+  send: Send
+  /** Milliseconds until the second attempt. */
+  firstDelayMs: number
+  /** Tells people of a suspension: what is to be told is written down in the transaction, and told after it. */
+  suspensions: { write: (tx: Transaction, suspended: Suspended) => Promise<void>, tell: () => void }
+  log: Pick<FastifyBaseLogger, 'error' | 'warn'>
+  /** Whether an error comes of a full disk: then the log says so already. */
+  isTold: (err: unknown) => boolean
+}
+
+/**
+ * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
+ * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
+ */
+export function deliveryWorker (options: WorkerOptions): QueueWorker {
+  const { db, log, isTold } = options
+  /** Attempts under way, by webhook. */
+  const underWay = new Map<number, number>()
+  const count = (webhook: number, change: number) => underWay.set(webhook, (underWay.get(webhook) ?? 0) + change)
+
+  return queueWorker<Claimed>({
+    async claim () {
+      const busy = [...underWay].filter(([, attempts]) => attempts >= AT_ONCE).map(([webhook]) => webhook)
+      const claimed = await claim(db, busy)
+      if (claimed) count(claimed.webhook_id, 1)
+      return claimed
+    },
+    async carryOut (claimed, signal) {
+      try {
+        await attempt(claimed, signal, options)
+      } catch (err) {
+        // Deleted meanwhile, and its deliveries with it.
+        if (!(err instanceof WebhookNonTrovato)) throw err
+      } finally {
+        count(claimed.webhook_id, -1)
+      }
+      return true
+    },
+    onError (err) {
+      if (!isTold(err)) log.error({ err }, 'deliveries could not be worked on')
+    },
+    concurrency: AT_ONCE * MAX_WEBHOOKS,
+    closeWithinMs: CLOSE_WITHIN_MS
+  })
+}
+
+async function attempt (
+  claimed: Claimed, signal: AbortSignal, { db, keys, send, firstDelayMs, suspensions, log }: WorkerOptions
+): Promise<void> {
+  const at = new Date()
+  const startedAt = performance.now()
+  const { segreto, segreto_precedente: before } = await readSecret(db, keys, claimed.webhook_id)
+  const outcome = await send(messageOf(claimed, at, before === null ? [segreto] : [segreto, before]), signal)
+  if (signal.aborted && outcome.stato_http === null) return await release(db, claimed)
+  const durationMs = Math.round(performance.now() - startedAt)
+  const settled = await settle(db, claimed, { ...outcome, at, durationMs }, firstDelayMs, suspensions.write)
+  if (settled === 'sospeso') {
+    suspensions.tell()
+    log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')
+  } else if (settled === 'in_coda') {
+    log.warn({ webhook: claimed.webhook_id, consegna: claimed.id, ...outcome }, 'delivery of an event failed')
+  }
+}
+
+function messageOf ({ url, event }: Claimed, at: Date, secrets: readonly string[]) {
+  const message: EventMessage = { type: event.tipo, timestamp: event.quando, data: event }
+  const body = JSON.stringify(message)
+  const signed = signatureHeaders({ id: event.id, at, body }, secrets)
+  return { url, body, headers: { 'content-type': 'application/json', 'user-agent': 'Locanda', ...signed } }
+}
+
+/**
+ * The headers of a message: with each secret one signature, so that a receiver may know either. Standard Webhooks:
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+function signatureHeaders (
+  { id, at, body }: { id: string, at: Date, body: string }, secrets: readonly string[]
+): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const sign = (secret: string) => createHmac('sha256', Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'))
+    .update(`${id}.${timestamp}.${body}`).digest('base64')
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' ')
+  }
+}

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { asc, eq, sql } from 'drizzle-orm'
 import { webhook_consegne as deliveries, webhooks as t } from '#drizzle/tables/events.ts'
 import type { Webhook, WebhookCreation, WebhookSecret } from '#schemas/webhook.ts'
@@ -7,9 +8,10 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { TroppiWebhook, WebhookNonTrovato } from '../errors.ts'
 import { NO_FAILURES } from './delivery-queue.ts'
-import { newSecret } from './signature.ts'
 
 export const MAX_WEBHOOKS = 20
+export const SECRET_PREFIX = 'whsec_'
+const SECRET_BYTES = 32
 /** How long deliveries are signed with the secret before, too. */
 const BOTH = sql`now() + interval '24 hours'`
 
@@ -102,6 +104,11 @@ export async function readSecret (db: Executor, keys: Keys, id: number): Promise
 export async function hasActive (db: Executor): Promise<boolean> {
   const found = await db.select({ id: t.id }).from(t).where(eq(t.stato, 'attivo')).limit(1)
   return found.length > 0
+}
+
+/** A new secret, in the form in which receivers are told. */
+function newSecret (): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
 function seal (keys: Keys, id: number, secret: string): Buffer {

@@ -9,13 +9,15 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { AuditAction } from '#schemas/audit.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { type AuditEntry, authorOf } from '#src/services/audit/log.ts'
-import type { Receivers } from './receivers.ts'
+import type { Receivers } from './send-event.ts'
 import {
   createWebhook, deleteWebhook, findWebhook, listWebhooks, readSecret, resumeWebhook, rotateSecret
 } from './repository.ts'
 
 const tags = ['Eventi']
 export const WEBHOOKS = '/api/v1/webhooks'
+/** A route about one webhook. */
+const ONE = { errorCodes: ['WEBHOOK_NON_TROVATO'], tags, params: IdParams } as const
 
 export interface WebhookRoutesOptions {
   keys: Keys
@@ -50,37 +52,21 @@ const listRoute = {
 
 const getRoute = {
   config: { access: 'admin' },
-  schema: {
-    operationId: 'getWebhook',
-    errorCodes: ['WEBHOOK_NON_TROVATO'],
-    tags,
-    summary: 'Un webhook',
-    params: IdParams,
-    response: { 200: WebhookAnswer }
-  }
+  schema: { ...ONE, operationId: 'getWebhook', summary: 'Un webhook', response: { 200: WebhookAnswer } }
 } as const
 
 const deleteRoute = {
   config: { access: 'admin' },
-  schema: {
-    operationId: 'deleteWebhook',
-    errorCodes: ['WEBHOOK_NON_TROVATO'],
-    tags,
-    summary: 'Elimina un webhook, con le sue consegne',
-    params: IdParams,
-    response: { 200: WebhookDeleted }
-  }
+  schema: { ...ONE, operationId: 'deleteWebhook', summary: 'Elimina un webhook, con le sue consegne', response: { 200: WebhookDeleted } }
 } as const
 
 const resumeRoute = {
   config: { access: 'admin', idempotent: true },
   schema: {
+    ...ONE,
     operationId: 'riattivaWebhook',
-    errorCodes: ['WEBHOOK_NON_TROVATO'],
-    tags,
     summary: 'Riattiva un webhook sospeso, e riprende le consegne abbandonate',
     description: 'Ciò che è successo mentre era sospeso non si consegna: si legge in GET /api/v1/eventi.',
-    params: IdParams,
     body: WebhookEmptyBody,
     response: { 200: WebhookAnswer }
   }
@@ -90,25 +76,16 @@ const secretRoute = {
   // A HEAD would be written down, and show nothing.
   exposeHeadRoute: false,
   config: { access: 'admin' },
-  schema: {
-    operationId: 'getSegretoWebhook',
-    errorCodes: ['WEBHOOK_NON_TROVATO'],
-    tags,
-    summary: 'Il segreto con cui si firmano le consegne',
-    params: IdParams,
-    response: { 200: WebhookSecret }
-  }
+  schema: { ...ONE, operationId: 'getSegretoWebhook', summary: 'Il segreto con cui si firmano le consegne', response: { 200: WebhookSecret } }
 } as const
 
 const rotationRoute = {
   config: { access: 'admin', idempotent: true },
   schema: {
+    ...ONE,
     operationId: 'ruotaSegretoWebhook',
-    errorCodes: ['WEBHOOK_NON_TROVATO'],
-    tags,
     summary: 'Cambia il segreto; per 24 ore si firma anche con quello di prima',
     description: 'Il nuovo si legge con GET: così nessuna risposta conservata lo contiene.',
-    params: IdParams,
     body: WebhookEmptyBody,
     response: { 200: WebhookAnswer }
   }
@@ -117,12 +94,14 @@ const rotationRoute = {
 /** Does something to a webhook, writes down who did it, and notes what a repeated request is answered from. */
 export async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
-  request: FastifyRequest,
-  { action, id, details }: { action: AuditAction, id: number, details?: AuditEntry['details'] },
-  act: (tx: Transaction) => Promise<T>
+  request: FastifyRequest<{ Params: { id: number } }>,
+  action: AuditAction,
+  act: (tx: Transaction, id: number) => Promise<T>,
+  details?: AuditEntry['details']
 ): Promise<T> {
+  const { id } = request.params
   return await db.transaction(async (tx) => {
-    const done = await act(tx)
+    const done = await act(tx, id)
     await request.noteDone(tx)
     await audit.append(tx, { ...authorOf(request), action, object: `webhook:${id}`, ...details && { details } })
     return done
@@ -161,31 +140,22 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
   app.get(`${WEBHOOKS}/:id`, getRoute, async ({ params }) => ({ data: await findWebhook(db, params.id) }))
 
   app.delete(`${WEBHOOKS}/:id`, deleteRoute, async (request) => {
-    const { id } = request.params
-    await audited(app, request, { action: 'webhook_eliminato', id }, (tx) => deleteWebhook(tx, id))
+    await audited(app, request, 'webhook_eliminato', deleteWebhook)
     return { message: 'Webhook eliminato', status: 200 }
   })
 
   app.post(`${WEBHOOKS}/:id/riattiva`, resumeRoute, async (request) => {
-    const { id } = request.params
     await closePast()
-    const data = await audited(app, request, { action: 'webhook_riattivato', id }, (tx) => resumeWebhook(tx, id))
+    const data = await audited(app, request, 'webhook_riattivato', resumeWebhook)
     await onChange()
     return { data }
   })
 
-  app.get(`${WEBHOOKS}/:id/segreto`, secretRoute, async (request) => {
-    const { id } = request.params
-    const details = { cambiato: false }
-    return await audited(app, request, { action: 'webhook_segreto', id, details }, (tx) => readSecret(tx, keys, id))
-  })
+  app.get(`${WEBHOOKS}/:id/segreto`, secretRoute, async (request) =>
+    await audited(app, request, 'webhook_segreto', (tx, id) => readSecret(tx, keys, id), { cambiato: false }))
 
-  app.post(`${WEBHOOKS}/:id/segreto`, rotationRoute, async (request) => {
-    const { id } = request.params
-    const details = { cambiato: true }
-    const data = await audited(app, request, { action: 'webhook_segreto', id, details }, (tx) =>
-      rotateSecret(tx, keys, id))
-    return { data }
-  })
+  app.post(`${WEBHOOKS}/:id/segreto`, rotationRoute, async (request) => ({
+    data: await audited(app, request, 'webhook_segreto', (tx, id) => rotateSecret(tx, keys, id), { cambiato: true })
+  }))
 }
 export default webhookRoutes

@@ -3,9 +3,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createTask } from 'node-cron'
 import type { Job as JobAnswer } from '#schemas/job.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
+import { errorCode } from '#src/lib/error-code.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import {
-  type DueJob, type End, findDue, findJobs, type JobRow, recordEnd, recordRun, registerJobs, renewLease, takeDue, takeNow
+  type DueJob, type End, findDue, findJobs, type JobRow, recordEnd, recordRun, registerJobs, renewLease, takeDue,
+  takeNow
 } from './repository.ts'
 
 /** Recurring work. Each scheduled time is run by one of all processes on the database. */
@@ -75,22 +77,6 @@ function lastRun (row?: JobRow): Pick<JobAnswer, 'ultimo_avvio' | 'durata_ms' | 
   }
 }
 
-/**
- * What may be shown of an error: the code of the innermost cause that has one, else the error's name; never its words,
- * which may hold personal data.
- */
-function errorCode (err: unknown): string {
-  let code = err instanceof Error ? err.name : ''
-  for (let inner = err; inner instanceof Error; inner = inner.cause) {
-    if ('code' in inner && isPlain(inner.code)) code = inner.code
-  }
-  return isPlain(code) ? code : 'ERRORE'
-}
-
-function isPlain (code: unknown): code is string {
-  return typeof code === 'string' && /^\w{1,60}$/.test(code)
-}
-
 /** A run that was begun. `ended` resolves when its end is recorded, also when it has failed. */
 export interface Run { ended: Promise<void> }
 
@@ -130,9 +116,7 @@ export function jobRunner (
     registration = undefined
   }
 
-  /**
-   * Runs the jobs whose time has come, and those whose process has died. Resolves at the end of the runs; never rejects.
-   */
+  /** Runs the jobs whose time has come or whose process has died. Resolves at the end of the runs; never rejects. */
   async function runDue (now = new Date()): Promise<void> {
     if (isEnding()) return
     const own = [...jobs.values()].filter(({ everyProcess, next }) => everyProcess && next <= now)
