@@ -11,7 +11,7 @@ export interface TurnLimits { total: number, perCaller: number }
  */
 export type TakeTurn = (caller: string, count?: number) => () => void
 
-/** So many turns are out at a time, and so many to one caller. A caller who comes too many is refused, and not queued. */
+/** So many turns are out at a time, and so many to one caller. A further one is refused, and not queued. */
 export function limitTurns ({ total, perCaller }: TurnLimits): TakeTurn {
   const taken = new Map<string, number>()
   let out = 0

@@ -57,7 +57,12 @@ const getRoute = {
 
 const deleteRoute = {
   config: { access: 'admin' },
-  schema: { ...ONE, operationId: 'deleteWebhook', summary: 'Elimina un webhook, con le sue consegne', response: { 200: WebhookDeleted } }
+  schema: {
+    ...ONE,
+    operationId: 'deleteWebhook',
+    summary: 'Elimina un webhook, con le sue consegne',
+    response: { 200: WebhookDeleted }
+  }
 } as const
 
 const resumeRoute = {
@@ -76,7 +81,12 @@ const secretRoute = {
   // A HEAD would be written down, and show nothing.
   exposeHeadRoute: false,
   config: { access: 'admin' },
-  schema: { ...ONE, operationId: 'getSegretoWebhook', summary: 'Il segreto con cui si firmano le consegne', response: { 200: WebhookSecret } }
+  schema: {
+    ...ONE,
+    operationId: 'getSegretoWebhook',
+    summary: 'Il segreto con cui si firmano le consegne',
+    response: { 200: WebhookSecret }
+  }
 } as const
 
 const rotationRoute = {

@@ -47,7 +47,10 @@ export async function findDue (db: Database, names: readonly string[], now: Date
   return await db
     .select({ name: table.name, next_run_at: table.next_run_at, claimed_by: table.claimed_by })
     .from(table)
-    .where(and(inArray(table.name, [...names]), or(IS_LOST, and(isNull(table.lease_until), lte(table.next_run_at, now)))))
+    .where(and(
+      inArray(table.name, [...names]),
+      or(IS_LOST, and(isNull(table.lease_until), lte(table.next_run_at, now)))
+    ))
 }
 
 /**

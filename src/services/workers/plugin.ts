@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/** Heavy work off the event loop: PDFs and texts, and beside them images. A full queue is a 503, never a stalled server. */
+/** Heavy work off the event loop: PDFs and texts, beside them images. A full queue is a 503, never a stalled server. */
 export default fp(async function workers (app) {
   const threads = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1))
   const limits = { turns: TURNS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
