@@ -14,11 +14,9 @@ import { documents } from './documents/index.ts'
 import { events, type EventTimes } from './events/index.ts'
 import auth, { guards } from './http/auth.ts'
 import closedQueries from './http/closed-queries.ts'
-import closing from './http/closing.ts'
 import connections from './http/connections.ts'
 import departures from './http/departures.ts'
 import downloads from './http/downloads.ts'
-import draining from './http/draining.ts'
 import errors from './http/errors.ts'
 import faults from './http/faults.ts'
 import idempotency from './http/idempotency/plugin.ts'
@@ -34,6 +32,7 @@ import publicPages from './http/public-pages.ts'
 import publicPath from './http/public-path.ts'
 import reachability from './http/reachability.ts'
 import security from './http/security.ts'
+import shutdown from './http/shutdown.ts'
 import streams from './http/streams.ts'
 import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
@@ -129,8 +128,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
 
   await app.register(connections, { config, descriptors })
   await app.register(departures)
-  await app.register(closing)
-  await app.register(draining, { config })
+  await app.register(shutdown, { config })
   await app.register(reachability)
   await app.register(security, { config })
   await app.register(database, { config, signal })

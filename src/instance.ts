@@ -29,7 +29,7 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 300 },
     schemaController,
-    // `http/closing.ts` refuses in the words of this API.
+    // `http/shutdown.ts` refuses in the words of this API.
     return503OnClosing: false,
     // The clients of the identity provider and of the storage read errors in their own form.
     frameworkErrors: (err, request, reply) => {

@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises'
 import type postgres from 'postgres'
-import type { Schema } from '#src/database/known-schema.ts'
+import type { Schema } from '#src/database/journal.ts'
 
 /** A table of the product, and its columns but for those that PostgreSQL computes. */
 export interface Table { name: string, columns: string[] }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type postgres from 'postgres'
 
 export const MIGRATIONS = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url))
 
@@ -9,4 +10,31 @@ interface Entry { idx: number, when: number, tag: string }
 /** The migrations of this program, the earliest first. */
 export function readJournal (): Entry[] {
   return (JSON.parse(readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8')) as { entries: Entry[] }).entries
+}
+
+/** The instant by which the last migration of a database is known; undefined: it has none. */
+export async function lastMigration (sql: postgres.ISql): Promise<number | undefined> {
+  const [{ made }] = await sql<[{ made: boolean }]>`
+    select to_regclass('drizzle.__drizzle_migrations') is not null as made`
+  if (!made) return undefined
+  const [{ latest }] = await sql<[{ latest: string | null }]>`
+    select max(created_at) as latest from drizzle.__drizzle_migrations`
+  return latest === null ? undefined : Number(latest)
+}
+
+/** The columns of tables, by the table's name. */
+export type Schema = ReadonlyMap<string, readonly string[]>
+
+/**
+ * The program's own tables as a migration has left them (`when` of drizzle's journal), from the snapshot that was
+ * written with it; undefined: the migration is a newer program's.
+ */
+export function schemaAfter (migration: number): Schema | undefined {
+  const entry = readJournal().find(({ when }) => when === migration)
+  if (!entry) return undefined
+  const file = `${MIGRATIONS}/meta/${String(entry.idx).padStart(4, '0')}_snapshot.json`
+  const { tables } = JSON.parse(readFileSync(file, 'utf8')) as {
+    tables: Record<string, { name: string, columns: Record<string, unknown> }>
+  }
+  return new Map(Object.values(tables).map(({ name, columns }) => [name, Object.keys(columns)]))
 }

@@ -73,7 +73,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   app.decorate('sql', sql)
   app.decorate('openPool', openPool)
   app.decorate('databaseUrl', url)
-}, { name: 'database', dependencies: ['closing'] })
+}, { name: 'database', dependencies: ['shutdown'] })
 
 async function startEmbedded (dataDir: string, log: FastifyBaseLogger, signal?: AbortSignal) {
   const embedded = await import('./embedded/cluster.ts')

@@ -50,4 +50,4 @@ export default fp(async function ops (app) {
       return { stato: 'ok' as const }
     }
   })
-}, { name: 'ops', dependencies: ['database', 'disk', 'draining'] })
+}, { name: 'ops', dependencies: ['database', 'disk', 'shutdown'] })

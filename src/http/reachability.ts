@@ -45,4 +45,4 @@ export default fp(async function reachability (app) {
       socket.destroy()
     }
   }
-}, { name: 'reachability', dependencies: ['closing'] })
+}, { name: 'reachability', dependencies: ['shutdown'] })

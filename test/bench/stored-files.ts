@@ -5,7 +5,7 @@ import pino from 'pino'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '#src/database/connect.ts'
 import { filesBackend } from '#src/services/files/backends/files.ts'
-import { generations } from '#src/services/files/generations.ts'
+import { generations } from '#src/services/files/wrapping.ts'
 import { objectStorage } from '#src/services/files/object-storage.ts'
 import { fileStore } from '#src/services/files/store.ts'
 

@@ -1,5 +1,5 @@
 import { isLedgersKey } from '#src/alloggiati/index.ts'
-import { lastMigration } from '#src/database/last-migration.ts'
+import { lastMigration } from '#src/database/journal.ts'
 import { OperationError } from '../errors.ts'
 import { onInstallation, readEnvironment, type Environ, type Installation } from '../commands.ts'
 import { fault, look, type Finding } from './finding.ts'

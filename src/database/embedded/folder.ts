@@ -5,7 +5,20 @@ import { basename, dirname, join } from 'node:path'
 import { dataArgument, give, makeFolder, run } from './account.ts'
 import type { Site } from './postmaster.ts'
 import { EmbeddedError, ignoring } from './embedded-error.ts'
-import { INITDB_OPTIONS } from './settings.ts'
+
+/** How a new cluster is made. The builtin provider sorts the same on every system and under every C library. */
+const INITDB_OPTIONS: readonly string[] = [
+  '--username=postgres',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--data-checksums',
+  // The socket lies in a folder that only its owner can enter; over TCP there is a password.
+  '--auth-local=trust',
+  '--auth-host=scram-sha-256',
+  '--no-instructions'
+]
 
 export const PASSWORD_FILE = 'postgres.password'
 

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { dataArgument, makeFolder, run, type Account } from './account.ts'
 import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
-import { SERVER_SETTINGS } from './settings.ts'
 
 /** The facts that starting, finding and stopping the cluster of one `DATA_DIR` need. */
 export interface Site {
@@ -27,6 +26,33 @@ export interface Site {
 
 /** A connection that stays open: its end tells that the cluster has broken down. */
 export interface Held { sql: postgres.Sql, url: string, port: number, closed: Promise<void> }
+
+/**
+ * Settings of the running cluster, given at every start so that they follow the program and not the day of the first
+ * start.
+ */
+const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+  cluster_name: 'locanda',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  max_wal_size: '256MB',
+  min_wal_size: '32MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  TimeZone: 'UTC',
+  log_timezone: 'UTC',
+  jit: 'off',
+  // Of one process: a statement that sorts without end does not fill the disk on which the ledger lies.
+  temp_file_limit: '2GB',
+  // Guests' data stay out of the log: no statements, no values of violated constraints.
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  // The message of an error holds values, too, and a statement can raise as many messages as it likes.
+  log_min_messages: 'fatal',
+  log_checkpoints: 'off',
+  unix_socket_permissions: '0700'
+}
 
 const POLL_MS = 20
 const RETRY_MS = 200

@@ -7,14 +7,13 @@ import { RisorsaNonTrovata, ServizioOccupato } from '#src/lib/errors.ts'
 import type { Backend } from './backends/backend.ts'
 import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
 import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
-import type { Generations } from './generations.ts'
+import { type Generations, unwrap, wrap, WrongKeyError } from './wrapping.ts'
 import {
   discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject,
   lockObject, takeObject, whatIsLeft
 } from './objects.ts'
 import type { DiscardHook, Storage, StoredObject, WrittenFile } from './storage.ts'
 import type { Store } from './store.ts'
-import { unwrap, wrap, WrongKeyError } from './wrapping.ts'
 
 /**
  * A stream of what a generator gives out. When it ends, also in the middle of a wait, what the generator reads from is

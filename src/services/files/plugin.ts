@@ -9,7 +9,7 @@ import type { Backend } from './backends/backend.ts'
 import { backendOf, filesFolder } from './backends/of-config.ts'
 import { s3Settings } from './backends/s3.ts'
 import { compareFiles } from './comparison.ts'
-import { generations } from './generations.ts'
+import { generations } from './wrapping.ts'
 import { guarded } from './guarded.ts'
 import { objectStorage } from './object-storage.ts'
 import { removalWorker } from './removal.ts'
@@ -71,7 +71,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
     run: () => compareFiles({ db, backend, store, log }, app.closing)
   })
   app.addHook('preClose', worker.stop)
-}, { name: 'storage', dependencies: ['closing', 'database', 'jobs', 'metrics', 'reachability'] })
+}, { name: 'storage', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'reachability'] })
 
 /** Only where files are kept in `DATA_DIR`, before the first one. */
 async function makeFolder (root: string): Promise<void> {

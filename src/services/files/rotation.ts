@@ -5,9 +5,8 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Connection, Database } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { postgresError } from '#src/database/problems.ts'
-import { generations } from './generations.ts'
+import { generations, unwrap, wrap, WrongKeyError } from './wrapping.ts'
 import type { StoredObject } from './storage.ts'
-import { unwrap, wrap, WrongKeyError } from './wrapping.ts'
 
 const BATCH = 200
 const SALT_BYTES = 32

@@ -59,4 +59,4 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
     void look()
   })
   app.addHook('preClose', () => app.stopJobs())
-}, { name: 'jobs', dependencies: ['closing', 'database', 'disk'] })
+}, { name: 'jobs', dependencies: ['shutdown', 'database', 'disk'] })
