@@ -1,7 +1,9 @@
 import { leaderTypeOf, WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { addDays, isDay, type Day } from '#src/lib/time.ts'
 import { ITALY } from '../../tables/types.ts'
-import { type Codes, type Place, DONE, refused, type ServiceOutcome } from './sandbox-codes.ts'
+import type { Tables } from '../../tables/code-tables.ts'
+import type { EsitoOperazioneServizio } from '../soap/contract.ts'
+import { DONE, refused } from './sandbox-codes.ts'
 
 /**
  * First and last character of each field, counted from 1 as in the manual; the last one only in a "File Unico". The
@@ -32,13 +34,13 @@ type Cells = Record<keyof typeof POSITIONS, string>
 
 export interface Comparison {
   rowLength: typeof ROW_LENGTH | typeof FILE_UNICO_ROW_LENGTH
-  codes: Codes
+  tables: Tables
   today: Day
   apartments: ReadonlySet<number>
 }
 
 interface RowAnswer {
-  outcome: ServiceOutcome
+  outcome: EsitoOperazioneServizio
   /** The row, its nights and (File Unico) its apartment: only for a good row. */
   accepted?: { riga: string, permanenza: number, id_appartamento?: number }
 }
@@ -69,23 +71,23 @@ const CHECKS: Array<[keyof Cells, Check]> = [
   ['sesso', (sex) => unless(sex === '1' || sex === '2', 'Sesso Errato')],
   ['nascita', (birth) => unless(dayOf(birth), 'Data di Nascita non valida')],
   ['nascita', (birth, { row }) => unless((dayOf(birth) ?? '') <= (dayOf(row.arrivo) ?? ''), 'Data di Nascita Errata')],
-  ['stato', (state, { codes }) => unless(codes.states.has(state), 'Stato di Nascita Errato')], // *
+  ['stato', (state, { tables }) => unless(tables.stato(state), 'Stato di Nascita Errato')], // *
   [
     'comune',
-    (comune, { row, codes }) =>
-      unless(row.stato === ITALY ? codes.comuni.has(comune) : isBlank(comune), 'Comune di Nascita Errato')
+    (comune, { row, tables }) =>
+      unless(row.stato === ITALY ? tables.comune(comune) : isBlank(comune), 'Comune di Nascita Errato')
   ], // *
   [
     'provincia',
-    (sign, { row, codes }) =>
+    (sign, { row, tables }) =>
       unless(
-        row.stato === ITALY ? codes.comuni.get(row.comune)?.province === sign : isBlank(sign),
+        row.stato === ITALY ? tables.comune(row.comune)?.provincia === sign : isBlank(sign),
         'Provincia di Nascita Errata'
       )
   ], // *
-  ['cittadinanza', (state, { codes }) => unless(isActive(codes.states.get(state)), 'Cittadinanza Errata')], // *
+  ['cittadinanza', (state, { tables }) => unless(isActive(tables.stato(state)), 'Cittadinanza Errata')], // *
   ['documento', ofHolder((type) => unless(!isBlank(type), 'Tipo Documento non valido'), 'Tipo Documento Errato')],
-  ['documento', ofHolder((type, { codes }) => unless(codes.documents.has(type), 'Tipo Documento Errato'))],
+  ['documento', ofHolder((type, { tables }) => unless(tables.documento(type), 'Tipo Documento Errato'))],
   [
     'numero',
     ofHolder((number) => unless(isLeftAligned(number), 'Numero Documento non valido'), 'Numero Documento non valido')
@@ -97,9 +99,9 @@ const CHECKS: Array<[keyof Cells, Check]> = [
   [
     'rilascio',
     ofHolder(
-      (place, { codes }) =>
+      (place, { tables }) =>
         unless(
-          isActive(codes.comuni.get(place)) || (place !== ITALY && isActive(codes.states.get(place))),
+          isActive(tables.comune(place)) || (place !== ITALY && isActive(tables.stato(place))),
           'Luogo di Rilascio Errato'
         ),
       'Luogo di Rilascio Errato'
@@ -116,17 +118,19 @@ const CHECKS: Array<[keyof Cells, Check]> = [
  * Checks a list, with one answer per row in order. A member (19, 20) stands only behind an accepted leader of its kind
  * (17, 18), with other members between them at most, and with the leader's arrival and apartment.
  */
-export function checkRows (rows: Array<string | null>, comparison: Comparison): RowAnswer[] {
+export function checkRows (rows: readonly string[], comparison: Comparison): RowAnswer[] {
   let leader: Cells | undefined
   return rows.map((row) => {
-    const cells = cut(row ?? '')
-    const outcome = checkRow(row ?? '', cells, leader, comparison)
+    const cells = cut(row)
+    const outcome = checkRow(row, cells, leader, comparison)
     if (leaderTypeOf(cells.tipo) === undefined) leader = outcome.esito ? cells : undefined
-    return outcome.esito ? { outcome, accepted: accept(row ?? '', cells) } : { outcome }
+    return outcome.esito ? { outcome, accepted: accept(row, cells) } : { outcome }
   })
 }
 
-function checkRow (row: string, cells: Cells, leader: Cells | undefined, comparison: Comparison): ServiceOutcome {
+function checkRow (
+  row: string, cells: Cells, leader: Cells | undefined, comparison: Comparison
+): EsitoOperazioneServizio {
   if (row.length !== comparison.rowLength) return refused('format', 'Dimensione Riga errata')
   const wanted = leaderTypeOf(cells.tipo)
   if (wanted !== undefined && leader?.tipo !== wanted) {
@@ -194,6 +198,6 @@ function isBlank (text: string): boolean {
   return /^ *$/.test(text)
 }
 
-function isActive (place: Place | undefined): boolean {
-  return place !== undefined && place.ended === undefined
+function isActive (place: { cessato_il: Day | null } | undefined): boolean {
+  return place?.cessato_il === null
 }

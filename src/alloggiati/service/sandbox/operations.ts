@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '#src/database/connect.ts'
 import { addDays, dayInRome, type Clock } from '#src/lib/time.ts'
-import { TABLES, type Codes, DONE, refused, type ServiceOutcome } from './sandbox-codes.ts'
-import type { Message } from './message.ts'
+import type { Tables } from '../../tables/code-tables.ts'
+import type { EsitoOperazioneServizio } from '../soap/contract.ts'
+import type { XmlElement } from '../soap/xml.ts'
+import { DONE, refused, TABLES } from './sandbox-codes.ts'
 import { drawReceipt } from './receipt.ts'
 import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, checkRows, type Comparison } from './check-rows.ts'
 import {
@@ -13,29 +15,17 @@ export interface Service {
   db: Database
   clock: Clock
   credentials: { utente: string, password: string, wskey: string }
-  codes (): Promise<Codes>
+  tables (): Tables
 }
 
-/**
- * A request as the WSDL's reading leaves it: the types are right, required elements are there, everything else may be
- * missing.
- */
-interface Request {
-  Utente?: string
-  Password?: string
-  WsKey?: string
-  token?: string
-  ElencoSchedine?: Array<string | null>
-  IdAppartamento?: number
-  tipo?: string
-  Data?: string
-  Descrizione?: string
-  ComuneCodice?: string
-  Indirizzo?: string
-  Proprietario?: string
-}
+/** What an element of an answer holds: text, or further elements in the order of the WSDL. */
+export type Value = string | number | boolean | Buffer | Elements
+interface Elements { [name: string]: Value | readonly Value[] | undefined }
 
-type Answer = [outcome: ServiceOutcome, outputs?: Message]
+/** The texts of a request by their elements, and the rows of its list. Anything may be missing. */
+interface Request { texts: Readonly<Record<string, string | undefined>>, rows: readonly string[] }
+
+type Answer = [outcome: EsitoOperazioneServizio, outputs?: Elements]
 type Work = (request: Request, service: Service, utente: string) => Promise<Answer>
 
 /** As long as in the manual's example. */
@@ -45,12 +35,12 @@ const MAX_ROWS = 1_000
 const RECEIPT_DAYS = 30
 const MAX_TEXT = 200
 
-const OPERATIONS: Record<string, Work> = {
+const WORK: Record<string, Work> = {
   Authentication_Test: async () => [DONE],
   Test: submission({ rowLength: ROW_LENGTH, acquires: false }),
   Send: submission({ rowLength: ROW_LENGTH, acquires: true }),
-  GestioneAppartamenti_Test: submission({ rowLength: ROW_LENGTH, acquires: false }),
-  GestioneAppartamenti_Send: submission({ rowLength: ROW_LENGTH, acquires: true }),
+  GestioneAppartamenti_Test: submission({ rowLength: ROW_LENGTH, acquires: false, oneApartment: true }),
+  GestioneAppartamenti_Send: submission({ rowLength: ROW_LENGTH, acquires: true, oneApartment: true }),
   GestioneAppartamenti_FileUnico_Test: submission({ rowLength: FILE_UNICO_ROW_LENGTH, acquires: false }),
   GestioneAppartamenti_FileUnico_Send: submission({ rowLength: FILE_UNICO_ROW_LENGTH, acquires: true }),
   Tabella: table,
@@ -59,61 +49,71 @@ const OPERATIONS: Record<string, Work> = {
   GestioneAppartamenti_DisabilitaAppartamento: disable
 }
 
-/** Carries out one operation and gives its response. `message` has been read by the WSDL. */
-export async function perform (name: string, message: Message, service: Service): Promise<Message> {
-  const request = message as Request
-  if (name === 'GenerateToken') return await generateToken(request, service)
-  const work = OPERATIONS[name]
-  if (!work) throw new Error(`Operation ${name} is not implemented`)
-  const { Utente: utente = '', token = '' } = request
+export function isOperation (name: string): boolean {
+  return name === 'GenerateToken' || Object.hasOwn(WORK, name)
+}
+
+/** Carries out one operation, given the elements of its request, and gives its response. */
+export async function perform (
+  operation: string, elements: readonly XmlElement[], service: Service
+): Promise<Elements> {
+  const texts = Object.fromEntries(elements.map(({ name, text }) => [name, text]))
+  if (operation === 'GenerateToken') return await generateToken(texts, service)
+  const rows = elements.find(({ name }) => name === 'ElencoSchedine')?.children.map(({ text }) => text) ?? []
+  const { Utente: utente = '', token = '' } = texts
   const [outcome, outputs] = await isTokenGood(service.db, token, utente, service.clock.now())
-    ? await work(request, service, utente)
+    ? await WORK[operation]!({ texts, rows }, service, utente)
     : [refused('token', 'Token non valido o scaduto')]
-  return { [`${name}Result`]: outcome, ...outputs }
+  return { [`${operation}Result`]: { ...outcome }, ...outputs }
 }
 
 async function generateToken (
-  { Utente: utente, Password, WsKey }: Request, { db, clock, credentials }: Service
-): Promise<Message> {
+  { Utente: utente, Password, WsKey }: Request['texts'], { db, clock, credentials }: Service
+): Promise<Elements> {
   if (utente !== credentials.utente || Password !== credentials.password || WsKey !== credentials.wskey) {
-    return { result: refused('credentials', 'Utente, password o chiave web service non validi') }
+    return { result: { ...refused('credentials', 'Utente, password o chiave web service non validi') } }
   }
   const token = randomBytes(32).toString('base64url')
   const now = clock.now()
   const expires = new Date(now.getTime() + TOKEN_LIFE_MS)
   await keepToken(db, { token, utente, expires, now })
-  return { GenerateTokenResult: { issued: romeDateTime(now), expires: romeDateTime(expires), token }, result: DONE }
+  const result = { ...DONE }
+  return { GenerateTokenResult: { issued: romeDateTime(now), expires: romeDateTime(expires), token }, result }
 }
 
-function submission ({ rowLength, acquires }: { rowLength: Comparison['rowLength'], acquires: boolean }): Work {
-  return async ({ ElencoSchedine: rows = [], IdAppartamento }, { db, clock, codes }, utente) => {
+interface Submission { rowLength: Comparison['rowLength'], acquires: boolean, oneApartment?: boolean }
+
+function submission ({ rowLength, acquires, oneApartment = false }: Submission): Work {
+  return async ({ texts, rows }, { db, clock, tables }, utente) => {
     if (rows.length === 0) return [refused('parameter', 'Elenco Schedine Vuoto')]
     if (rows.length > MAX_ROWS) return [refused('parameter', `Elenco Schedine con piu' di ${MAX_ROWS} righe`)]
     const apartments = new Set((await activeApartments(db, utente)).map(({ id }) => id))
-    if (IdAppartamento !== undefined && !apartments.has(IdAppartamento)) {
-      return [refused('parameter', 'Id Appartamento Errato')]
-    }
+    const apartment = oneApartment ? apartmentOf(texts) : null
+    if (apartment !== null && !apartments.has(apartment)) return [refused('parameter', 'Id Appartamento Errato')]
     const giorno = clock.today()
-    const answers = checkRows(rows, { rowLength, codes: await codes(), today: giorno, apartments })
+    const answers = checkRows(rows, { rowLength, tables: tables(), today: giorno, apartments })
     const good = answers.flatMap(({ accepted }) => accepted ?? [])
     if (acquires) {
-      const common = {
-        utente,
-        giorno,
-        acquisita_il: clock.now().toISOString(),
-        id_appartamento: IdAppartamento ?? null
-      }
+      const common = { utente, giorno, acquisita_il: clock.now().toISOString(), id_appartamento: apartment }
       await acquire(db, good.map((row) => ({ ...common, ...row })))
     }
-    return [DONE, { result: { SchedineValide: good.length, Dettaglio: answers.map(({ outcome }) => outcome) } }]
+    const Dettaglio = { EsitoOperazioneServizio: answers.map(({ outcome }) => ({ ...outcome })) }
+    return [DONE, { result: { SchedineValide: good.length, Dettaglio } }]
   }
 }
 
-async function table ({ tipo = '' }: Request, { db, codes }: Service, utente: string): Promise<Answer> {
-  return [DONE, { CSV: TABLES[tipo]?.(await codes(), await activeApartments(db, utente)) }]
+/** -1, which no apartment has, for anything but a number. */
+function apartmentOf ({ IdAppartamento: id = '' }: Request['texts']): number {
+  return /^\d{1,6}$/.test(id) ? Number(id) : -1
 }
 
-async function receipt ({ Data = '' }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
+async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service, utente: string): Promise<Answer> {
+  const csvOf = Object.hasOwn(TABLES, tipo) ? TABLES[tipo] : undefined
+  if (csvOf === undefined) return [refused('parameter', 'Tipo Tabella Errato')]
+  return [DONE, { CSV: csvOf(tables(), await activeApartments(db, utente)) }]
+}
+
+async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
   // A bare date and time is Italian; one with an offset is an instant.
   const day = /(?:Z|[+-]\d\d:\d\d)$/.test(Data) ? dayInRome(new Date(Data)) : Data.slice(0, 10)
   const today = clock.today()
@@ -122,23 +122,20 @@ async function receipt ({ Data = '' }: Request, { db, clock }: Service, utente: 
   return [DONE, { PDF: await drawReceipt(utente, day, totals) }]
 }
 
-async function add (request: Request, { db, codes }: Service, utente: string): Promise<Answer> {
-  const texts = [request.Descrizione, request.Indirizzo, request.Proprietario].map((text) =>
-    (text ?? '').trim().toUpperCase()
-  )
-  const [descrizione = '', indirizzo = '', proprietario = ''] = texts
+async function add ({ texts }: Request, { db, tables }: Service, utente: string): Promise<Answer> {
+  const given = [texts.Descrizione, texts.Indirizzo, texts.Proprietario].map((text = '') => text.trim().toUpperCase())
+  const [descrizione = '', indirizzo = '', proprietario = ''] = given
   // A semicolon or a line break would break the list of apartments, which is a CSV without quotes.
   const isBad = (text: string) => text === '' || text.length > MAX_TEXT || /[;\r\n]/.test(text)
-  if (texts.some(isBad)) return [refused('parameter', "Dati dell'appartamento errati")]
-  const comune_codice = request.ComuneCodice ?? ''
-  const comune = (await codes()).comuni.get(comune_codice)
-  if (!comune || comune.ended !== undefined) return [refused('parameter', 'Codice Comune Errato')]
+  if (given.some(isBad)) return [refused('parameter', "Dati dell'appartamento errati")]
+  const comune_codice = texts.ComuneCodice ?? ''
+  if (tables().comune(comune_codice)?.cessato_il !== null) return [refused('parameter', 'Codice Comune Errato')]
   await addApartment(db, utente, { descrizione, comune_codice, indirizzo, proprietario })
   return [DONE]
 }
 
-async function disable ({ IdAppartamento = -1 }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
-  const isDisabled = await disableApartment(db, utente, IdAppartamento, clock.now())
+async function disable ({ texts }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
+  const isDisabled = await disableApartment(db, utente, apartmentOf(texts), clock.now())
   return [isDisabled ? DONE : refused('parameter', 'Id Appartamento Errato')]
 }
 

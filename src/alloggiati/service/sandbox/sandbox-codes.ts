@@ -1,97 +1,32 @@
-import { readFile } from 'node:fs/promises'
-import { GUEST_TYPES } from '#schemas/guest-types.ts'
-import { italianDay, type Day } from '#src/lib/time.ts'
-import type { Message } from './message.ts'
-
-const BUNDLED = new URL('../../tables/bundled/', import.meta.url)
-
-export interface Place {
-  name: string
-  /** Car plate of the province; `ES` for a state, as in the service's own table. */
-  province: string
-  /** Last day of a comune or state that is no more. */
-  ended?: Day
-}
-
-export interface Codes {
-  comuni: Map<string, Place>
-  states: Map<string, Place>
-  documents: Map<string, string>
-}
-
-export interface Apartment {
-  id: number
-  descrizione: string
-  comune_codice: string
-  indirizzo: string
-  proprietario: string
-}
-
-export async function loadCodes (): Promise<Codes> {
-  const [comuni, states, documents] = await Promise.all(['comuni.tsv', 'stati.tsv', 'documenti.tsv'].map(readRows))
-  return {
-    comuni: new Map(
-      comuni?.map(([code = '', name = '', province = '', ended]) => [code, place(name, province, ended)])
-    ),
-    states: new Map(states?.map(([code = '', name = '', ended]) => [code, place(name, 'ES', ended)])),
-    documents: new Map(documents?.map(([code = '', name = '']) => [code, name]))
-  }
-}
+import { italianDay } from '#src/lib/time.ts'
+import type { Tables } from '../../tables/code-tables.ts'
+import type { EsitoOperazioneServizio } from '../soap/contract.ts'
+import type { Apartment } from './sandbox-store.ts'
 
 /** The CSV of each `TipoTabella`: `;` between fields, LF between lines, none at the end. */
-export const TABLES: Record<string, (codes: Codes, apartments: Apartment[]) => string> = {
-  Luoghi: ({ comuni, states }) =>
-    csv(
-      'Codice;Descrizione;Provincia;DataFineVal',
-      [...comuni, ...states].map(([code, { name, province, ended }]) => [
-        code,
-        name,
-        province,
-        ended ? `${italianDay(ended)} 00:00:00` : ''
-      ])
-    ),
-  Tipi_Documento: ({ documents }) => csv('Codice;Descrizione', [...documents]),
-  Tipi_Alloggiato: () => csv('Codice;Descrizione', GUEST_TYPES.map(({ codice, descrizione }) => [codice, descrizione])),
+export const TABLES: Record<string, (tables: Tables, apartments: readonly Apartment[]) => string> = {
+  Luoghi: (tables) => csv('Codice;Descrizione;Provincia;DataFineVal', [
+    ...tables.search('comuni'), ...tables.search('paesi').map((state) => ({ ...state, provincia: 'ES' }))
+  ].map(({ codice, descrizione, provincia, cessato_il: ended }) =>
+    [codice, descrizione, provincia, ended === null ? '' : `${italianDay(ended)} 00:00:00`])),
+  Tipi_Documento: (tables) => csv('Codice;Descrizione', codes(tables.search('tipi_documento'))),
+  Tipi_Alloggiato: (tables) => csv('Codice;Descrizione', codes(tables.search('tipi_alloggiato'))),
   TipoErrore: () => csv('Codice;Descrizione', Object.values(ERRORS).map(({ code, name }) => [code, name])),
-  ListaAppartamenti: ({ comuni }, apartments) =>
-    csv(
-      'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario',
-      apartments.map((apartment) => {
-        const comune = comuni.get(apartment.comune_codice)
-        return [
-          String(apartment.id),
-          apartment.descrizione,
-          comune?.name ?? '',
-          comune?.province ?? '',
-          apartment.indirizzo,
-          apartment.proprietario
-        ]
-      })
-    )
+  ListaAppartamenti: (tables, apartments) => csv(
+    'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario',
+    apartments.map(({ id, descrizione, comune_codice, indirizzo, proprietario }) => {
+      const comune = tables.comune(comune_codice)
+      return [String(id), descrizione, comune?.descrizione ?? '', comune?.provincia ?? '', indirizzo, proprietario]
+    })
+  )
 }
 
 function csv (header: string, rows: string[][]): string {
   return [header, ...rows.map((row) => row.join(';'))].join('\n')
 }
 
-function place (name: string, province: string, ended?: string): Place {
-  return ended ? { name, province, ended } : { name, province }
-}
-
-async function readRows (file: string): Promise<string[][]> {
-  const [, ...lines] = (await readFile(new URL(file, BUNDLED), 'utf8')).split(/\r?\n/)
-  return lines.filter((line) => line !== '').map((line) => line.split('\t'))
-}
-
-/**
- * `EsitoOperazioneServizio` as the service writes it: all four elements always, empty ones where there is nothing to
- * say.
- */
-export interface ServiceOutcome extends Message {
-  esito: boolean
-  ErroreCod: string
-  ErroreDes: string
-  ErroreDettaglio: string
+function codes (rows: readonly { codice: string, descrizione: string }[]): string[][] {
+  return rows.map(({ codice, descrizione }) => [codice, descrizione])
 }
 
 /**
@@ -108,9 +43,9 @@ const ERRORS = {
   receipt: { code: '51', name: 'ERRORE_RECUPERO_RICEVUTA' }
 } as const
 
-export const DONE: ServiceOutcome = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
+export const DONE: EsitoOperazioneServizio = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
 
-export function refused (error: keyof typeof ERRORS, detail: string): ServiceOutcome {
+export function refused (error: keyof typeof ERRORS, detail: string): EsitoOperazioneServizio {
   const { code, name } = ERRORS[error]
   return { esito: false, ErroreCod: code, ErroreDes: name, ErroreDettaglio: detail }
 }

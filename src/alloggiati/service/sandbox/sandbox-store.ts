@@ -4,7 +4,14 @@ import { isoInstant } from '#src/database/columns.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { Apartment } from './sandbox-codes.ts'
+
+export interface Apartment {
+  id: number
+  descrizione: string
+  comune_codice: string
+  indirizzo: string
+  proprietario: string
+}
 
 /* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
 

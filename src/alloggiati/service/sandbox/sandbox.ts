@@ -1,25 +1,39 @@
 import { readFile } from 'node:fs/promises'
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import type { Database } from '#src/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { loadCodes, type Codes } from './sandbox-codes.ts'
-import { readContract, type Contract } from './wsdl.ts'
-import { readEnvelope, writeEnvelope, SOAP_11, SOAP_12, SoapFault, unreadable, type SoapVersion } from './envelope.ts'
-import { readMessage, writeMessage } from './message.ts'
-import { perform, type Service } from './operations.ts'
+import { bundledData } from '../../tables/bundled.ts'
+import { createTables, type Tables } from '../../tables/code-tables.ts'
+import { ENVELOPES, escapeXml, readBody, SERVICE, XmlError } from '../soap/xml.ts'
+import { isOperation, perform, type Service, type Value } from './operations.ts'
 
 const PATH = '/service/service.asmx'
 /** That of ASP.NET: a thousand rows take about 200 KB. */
 const BODY_LIMIT = 4 * 1024 * 1024
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 
+/** The two versions of SOAP by their media types, with the words of their faults. */
+const VERSIONS = {
+  'text/xml': {
+    namespace: ENVELOPES[1.1],
+    faultOf: (isSenders: boolean, reason: string) =>
+      `<faultcode>soap:${isSenders ? 'Client' : 'Server'}</faultcode><faultstring>${reason}</faultstring><detail/>`
+  },
+  'application/soap+xml': {
+    namespace: ENVELOPES[1.2],
+    faultOf: (isSenders: boolean, reason: string) =>
+      `<soap:Code><soap:Value>soap:${isSenders ? 'Sender' : 'Receiver'}</soap:Value></soap:Code>` +
+      `<soap:Reason><soap:Text xml:lang="en">${reason}</soap:Text></soap:Reason><soap:Detail/>`
+  }
+} as const
+const MEDIA_TYPES = Object.keys(VERSIONS) as (keyof typeof VERSIONS)[]
+
 interface SandboxOptions {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
   host?: string
-  port?: number
   /** The one account that can log in. */
   credentials: { utente: string, password: string, wskey: string }
 }
@@ -31,26 +45,17 @@ interface Sandbox {
   close (): Promise<void>
 }
 
-/** What is served, read once a process. */
-let served: ReturnType<typeof readServed> | undefined
-
-async function readServed (): Promise<{ wsdl: string, contract: Contract }> {
-  const wsdl = await readFile(new URL('../soap/service.wsdl', import.meta.url), 'utf8')
-  return { wsdl, contract: readContract(wsdl) }
-}
-
 /**
  * Starts a stand-in of the police service on a loopback address. It is a server of its own, speaks both SOAP versions
- * from the service's WSDL and keeps what it acquires in the database: a restart loses nothing, and instances on one
+ * of the service's WSDL and keeps what it acquires in the database: a restart loses nothing, and instances on one
  * database agree.
  */
-export async function startSandbox ({
-  db, clock, log, host = '127.0.0.1', port = 0, credentials
-}: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox (
+  { db, clock, log, host = '127.0.0.1', credentials }: SandboxOptions
+): Promise<Sandbox> {
   if (!LOOPBACK.includes(host)) throw new Error(`The sandbox listens on loopback only, not on ${host}`)
-  const { wsdl, contract } = await (served ??= readServed())
-  let codes: Promise<Codes> | undefined
-  const service: Service = { db, clock, credentials, codes: () => (codes ??= loadCodes()) }
+  let tables: Tables | undefined
+  const service: Service = { db, clock, credentials, tables: () => (tables ??= createTables(bundledData())) }
 
   const app = Fastify({
     loggerInstance: log,
@@ -58,80 +63,60 @@ export async function startSandbox ({
     bodyLimit: BODY_LIMIT
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>(
-    [SOAP_11.mediaType, SOAP_12.mediaType],
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, body: Buffer) => body
-  )
-  app.setErrorHandler(answerError)
+  app.addContentTypeParser<string>(MEDIA_TYPES, { parseAs: 'string' }, async (_: unknown, body: string) => body)
 
   app.get(PATH, async (request, reply) => {
     if (!/\?wsdl$/i.test(request.url)) return reply.callNotFound()
+    const wsdl = await readFile(new URL('../soap/service.wsdl', import.meta.url), 'utf8')
     return reply.type('text/xml; charset=utf-8').send(wsdl.replace(/(:address location=")[^"]*/g, `$1${endpoint}`))
   })
-  app.post(PATH, async (request, reply) => {
-    const { version, action } = readHeaders(request)
-    if (!version) return reply.code(415).type('text/plain; charset=utf-8').send('Unsupported Media Type')
-    reply.type(`${version.mediaType}; charset=utf-8`)
+  app.post<{ Body: string | undefined }>(PATH, async (request, reply) => {
+    const given = request.headers['content-type']?.toLowerCase() ?? ''
+    const mediaType = MEDIA_TYPES.find((type) => given.startsWith(type)) ?? 'text/xml'
+    const { namespace, faultOf } = VERSIONS[mediaType]
+    reply.type(`${mediaType}; charset=utf-8`)
     try {
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      return writeEnvelope(await answer(body, { version, action }, contract, service), version)
+      return writeEnvelope(await answer(request.body ?? '', service), namespace)
     } catch (error) {
-      if (!(error instanceof SoapFault)) request.log.error({ err: error }, 'sandbox call failed')
-      const { code, message } =
-        error instanceof SoapFault ? error : new SoapFault('Server', 'Server was unable to process request.')
-      return reply.code(500).send(writeEnvelope(version.renderFault(code, message), version))
+      // The texts are those of an ASP.NET ASMX service, which the real one is.
+      const isSenders = error instanceof XmlError
+      if (!isSenders) request.log.error({ err: error }, 'sandbox call failed')
+      const reason = isSenders ? `read request. ---> ${escapeXml(error.message)}` : 'process request.'
+      const fault = faultOf(isSenders, `Server was unable to ${reason}`)
+      return reply.code(500).send(writeEnvelope(`<soap:Fault>${fault}</soap:Fault>`, namespace))
     }
   })
 
-  await app.listen({ host, port, listenTextResolver: (address) => `Alloggiati Web sandbox listening at ${address}` })
-  const { port: actualPort } = app.server.address() as AddressInfo
-  const endpoint = `http://${host === '::1' ? '[::1]' : host}:${actualPort}${PATH}`
+  await app.listen({ host, port: 0, listenTextResolver: (address) => `Alloggiati Web sandbox listening at ${address}` })
+  const { port } = app.server.address() as AddressInfo
+  const endpoint = `http://${host === '::1' ? '[::1]' : host}:${port}${PATH}`
   return { endpoint, close: async () => { await app.close() } }
 }
 
-function answerError (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
-  const status = error.statusCode ?? 500
-  if (status >= 500) request.log.error({ err: error }, 'sandbox request failed')
-  return reply.code(status).type('text/plain; charset=utf-8')
-    .send(status >= 500 ? 'Internal Server Error' : error.message)
-}
-
-async function answer (
-  body: Buffer, { version, action }: Required<Headers>, contract: Contract, service: Service
-): Promise<string> {
-  // SOAP 1.1 names the operation in its header, and 1.2 may. A name must be that of the operation in the body.
-  const named = [...contract.operations.values()].find((operation) => operation.action === action)
-  if (!named && (version === SOAP_11 || action !== '')) {
-    throw new SoapFault('Client', `Server did not recognize the value of HTTP Header SOAPAction: ${action}.`)
+async function answer (body: string, service: Service): Promise<string> {
+  const { uri, name, children } = readBody(body)
+  if (uri !== SERVICE || !isOperation(name)) {
+    throw new XmlError(`Element ${name} (namespace '${uri}') was not expected in Body.`)
   }
-  const payload = readEnvelope(body, version)
-  const operation = payload.uri === contract.namespace ? contract.operations.get(payload.name) : undefined
-  if (!operation || (named && named !== operation)) {
-    throw unreadable(`Element ${payload.name} (namespace '${payload.uri}') was not expected in Body.`)
-  }
-  const response = await perform(operation.name, readMessage(operation.request, payload, contract), service)
-  const content = writeMessage(operation.response, response, contract)
-  return `<${operation.name}Response xmlns="${contract.namespace}">${content}</${operation.name}Response>`
+  const response = await perform(name, children.filter((child) => child.uri === SERVICE), service)
+  return `<${name}Response xmlns="${SERVICE}">${contentOf(response)}</${name}Response>`
 }
 
-interface Headers {
-  /** Missing where media type and charset are none of SOAP over UTF-8. */
-  version?: SoapVersion
-  action: string
+function writeEnvelope (body: string, namespace: string): string {
+  return `<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="${namespace}" ` +
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema">' +
+    `<soap:Body>${body}</soap:Body></soap:Envelope>`
 }
 
-function readHeaders ({ headers }: FastifyRequest): Headers {
-  const [mediaType, ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim())
-  const parameter = (name: string) =>
-    unquote(parameters.find((one) => one.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1))
-  const isUtf8 = ['', 'utf-8'].includes(parameter('charset').toLowerCase())
-  const version = isUtf8 ? [SOAP_11, SOAP_12].find((one) => one.mediaType === mediaType?.toLowerCase()) : undefined
-  const header = headers.soapaction
-  const action = version === SOAP_12 ? parameter('action') : unquote(Array.isArray(header) ? header[0] : header)
-  return version ? { version, action } : { action }
+function contentOf (value: Value): string {
+  if (Buffer.isBuffer(value)) return value.toString('base64')
+  return typeof value === 'object'
+    ? Object.entries(value).map(([name, each]) => [each].flat().map((one) => writeElement(name, one)).join('')).join('')
+    : escapeXml(String(value))
 }
 
-function unquote (text: string | undefined): string {
-  return (text ?? '').replace(/^"(.*)"$/, '$1')
+function writeElement (name: string, value: Value | undefined): string {
+  if (value === undefined) return ''
+  const content = contentOf(value)
+  return content === '' ? `<${name}/>` : `<${name}>${content}</${name}>`
 }

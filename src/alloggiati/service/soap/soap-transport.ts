@@ -1,14 +1,16 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { type Socket, connect as connectTcp, isIP } from 'node:net'
+import { request as requestHttp, type ClientRequest, type IncomingMessage } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { getCACertificates } from 'node:tls'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { SoapTransportError, type FailureKind } from './errors.ts'
-import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 
-export interface TransportOptions extends ConnectionOptions {
+export interface TransportOptions {
   endpoint: string | URL
   /** Milliseconds for a whole call, from the name lookup to the last byte of the reply. */
   timeoutMs: number
-  maxBytes: number
+  connectTimeoutMs: number
+  /** PEM certificates that are trusted besides the system's. */
+  ca?: string | Buffer
 }
 
 export interface CallOptions {
@@ -23,29 +25,46 @@ export interface CallOptions {
 export interface HttpReply { status: number, contentType: string, body: Buffer }
 
 const COMMON_HEADERS = { 'User-Agent': 'Locanda', Accept: 'application/soap+xml, text/xml' }
+const MAX_BYTES = 20 * 1024 * 1024
 
 type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
 
+/** How far a call has got. Only from `sent` on can the service have seen anything of it. */
+type Step = 'connecting' | 'handshake' | 'open' | 'sent'
+
 /**
- * One POST on a connection of its own for each call: no reuse, no retry, no redirect. Connecting, asking the caller and
- * writing are three steps, so that it is always known whether anything was sent.
+ * One POST on a connection of its own for each call: no reuse, no retry, no redirect; with https always verified. Node
+ * writes nothing of a request before its end is called. So connecting, asking the caller and writing are three steps,
+ * and it is always known whether anything was sent.
  * Every failure is a SoapTransportError. Any status but 3xx is a reply.
  */
-export function httpClient ({ endpoint, timeoutMs, maxBytes, ...connection }: TransportOptions): Post {
+export function httpClient ({ endpoint, timeoutMs, connectTimeoutMs, ca }: TransportOptions): Post {
   const url = safeAddress(endpoint)
-  const connect = connector(url, connection)
+  const tls = {
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+    ca: ca === undefined ? undefined : [...getCACertificates('default'), ca]
+  } as const
 
   return async (body, headers, { beforeWrite, signal }) => {
     const deadline = AbortSignal.timeout(timeoutMs)
     const end = signal ? AbortSignal.any([deadline, signal]) : deadline
-    const socket = await connect(end)
-    const stop = () => socket.destroy()
+    if (end.aborted) throw new SoapTransportError(abortKind(end), { sent: false })
+    let step: Step = 'connecting'
+    const request = url.protocol === 'https:'
+      ? requestHttps(url, { ...optionsOf(body, headers), ...tls })
+      : requestHttp(url, optionsOf(body, headers))
+    // The socket, where there is one: to destroy the request would drop what was received of the reply.
+    const stop = () => { (request.socket ?? request).destroy() }
     end.addEventListener('abort', stop)
     try {
-      await ready(socket, end, beforeWrite)
-      return await roundTrip(socket, url, Buffer.from(body), headers, maxBytes)
+      await opened(request, connectTimeoutMs, () => { step = 'handshake' })
+      step = 'open'
+      await ask(request, end, beforeWrite)
+      step = 'sent'
+      return await answered(request, body)
     } catch (error) {
-      throw failure(error, end)
+      throw failure(error, end, step)
     } finally {
       end.removeEventListener('abort', stop)
       stop()
@@ -53,40 +72,53 @@ export function httpClient ({ endpoint, timeoutMs, maxBytes, ...connection }: Tr
   }
 }
 
+/** Without an agent Node opens a connection for this request alone, and says `Connection: close`. */
+function optionsOf (body: string, headers: Record<string, string>) {
+  const length = Buffer.byteLength(body)
+  return { method: 'POST', agent: false, headers: { ...COMMON_HEADERS, ...headers, 'Content-Length': length } } as const
+}
+
+/** Waits for the connection, with its handshake where it is encrypted. */
+function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: () => void): Promise<void> {
+  const secure = request.protocol === 'https:'
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new SoapTransportError('connect-timeout', { sent: false })), connectTimeoutMs)
+    const settle = (done: () => void) => {
+      clearTimeout(timer)
+      done()
+    }
+    // Stays on: a connection that breaks while the caller is asked must not bring the process down.
+    request.on('error', (error) => settle(() => reject(error)))
+    request.once('socket', (socket) => {
+      if (secure) socket.once('connect', onHandshake)
+      socket.once(secure ? 'secureConnect' : 'connect', () => settle(resolve))
+    })
+  })
+}
+
 /**
  * The last moment at which nothing has been sent. `beforeWrite` is always waited for: what it records must not come
  * after our answer.
  */
-async function ready (socket: Socket, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
+async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
   try {
     await beforeWrite?.()
   } catch (cause) {
     throw new SoapTransportError('before-write', { sent: false, cause })
   }
   if (end.aborted) throw new SoapTransportError(abortKind(end), { sent: false })
-  if (socket.destroyed || !socket.writable) throw new SoapTransportError('reset', { sent: false })
+  if (request.destroyed || !request.socket?.writable) throw new SoapTransportError('reset', { sent: false })
 }
 
-function roundTrip (
-  socket: Socket, url: URL, body: Buffer, headers: Record<string, string>, maxBytes: number
-): Promise<HttpReply> {
+function answered (request: ClientRequest, body: string): Promise<HttpReply> {
   return new Promise((resolve, reject) => {
-    // Plain HTTP also over TLS: the socket is ours. Without an agent Node says `Connection: close`.
-    const request = httpRequest({
-      method: 'POST',
-      path: url.pathname + url.search,
-      headers: { Host: url.host, ...COMMON_HEADERS, ...headers, 'Content-Length': body.length },
-      createConnection: () => socket
-    })
     request.on('error', reject)
-    request.on('response', (response) => {
-      read(response, maxBytes).then(resolve, reject)
-    })
+    request.on('response', (response) => { read(response).then(resolve, reject) })
     request.end(body)
   })
 }
 
-async function read (response: IncomingMessage, maxBytes: number): Promise<HttpReply> {
+async function read (response: IncomingMessage): Promise<HttpReply> {
   const status = response.statusCode ?? 0
   const refused = (kind: FailureKind, reason?: string) =>
     new SoapTransportError(kind, { sent: true, httpStatus: status, reason })
@@ -98,17 +130,10 @@ async function read (response: IncomingMessage, maxBytes: number): Promise<HttpR
   let size = 0
   for await (const chunk of response) {
     size += chunk.length
-    if (size > maxBytes) throw refused('too-large')
+    if (size > MAX_BYTES) throw refused('too-large')
     chunks.push(chunk)
   }
   return { status, contentType: response.headers['content-type'] ?? '', body: Buffer.concat(chunks, size) }
-}
-
-function failure (error: unknown, end: AbortSignal): SoapTransportError {
-  if (error instanceof SoapTransportError) return error
-  if (end.aborted) return new SoapTransportError(abortKind(end), { sent: true })
-  const reason = codeOf(error)
-  return new SoapTransportError(reason?.startsWith('HPE_') ? 'malformed' : 'reset', { sent: true, reason })
 }
 
 const KIND_OF_CODE: Record<string, FailureKind> = {
@@ -119,80 +144,18 @@ const KIND_OF_CODE: Record<string, FailureKind> = {
   ETIMEDOUT: 'connect-timeout'
 }
 
-interface ConnectionOptions {
-  /** PEM certificates that are trusted besides the system's. */
-  ca?: string | Buffer
-  connectTimeoutMs: number
+function failure (error: unknown, end: AbortSignal, step: Step): SoapTransportError {
+  if (error instanceof SoapTransportError) return error
+  const sent = step === 'sent'
+  if (end.aborted) return new SoapTransportError(abortKind(end), { sent })
+  const reason = codeOf(error)
+  return new SoapTransportError(kindOf(step, reason ?? ''), { sent, reason })
 }
 
-/**
- * Opens fresh connections to one address: with TLS, always verified, when it is https. Nothing of the request is
- * written. Every failure is a SoapTransportError with `sent: false`.
- */
-function connector (
-  endpoint: URL, { ca, connectTimeoutMs }: ConnectionOptions
-): (signal: AbortSignal) => Promise<Socket> {
-  const secure = endpoint.protocol === 'https:'
-  const host = endpoint.hostname.replace(/^\[|\]$/g, '')
-  const port = Number(endpoint.port || (secure ? 443 : 80))
-  let context: SecureContext | undefined
-
-  function startSocket (): Socket {
-    if (!secure) return connectTcp({ host, port })
-    // Kept: with own certificates the whole list of roots is read again for each new context.
-    context ??= createSecureContext({
-      minVersion: 'TLSv1.2',
-      ca: ca === undefined ? undefined : [...getCACertificates('default'), ca]
-    })
-    return connectTls({
-      host,
-      port,
-      servername: isIP(host) === 0 ? host : undefined,
-      secureContext: context,
-      rejectUnauthorized: true
-    })
-  }
-
-  return (signal) => open({ startSocket, secure, connectTimeoutMs }, signal)
-}
-
-interface Opening { startSocket: () => Socket, secure: boolean, connectTimeoutMs: number }
-
-function open ({ startSocket, secure, connectTimeoutMs }: Opening, signal: AbortSignal): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(notSent(abortKind(signal)))
-    let socket: Socket
-    try {
-      socket = startSocket()
-    } catch (error) {
-      return reject(notSent('tls', codeOf(error)))
-    }
-    let connected = false
-    const timer = setTimeout(() => fail('connect-timeout'), connectTimeoutMs)
-    const onAbort = () => fail(abortKind(signal))
-    const stopWaiting = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-    }
-    const fail = (kind: FailureKind, reason?: string) => {
-      stopWaiting()
-      socket.destroy()
-      reject(notSent(kind, reason))
-    }
-    signal.addEventListener('abort', onAbort)
-    socket.once('connect', () => {
-      connected = true
-    })
-    // Stays on: an idle socket that breaks must not bring the process down, its next user sees it destroyed.
-    socket.on('error', (error) => {
-      const code = codeOf(error)
-      fail(connected && secure ? 'tls' : (KIND_OF_CODE[code ?? ''] ?? 'unreachable'), code)
-    })
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      stopWaiting()
-      resolve(socket)
-    })
-  })
+function kindOf (step: Step, code: string): FailureKind {
+  if (step === 'connecting') return KIND_OF_CODE[code] ?? 'unreachable'
+  if (step === 'handshake') return 'tls'
+  return code.startsWith('HPE_') ? 'malformed' : 'reset'
 }
 
 /** Why a signal ended a call: its time was over, or the caller gave up. */
@@ -203,8 +166,4 @@ export function abortKind ({ reason }: AbortSignal): FailureKind {
 /** The code that Node or OpenSSL gives to an error; its message may hold addresses and is not used. */
 function codeOf (error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
-function notSent (kind: FailureKind, reason?: string): SoapTransportError {
-  return new SoapTransportError(kind, { sent: false, reason })
 }

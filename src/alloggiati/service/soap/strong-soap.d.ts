@@ -4,18 +4,12 @@ declare module 'strong-soap' {
     load (done: (error: Error | null, wsdl: Wsdl) => void): void
   }
 
-  export type ReplyHandler = (
-    error: Error | null,
-    response: { statusCode: number; headers: object } | null,
-    body: string
-  ) => void
-
   export interface HttpClient {
     options: { prettyPrint: boolean }
-    request (location: string, xml: string, done: ReplyHandler, headers: Record<string, string>): void
+    request (location: string, xml: string): void
   }
 
-  export type Method = (args: object, done: (error: Error | null, result: unknown) => void) => void
+  export type Method = (args: object, done: (error: Error | null) => void) => void
 
   export interface Client {
     /** Service, port and operation by their names in the WSDL. */

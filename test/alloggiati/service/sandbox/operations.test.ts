@@ -95,6 +95,13 @@ t.test('Test and Send', async (t) => {
     t.same(await acquired(db, 'RM000002'), [])
   })
 
+  t.test('a table that does not exist fails as a call', async (t) => {
+    for (const tipo of ['', '<a:tipo>Comuni</a:tipo>']) {
+      const { text } = await call('Tabella', prefix + tipo)
+      t.match(outcomes(text), [/^false \d+ ERRORE_PARAMETRO_ERRATO/])
+    }
+  })
+
   t.test('an empty list, and a list that is no list, fail as a call', async (t) => {
     for (const rows of ['', '<a:ElencoSchedine/>']) {
       const { status, text } = await call('Send', prefix + rows)
@@ -402,13 +409,9 @@ t.test('the wire', async (t) => {
   t.test('a request that cannot be read is a fault of the sender', async (t) => {
     for (const [title, document] of Object.entries({
       'a DOCTYPE': '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + envelope(good).replace(/^<\?.*?\?>/, ''),
-      'an unknown element': envelope(`<a:Test>${prefix}${rows}<a:Altro/></a:Test>`),
-      'elements out of order': envelope(`<a:Test>${rows}${prefix}</a:Test>`),
       'an operation without the namespace': envelope(`<Test>${prefix}${rows}</Test>`),
-      'a required element left out': envelope(`<a:Test>${prefix}<a:tipo/></a:Test>`),
       'two elements in the body': envelope(good + good),
       'an entity that is not declared': envelope(`<a:Test>&entity;${prefix}</a:Test>`),
-      'another declared encoding': envelope(good).replace('utf-8', 'ISO-8859-1'),
       'nothing at all': ''
     })) {
       const { status, text } = await post(document, headersOf('Test', 1.2))
@@ -417,10 +420,9 @@ t.test('the wire', async (t) => {
     }
   })
 
-  t.test('a media type or charset that is none of SOAP is 415, a body beyond 4 MiB is 413', async (t) => {
+  t.test('a media type that is none of SOAP is 415, a body beyond 4 MiB is 413', async (t) => {
     const body = envelope(good)
     t.equal((await post(body, { 'content-type': 'application/json' })).status, 415)
-    t.equal((await post(body, { 'content-type': 'text/xml; charset=iso-8859-1' })).status, 415)
     t.equal((await post(' '.repeat(4 * 1024 * 1024 + 1), headersOf('Test', 1.2))).status, 413)
   })
 

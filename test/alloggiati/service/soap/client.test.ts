@@ -10,7 +10,7 @@ import { tokenSource } from '#src/alloggiati/service/soap/token.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { CALLS, failureOf, plainAnswer } from './calls.ts'
 import { selfSigned } from './certificate.ts'
-import { answer, type Behaviour, clientOf, closedPort, fixture, recorder, respond } from './server.ts'
+import { answer, type Behaviour, clientOf, closedPort, fixture, type Received, recorder, respond } from './server.ts'
 import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
 
 const OPERATIONS = Object.keys(CALLS) as Operation[]
@@ -42,20 +42,13 @@ t.test('requests are those of the samples', async (t) => {
   }
 })
 
-t.test('SOAP 1.2 names the action in the media type, SOAP 1.1 in its own header', async (t) => {
+t.test('the media type names the action', async (t) => {
   const server = await recorder(t, answer(plainAnswer('GenerateToken')))
   await CALLS.GenerateToken(clientOf(server))
-  await CALLS.GenerateToken(clientOf(server, { soapVersion: '1.1' }))
-  const [present, old] = server.received
-  t.match(present!.head, /^POST \/service\.asmx HTTP\/1\.1\r\n/)
-  t.match(
-    present!.head,
-    /^content-type: application\/soap\+xml; charset=utf-8; action="AlloggiatiService\/GenerateToken"$/im
-  )
-  t.notMatch(present!.head, /^soapaction/im)
-  t.match(old!.head, /^content-type: text\/xml; charset=utf-8$/im)
-  t.match(old!.head, /^soapaction: "AlloggiatiService\/GenerateToken"$/im)
-  t.same(parse(old!.body), parse(fixture('GenerateToken-richiesta-soap11')))
+  const [{ head }] = server.received as [Received]
+  t.match(head, /^POST \/service\.asmx HTTP\/1\.1\r\n/)
+  t.match(head, /^content-type: application\/soap\+xml; charset=utf-8; action="AlloggiatiService\/GenerateToken"$/im)
+  t.notMatch(head, /^soapaction/im)
 })
 
 const MANUAL_ORDER: Operation[] = [
@@ -243,8 +236,7 @@ t.test('only the expected element in the expected namespaces is an answer', asyn
     'two answers in the Body': envelope(send + send),
     'another element after the answer': envelope(`${send}<a/>`),
     'a document type': SEND.replace('?>', '?><!DOCTYPE a [<!ENTITY b "c">]>'),
-    'something after the end': `${SEND}<a/>`,
-    'a reference by id': SEND.replace('<SendResult>', '<SendResult id="__proto__">'),
+    'something after the end': `${SEND}<a/>`
   }
   for (const [name, body] of Object.entries(wrong)) {
     t.not(body, SEND)
