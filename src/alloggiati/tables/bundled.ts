@@ -2,10 +2,21 @@ import { readFileSync } from 'node:fs'
 import { GUEST_TYPES } from '#schemas/guest-types.ts'
 import type { Stato, TablesData } from './types.ts'
 
-/** The states of the snapshot: the only source of their ISO codes, which the service's table lacks. */
+/** The states of the snapshot: the only source of their ISO codes and other names, which the service's table lacks. */
 export function bundledStates (): Stato[] {
-  return rows('stati').map(([codice = '', descrizione = '', cessato, iso2, iso3]) => (
-    { codice, descrizione, cessato_il: cessato || null, iso2: iso2 || null, iso3: iso3 || null }))
+  return rows('stati').map(([codice = '', descrizione = '', cessato, iso2, iso3, others]) => ({
+    codice,
+    descrizione,
+    cessato_il: cessato || null,
+    iso2: iso2 || null,
+    iso3: iso3 || null,
+    altri_nomi: others ? others.split('; ') : []
+  }))
+}
+
+/** The Italian names of the provinces, by the signs that the `Luoghi` table carries. */
+export function bundledProvinces (): ReadonlyMap<string, string> {
+  return new Map(rows('province').map(([sign = '', name = '']) => [sign, name]))
 }
 
 /**
@@ -14,14 +25,11 @@ export function bundledStates (): Stato[] {
  */
 export function bundledData (): TablesData {
   return {
-    fonte: 'inclusa',
     comuni: rows('comuni').map(([codice = '', descrizione = '', provincia = '', cessato]) => (
       { codice, descrizione, provincia, cessato_il: cessato || null })),
     stati: bundledStates(),
     documenti: rows('documenti').map(([codice = '', descrizione = '']) => ({ codice, descrizione })),
-    tipi_alloggiato: GUEST_TYPES,
-    errori: [],
-    appartamenti: []
+    tipi_alloggiato: GUEST_TYPES
   }
 }
 

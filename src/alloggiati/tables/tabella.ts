@@ -2,17 +2,19 @@ import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
 import { ITALY, type Appartamento, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
 
-/** The tables that the service's `Tabella` operation gives, by their names on the wire. */
-export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato', 'TipoErrore', 'ListaAppartamenti'] as const
-export type TipoTabella = typeof TIPI_TABELLA[number]
+/** The code tables that the service's `Tabella` operation gives, by their names on the wire. */
+export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato'] as const
+export type TipoTabella = typeof TIPI_TABELLA[number] | 'ListaAppartamenti'
 
 export interface Tabella {
   Luoghi: { comuni: Comune[], stati: Stato[] }
   Tipi_Documento: Codice[]
   Tipi_Alloggiato: Codice[]
-  TipoErrore: Codice[]
   ListaAppartamenti: Appartamento[]
 }
+
+/** The code tables as CSV. */
+export type Csvs = Readonly<Partial<Record<typeof TIPI_TABELLA[number], string>>>
 
 /** A downloaded table that is not what it should be. The message says which table, where and why. */
 export class TabellaError extends Error {
@@ -26,25 +28,22 @@ export class TabellaError extends Error {
 
 /**
  * What a good download looks like. `header` is how its first row begins: WS manual p. 18 for the apartments, seen on
- * the live service for the others; that of `TipoErrore` is not public, so any will do. The least numbers of rows are
- * well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well above any cut-off answer.
+ * the live service for the others. The least numbers of rows are well below the snapshot's (11 294 comuni, 236 states,
+ * 95 documents) and well above any cut-off answer.
  */
 const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
   Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, rows: 10_000 },
   Tipi_Documento: { header: 'Codice;Descrizione', code: /^[A-Z0-9]{5}$/, rows: 60 },
   Tipi_Alloggiato: { header: 'Codice;Descrizione', code: /^\d{2}$/, rows: 5 },
-  TipoErrore: { header: '', code: /^\S+$/, rows: 1 },
   ListaAppartamenti: { header: 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', code: /^\d{1,6}$/, rows: 0 }
 }
 const LEAST_STATES = 200
 const ESTERO = 'ES'
-const NO_ISO = { iso2: null, iso3: null }
 
 const parsers: { [T in TipoTabella]: (csv: string) => Tabella[T] } = {
   Luoghi: parseLuoghi,
   Tipi_Documento: (csv) => codes('Tipi_Documento', csv),
   Tipi_Alloggiato: (csv) => codes('Tipi_Alloggiato', csv),
-  TipoErrore: (csv) => codes('TipoErrore', csv),
   ListaAppartamenti: parseAppartamenti
 }
 
@@ -57,19 +56,17 @@ export function parseTabella<T extends TipoTabella> (tipo: T, csv: string): Tabe
   return parsers[tipo](csv)
 }
 
-export function parseTabelle (csvs: Readonly<Record<TipoTabella, string>>): TablesData {
+/** @throws TabellaError for one that is missing, too */
+export function parseTabelle (csvs: Csvs): TablesData {
   return {
-    fonte: 'servizio',
-    ...parseTabella('Luoghi', csvs.Luoghi),
-    documenti: parseTabella('Tipi_Documento', csvs.Tipi_Documento),
-    tipi_alloggiato: parseTabella('Tipi_Alloggiato', csvs.Tipi_Alloggiato),
-    errori: parseTabella('TipoErrore', csvs.TipoErrore),
-    appartamenti: parseTabella('ListaAppartamenti', csvs.ListaAppartamenti)
+    ...parseTabella('Luoghi', csvs.Luoghi ?? ''),
+    documenti: parseTabella('Tipi_Documento', csvs.Tipi_Documento ?? ''),
+    tipi_alloggiato: parseTabella('Tipi_Alloggiato', csvs.Tipi_Alloggiato ?? '')
   }
 }
 
 function parseLuoghi (csv: string): Tabella['Luoghi'] {
-  const iso = new Map(bundledStates().map(({ codice, iso2, iso3 }) => [codice, { iso2, iso3 }]))
+  const known = new Map(bundledStates().map((state) => [state.codice, state]))
   const comuni: Comune[] = []
   const stati: Stato[] = []
   for (const [codice = '', descrizione = '', provincia = '', fine = ''] of records('Luoghi', csv)) {
@@ -77,7 +74,7 @@ function parseLuoghi (csv: string): Tabella['Luoghi'] {
     if (!/^[A-Z]{2}$/.test(provincia) || (provincia === ESTERO) !== codice.startsWith('1')) {
       throw new TabellaError('Luoghi', `la provincia «${provincia.slice(0, 30)}» non va con il codice ${codice}`)
     }
-    if (provincia === ESTERO) stati.push({ ...place, ...(iso.get(codice) ?? NO_ISO) })
+    if (provincia === ESTERO) stati.push({ iso2: null, iso3: null, altri_nomi: [], ...known.get(codice), ...place })
     else comuni.push({ ...place, provincia })
   }
   if (stati.length < LEAST_STATES) throw new TabellaError('Luoghi', `solo ${stati.length} stati`)

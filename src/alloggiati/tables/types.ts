@@ -14,7 +14,12 @@ interface Luogo extends Codice { cessato_il: Day | null }
 export interface Comune extends Luogo { provincia: string }
 
 /** A state; ISO 3166-1 codes are null where there are none (ceased states, `APOLIDE`). */
-export interface Stato extends Luogo { iso2: string | null, iso3: string | null }
+export interface Stato extends Luogo {
+  iso2: string | null
+  iso3: string | null
+  /** What people call it otherwise: a search finds it by these names, too. */
+  altri_nomi: readonly string[]
+}
 
 /** A province sign; `cessata` when no comune in force carries it any more. */
 export interface Provincia extends Codice { cessata: boolean }
@@ -29,17 +34,11 @@ export interface Appartamento {
   proprietario: string
 }
 
-/** Where a set of tables comes from: downloaded from the service, or the snapshot in this folder. */
-export type Fonte = 'servizio' | 'inclusa'
-
 export interface TablesData {
-  fonte: Fonte
   comuni: readonly Comune[]
   stati: readonly Stato[]
   documenti: readonly Codice[]
   tipi_alloggiato: readonly Codice[]
-  errori: readonly Codice[]
-  appartamenti: readonly Appartamento[]
 }
 
 /** True when a place of the tables was in force on `day`; its last day counts. */

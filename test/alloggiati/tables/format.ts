@@ -1,12 +1,11 @@
 import { italianDay } from '#src/lib/time.ts'
-import type { Tabella, TipoTabella } from '#src/alloggiati/tables/tabella.ts'
+import type { Csvs, Tabella, TipoTabella } from '#src/alloggiati/tables/tabella.ts'
 import type { Codice, Comune, Stato, TablesData } from '#src/alloggiati/tables/types.ts'
 
 const HEADERS: { [T in TipoTabella]: string } = {
   Luoghi: 'Codice;Descrizione;Provincia;DataFineVal',
   Tipi_Documento: 'Codice;Descrizione',
   Tipi_Alloggiato: 'Codice;Descrizione',
-  TipoErrore: 'Codice;Descrizione',
   ListaAppartamenti: 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'
 }
 
@@ -14,7 +13,6 @@ const formatters: { [T in TipoTabella]: (content: Tabella[T]) => string[] } = {
   Luoghi: ({ comuni, stati }) => [...comuni, ...stati].map(place),
   Tipi_Documento: (rows) => rows.map(code),
   Tipi_Alloggiato: (rows) => rows.map(code),
-  TipoErrore: (rows) => rows.map(code),
   ListaAppartamenti: (rows) => rows.map((row) => [
     row.id, row.descrizione, row.comune, row.provincia, row.indirizzo, row.proprietario
   ].join(';'))
@@ -27,14 +25,12 @@ export function formatTabella<T extends TipoTabella> (tipo: T, content: Tabella[
   return [HEADERS[tipo], ...formatters[tipo](content)].join('\n')
 }
 
-/** Writes all five tables. */
-export function formatTabelle (data: TablesData): Record<TipoTabella, string> {
+/** Writes the code tables. */
+export function formatTabelle (data: TablesData): Required<Csvs> {
   return {
     Luoghi: formatTabella('Luoghi', { comuni: [...data.comuni], stati: [...data.stati] }),
     Tipi_Documento: formatTabella('Tipi_Documento', [...data.documenti]),
-    Tipi_Alloggiato: formatTabella('Tipi_Alloggiato', [...data.tipi_alloggiato]),
-    TipoErrore: formatTabella('TipoErrore', [...data.errori]),
-    ListaAppartamenti: formatTabella('ListaAppartamenti', [...data.appartamenti])
+    Tipi_Alloggiato: formatTabella('Tipi_Alloggiato', [...data.tipi_alloggiato])
   }
 }
 

@@ -1,14 +1,13 @@
 import t from 'tap'
 import { codici_tabelle as stored } from '#drizzle/tables/alloggiati.ts'
 import { Codice } from '#schemas/codici.ts'
-import { bundledData } from '#src/alloggiati/tables/bundled.ts'
+import { bundledData, bundledProvinces } from '#src/alloggiati/tables/bundled.ts'
 import { codici } from '#src/alloggiati/routes/service-routes.ts'
 import {
-  parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type TipoTabella
+  parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type Csvs, type TipoTabella
 } from '#src/alloggiati/tables/tabella.ts'
 import { formatTabelle } from '#test/alloggiati/tables/format.ts'
-import { PROVINCE } from '#src/alloggiati/tables/provinces.ts'
-import { loadTables, refreshTables, saveTables } from '#src/alloggiati/tables/tables-source.ts'
+import { tablesSource } from '#src/alloggiati/tables/tables-source.ts'
 import { createTables } from '#src/alloggiati/tables/code-tables.ts'
 import { testDatabase } from '#test/database.ts'
 
@@ -31,7 +30,6 @@ t.test('a code is found with all that the table says of it', async (t) => {
   t.match(tables.stato('100000216'), { descrizione: 'GERMANIA', iso2: 'DE', iso3: 'DEU' })
   t.match(tables.stato('100000210'), { descrizione: 'CECOSLOVACCHIA', iso2: null, cessato_il: '1993-01-01' })
   t.equal(tables.documento('IDELE')?.descrizione, "CARTA IDENTITA' ELETTRONICA")
-  t.equal(tables.tipoAlloggiato('17')?.descrizione, 'CAPO FAMIGLIA')
   for (const unknown of ['', '999999999', '__proto__', 'constructor']) {
     t.equal(tables.comune(unknown), undefined)
     t.equal(tables.stato(unknown), undefined)
@@ -58,7 +56,7 @@ t.test('six digits are looked up: the ISTAT code of today can be that of a cease
 })
 
 t.test('every province sign of the table has an Italian name, and those of the past are marked', async (t) => {
-  t.same(tables.search('province').map(({ codice }) => codice), Object.keys(PROVINCE).sort())
+  t.same(tables.search('province').map(({ codice }) => codice), [...bundledProvinces().keys()].sort())
   t.same(
     tables
       .search('province')
@@ -123,19 +121,17 @@ t.test('a state is found first by each of its ISO codes, and by the names that p
   ] as const) t.equal(first(query), name, query)
 })
 
-const withErrors = { ...bundledData(), errori: [{ codice: '12', descrizione: 'SCHEDINA_CAMPO_NON_CORRETTO' }] }
-const csvs = formatTabelle(withErrors)
+const csvs = formatTabelle(data)
 
-t.test('the five CSVs of the service give back the tables they were written from', async (t) => {
-  t.equal(createTables(parseTabelle(csvs)).version, createTables(withErrors).version)
-  t.equal(parseTabelle(csvs).fonte, 'servizio')
+t.test('the CSVs of the service give back the tables they were written from', async (t) => {
+  t.equal(createTables(parseTabelle(csvs)).version, tables.version)
   t.ok(csvs.Luoghi.includes("\n408040012;FORLI';FO;15/04/1992 00:00:00\n"))
 })
 
 t.test('CRLF, a byte order mark and blanks around are read alike', async (t) => {
   const other = `\uFEFF${csvs.Luoghi.replaceAll('\n', '\r\n')}\r\n`
   t.same(parseTabella('Luoghi', other), parseTabella('Luoghi', csvs.Luoghi))
-  t.same(parseTabella('Tipi_Documento', `${csvs.Tipi_Documento}  \n\n`), withErrors.documenti)
+  t.same(parseTabella('Tipi_Documento', `${csvs.Tipi_Documento}  \n\n`), data.documenti)
 })
 
 t.test('a state takes its ISO codes from the snapshot, a state unknown there has none', async (t) => {
@@ -189,7 +185,6 @@ t.test('a file that is not the expected table is refused with the reason', async
     ['Tipi_Documento', documenti.slice(0, 500), /solo \d+ righe/],
     ['Tipi_Documento', documenti.replace('IDELE;', 'IDEL;'), /codice «IDEL»/],
     ['Tipi_Alloggiato', tipi.replace(/\n20;.*/, ''), /solo 4 righe/],
-    ['TipoErrore', 'Codice', /intestazione/],
     ['ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\nX;A;B;C;D;E', /codice «X»/]
   ]
   for (const [tipo, csv, reason] of bad) {
@@ -204,45 +199,44 @@ t.test('a file that is not the expected table is refused with the reason', async
 
 const newer = { ...csvs, Tipi_Documento: `${csvs.Tipi_Documento}\nPROVA;DOCUMENTO DI PROVA` }
 
-t.test('the bundled snapshot serves until a refresh stores the five tables of the service', async (t) => {
-  const { db } = await testDatabase(t)
-  const bundled = await loadTables(db)
-  t.equal(bundled.fonte, 'inclusa')
-  t.equal(bundled.version, createTables(bundledData()).version)
-  const asked: TipoTabella[] = []
-  const refreshed = await refreshTables({ db, download: async (tipo) => { asked.push(tipo); return newer[tipo] } })
-  t.same(asked, [...TIPI_TABELLA])
-  const loaded = await loadTables(db)
-  t.equal(loaded.fonte, 'servizio')
-  t.equal(loaded.version, refreshed.version)
-  t.equal(loaded.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA')
-  t.equal(loaded.errore('12')?.descrizione, 'SCHEDINA_CAMPO_NON_CORRETTO')
+const giving = (given: Required<Csvs>) => async (tipo: keyof Csvs) => given[tipo]
 
-  await saveTables(db, csvs)
+t.test('the bundled snapshot serves until a refresh stores the tables of the service', async (t) => {
+  const { db } = await testDatabase(t)
+  const source = tablesSource(db)
+  t.equal((await source.get()).version, tables.version)
+  const asked: string[] = []
+  await source.refresh(async (tipo) => { asked.push(tipo); return newer[tipo] })
+  t.same(asked, [...TIPI_TABELLA])
+  t.equal((await source.get()).documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA')
+  const other = await tablesSource(db).get()
+  t.equal(other.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA', 'another process has them, too')
+  t.equal(other.version, (await source.get()).version)
+
+  await source.refresh(giving(csvs))
   t.equal((await db.select().from(stored)).length, TIPI_TABELLA.length)
-  t.equal((await loadTables(db)).documento('PROVA'), undefined, 'a later refresh replaces all five')
+  t.equal((await tablesSource(db).get()).documento('PROVA'), undefined, 'a later refresh replaces them all')
 })
 
-t.test('one bad table of the five leaves the last good ones as they were', async (t) => {
+t.test('one bad table leaves the last good ones as they were', async (t) => {
   const { db } = await testDatabase(t)
-  await saveTables(db, newer)
-  await t.rejects(saveTables(db, { ...csvs, TipoErrore: '<html>' }), { name: 'TabellaError' })
-  await t.rejects(refreshTables({
-    db,
-    download: async (tipo) => {
-      if (tipo === 'ListaAppartamenti') throw new Error('servizio non raggiungibile')
-      return csvs[tipo]
-    }
+  const source = tablesSource(db)
+  await source.refresh(giving(newer))
+  await t.rejects(source.refresh(giving({ ...csvs, Tipi_Alloggiato: '<html>' })), { name: 'TabellaError' })
+  await t.rejects(source.refresh(async (tipo) => {
+    if (tipo === 'Tipi_Alloggiato') throw new Error('servizio non raggiungibile')
+    return csvs[tipo]
   }), { message: 'servizio non raggiungibile' })
-  t.equal((await loadTables(db)).documento('PROVA')?.codice, 'PROVA')
+  for (const each of [source, tablesSource(db)]) t.equal((await each.get()).documento('PROVA')?.codice, 'PROVA')
 })
 
 t.test('stored tables that are damaged or incomplete count as none', async (t) => {
   const { db } = await testDatabase(t)
-  await db.insert(stored).values({ nome: 'Luoghi', csv: csvs.Luoghi, sha256: '' })
-  t.equal((await loadTables(db)).fonte, 'inclusa')
+  const broken = newer.Luoghi.replace('412058091;ROMA;', '412058091;ALTRA;')
+  await db.insert(stored).values({ nome: 'Luoghi', csv: broken, sha256: '' })
+  t.equal((await tablesSource(db).get()).version, tables.version)
   await db
     .insert(stored)
     .values(TIPI_TABELLA.filter((nome) => nome !== 'Luoghi').map((nome) => ({ nome, csv: 'rotta', sha256: '' })))
-  t.equal((await loadTables(db)).fonte, 'inclusa')
+  t.equal((await tablesSource(db).get()).version, tables.version)
 })
