@@ -3,7 +3,7 @@ import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import { foldDocument, foldName, type Folded } from '../codec/folding.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { Tables } from '../tables/code-tables.ts'
-import { groupsOf, MAX_ROWS } from './guest-groups.ts'
+import { groupsOf } from './guest-groups.ts'
 import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './birth-places.ts'
 
 /** What `validate` is given. Items of `ospiti` may carry anything: a stored guest, a field of the wrong type, null. */
@@ -13,10 +13,6 @@ export interface Input {
   tables: Tables
   /** The present day in Europe/Rome. */
   today: Day
-  /** Records of 174 characters, each with the apartment's id. */
-  fileUnico?: boolean
-  /** Rows that one call may carry. */
-  maxRows?: number
 }
 
 /** The stay as the rules see it. */
@@ -33,6 +29,8 @@ interface Stay {
   counted: number | undefined
   /** The nights where they are a number that a stay can have. */
   nights: number | undefined
+  /** Anything but undefined asks for records of 174 characters, each with the apartment's id. */
+  givenApartment: unknown
   /** The apartment's id where it is one that the record can carry. */
   apartment: number | undefined
 }
@@ -57,8 +55,6 @@ export interface GuestCase {
   /** Index of an earlier guest with the same name and birth date. */
   repeats: number | undefined
   stay: Stay
-  fileUnico: boolean
-  maxRows: number
   tables: Tables
   today: Day
   yesterday: Day
@@ -68,11 +64,9 @@ export interface GuestCase {
 const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tipo_documento']
 
 /** The guests of a list as the rules see them. */
-export function casesOf (
-  { ospiti, soggiorno, tables, today, fileUnico = false, maxRows = MAX_ROWS }: Input
-): GuestCase[] {
+export function casesOf ({ ospiti, soggiorno, tables, today }: Input): GuestCase[] {
   const list = ospiti.map(fieldsOf)
-  const common = { stay: stayOf(soggiorno), fileUnico, maxRows, tables, today, yesterday: addDays(today, -1) }
+  const common = { stay: stayOf(soggiorno), tables, today, yesterday: addDays(today, -1) }
   const firstOf = new Map<string, number>()
   const groups = groupsOf(list.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return groups.flatMap((group) => group.map((index) => {
@@ -125,6 +119,7 @@ function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['
     checkOut,
     counted,
     nights: isNights(givenNights) ? givenNights : undefined,
+    givenApartment: id_appartamento,
     apartment: isApartment(id_appartamento) ? id_appartamento : undefined
   }
 }

@@ -5,18 +5,16 @@ import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
 import { unusualNumber } from './documents.ts'
 import { namedLetters } from './lookalikes.ts'
-import type { Rule } from './rule.ts'
+import { namedComuni, type Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length
 const HAS_SIGNS = /[A-Z0-9]/
 
-/** Rules about the identity document, which single guests and leaders bring. */
-export const DOCUMENT_RULES: readonly Rule[] = [
+/** Rules about the document of those who bring one. */
+const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'tipo-documento-mancante',
     field: 'tipo_documento',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il tipo di documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo',
     source: 'Tracciato, campo 12',
     applies: ({ fields }) => fields.tipo_documento === ''
@@ -24,8 +22,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'tipo-documento-sconosciuto',
     field: 'tipo_documento',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il tipo di documento {codice} non è nella tabella dei documenti',
     source: 'Tabella Tipi_Documento',
     applies: ({ fields: { tipo_documento: codice }, tables }) =>
@@ -34,8 +30,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-mancante',
     field: 'numero_documento',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il numero di documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo',
     source: 'Tracciato, campo 13',
     applies: ({ documentNumber: { refused, text } }) => refused === '' && text === ''
@@ -43,8 +37,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-caratteri',
     field: 'numero_documento',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il numero di documento contiene caratteri non ammessi: {caratteri}',
     source: 'Errore del servizio «Numero Documento con caratteri non validi»',
     applies: ({ documentNumber: { refused } }) => refused !== '' && { caratteri: namedLetters(refused) }
@@ -52,8 +44,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-senza-segni',
     field: 'numero_documento',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il numero di documento {numero} non contiene né lettere né cifre',
     source: 'Nostra: un numero di documento si ricopia dal documento',
     applies: ({ documentNumber: { refused, text: numero } }) =>
@@ -62,8 +52,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-lungo',
     field: 'numero_documento',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: `Il numero di documento ha {lunghezza} caratteri: il massimo è ${NUMBER_LENGTH}`,
     source: 'Tracciato, campo 13',
     applies: ({ documentNumber: { refused, text } }) =>
@@ -72,7 +60,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-insolito',
     field: 'numero_documento',
-    concerns: WITH_DOCUMENT,
     severity: 'warning',
     message: 'Il numero di documento non ha la forma consueta per {tipo} ({attesa}): controllarlo',
     source: 'Nostra: forme note dei documenti (documents.ts)',
@@ -87,8 +74,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'rilascio-mancante',
     field: 'luogo_rilascio',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il luogo di rilascio del documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo',
     source: 'Tracciato, campo 14',
     applies: ({ issue }) => issue.status === 'absent'
@@ -96,8 +81,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'rilascio-sconosciuto',
     field: 'luogo_rilascio',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il luogo di rilascio {codice} non è né un comune italiano né uno stato della tabella',
     source: 'Tabella Luoghi',
     applies: ({ issue, fields }) => issue.status === 'unknown' && { codice: fields.luogo_rilascio }
@@ -105,23 +88,17 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'rilascio-ambiguo',
     field: 'luogo_rilascio',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il codice {codice} del luogo di rilascio indica più di un comune: scegliere tra {candidati}',
     source: 'Tabella Luoghi: i codici brevi si cercano, non si calcolano',
     applies: ({ issue, fields }) =>
       issue.status === 'ambiguous' && {
         codice: fields.luogo_rilascio,
-        candidati: issue.candidates
-          .map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`)
-          .join(', ')
+        candidati: namedComuni(issue.candidates)
       }
   },
   {
     id: 'rilascio-cessato',
     field: 'luogo_rilascio',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il luogo di rilascio {nome} è cessato il {data}: indicare il comune o lo stato di oggi',
     source: 'Guida p. 9: i luoghi cessati valgono solo per la nascita',
     applies: ({ issue }) => {
@@ -133,8 +110,6 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'rilascio-apolide',
     field: 'luogo_rilascio',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Il luogo di rilascio non può essere APOLIDE: indicare il comune o lo stato che rilascia il documento',
     source: 'Tracciato, campo 14: comune se rilasciato in Italia, altrimenti stato',
     applies: ({ fields }) => fields.luogo_rilascio === STATELESS
@@ -142,12 +117,15 @@ export const DOCUMENT_RULES: readonly Rule[] = [
   {
     id: 'rilascio-italia',
     field: 'luogo_rilascio',
-    concerns: WITH_DOCUMENT,
-    severity: 'error',
     message: 'Per un documento rilasciato in Italia il luogo di rilascio è il codice del comune',
     source: 'Tracciato, campo 14: comune se rilasciato in Italia, altrimenti stato',
     applies: ({ issue }) => issue.status === 'italy'
-  },
+  }
+]
+
+/** Rules about the identity document, which single guests and leaders bring. */
+export const DOCUMENT_RULES: readonly Rule[] = [
+  ...HOLDER_RULES.map((rule) => ({ concerns: WITH_DOCUMENT, ...rule })),
   {
     id: 'documento-superfluo',
     field: 'tipo_documento',

@@ -1,11 +1,6 @@
 import { leaderTypeOf, memberTypeOf } from '#schemas/guest-types.ts'
 
 /**
- * Rows that one list may have: limit of the portal's file upload (guide p. 31); that of the web service is not stated.
- */
-export const MAX_ROWS = 1000
-
-/**
  * A list, given by its guest types, cut into its groups as indices in order: a leader with the members that follow at
  * once, or one guest alone. A member without its leader is a group of its own, so no index is ever lost.
  */

@@ -8,8 +8,6 @@ export const LIST_RULES: readonly Rule[] = [
   {
     id: 'tipo-mancante',
     field: 'tipo_alloggiato',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Il tipo di alloggiato è obbligatorio',
     source: 'Tracciato, campo 1',
     applies: ({ fields }) => fields.tipo_alloggiato === ''
@@ -17,8 +15,6 @@ export const LIST_RULES: readonly Rule[] = [
   {
     id: 'tipo-sconosciuto',
     field: 'tipo_alloggiato',
-    concerns: 'everyone',
-    severity: 'error',
     message:
       'Il tipo di alloggiato {codice} non esiste: ' +
       GUEST_TYPES.map(({ codice, descrizione }) => `${codice} ${descrizione.toLowerCase()}`).join(', '),
@@ -29,7 +25,6 @@ export const LIST_RULES: readonly Rule[] = [
     id: 'familiare-senza-capo',
     field: 'tipo_alloggiato',
     concerns: ['19'],
-    severity: 'error',
     message: 'Il familiare (19) deve seguire subito il suo capo famiglia (17) o un altro suo familiare',
     source: 'Guida p. 33; errore del servizio «Ospite con Capo Gruppo o Capo Famiglia Mancante»',
     applies: ({ index, leader }) => leader === index
@@ -38,7 +33,6 @@ export const LIST_RULES: readonly Rule[] = [
     id: 'membro-senza-capo',
     field: 'tipo_alloggiato',
     concerns: ['20'],
-    severity: 'error',
     message: 'Il membro di un gruppo (20) deve seguire subito il suo capo gruppo (18) o un altro suo membro',
     source: 'Guida p. 33; errore del servizio «Ospite con Capo Gruppo o Capo Famiglia Mancante»',
     applies: ({ index, leader }) => leader === index
@@ -47,7 +41,6 @@ export const LIST_RULES: readonly Rule[] = [
     id: 'capo-senza-membri',
     field: 'tipo_alloggiato',
     concerns: LEADERS,
-    severity: 'error',
     message:
       'Un capo famiglia o capo gruppo deve essere seguito da almeno un familiare o membro: ' +
       'chi è solo è un ospite singolo (16)',
@@ -55,19 +48,8 @@ export const LIST_RULES: readonly Rule[] = [
     applies: ({ group }) => group.length === 1
   },
   {
-    id: 'gruppo-troppo-numeroso',
-    field: 'tipo_alloggiato',
-    concerns: LEADERS,
-    severity: 'error',
-    message: 'Il gruppo ha {righe} ospiti: il massimo per un invio è {massimo}, e un gruppo non si può dividere',
-    source: 'Guida p. 31 (1000 righe) e p. 33 (righe successive)',
-    applies: ({ group, maxRows }) => group.length > maxRows && { righe: group.length, massimo: maxRows }
-  },
-  {
     id: 'ospite-ripetuto',
     field: 'cognome',
-    concerns: 'everyone',
-    severity: 'error',
     message:
       "Lo stesso ospite compare due volte nell'elenco " +
       '(ospite {numero}, con lo stesso nome e la stessa data di nascita)',

@@ -22,8 +22,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'sesso-mancante',
     field: 'sesso',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Il sesso è obbligatorio',
     source: 'Tracciato, campo 6',
     applies: ({ fields }) => fields.sesso === ''
@@ -31,8 +29,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'sesso-non-valido',
     field: 'sesso',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Il sesso deve essere M o F',
     source: 'Tracciato, campo 6',
     applies: ({ fields, sex }) => fields.sesso !== '' && sex === undefined
@@ -40,8 +36,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-mancante',
     field: 'data_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La data di nascita è obbligatoria',
     source: 'Tracciato, campo 7',
     applies: ({ fields }) => fields.data_nascita === ''
@@ -49,8 +43,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-non-valida',
     field: 'data_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La data di nascita deve essere un giorno che esiste, nella forma AAAA-MM-GG',
     source: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
     applies: ({ fields, born }) => fields.data_nascita !== '' && born === undefined
@@ -58,8 +50,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-futura',
     field: 'data_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La data di nascita è nel futuro',
     source: 'Errore del servizio «Data di Nascita non valida»',
     applies: ({ born, today }) => born !== undefined && born > today
@@ -67,8 +57,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-dopo-arrivo',
     field: 'data_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: "La data di nascita è successiva all'arrivo",
     source: 'Errore del servizio «Data di Nascita non valida»',
     applies: ({ born, today, stay: { arrival } }) =>
@@ -77,8 +65,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-impossibile',
     field: 'data_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: `La data di nascita è di oltre ${IMPOSSIBLE_AGE} anni prima dell'arrivo: controllare l'anno`,
     source: 'Nostra: errore di battitura certo',
     applies: isImpossiblyOld
@@ -86,7 +72,6 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'eta-insolita',
     field: 'data_nascita',
-    concerns: 'everyone',
     severity: 'warning',
     message: "L'età risulta di {anni} anni: controllare la data di nascita",
     source: 'Nostra: errore di battitura probabile',
@@ -123,8 +108,6 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
     {
       id: `${field}-mancante`,
       field,
-      concerns: 'everyone',
-      severity: 'error',
       message: `${subject} è obbligatorio{consiglio}`,
       source,
       applies: (guest) =>
@@ -134,8 +117,6 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
     {
       id: `${field}-caratteri`,
       field,
-      concerns: 'everyone',
-      severity: 'error',
       message: `${subject} contiene caratteri non ammessi: {caratteri}. ` +
         'Usare la grafia latina della zona a lettura ottica del documento',
       source: `Errore del servizio «${field === 'nome' ? 'Nome' : 'Cognome'} con caratteri non validi»`,
@@ -144,8 +125,6 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
     {
       id: `${field}-lungo`,
       field,
-      concerns: 'everyone',
-      severity: 'error',
       message: `${subject} ha {lunghezza} caratteri: il massimo è ${length}`,
       source,
       applies: (guest) =>
@@ -154,7 +133,6 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
     {
       id: `${field}-adattato`,
       field,
-      concerns: 'everyone',
       severity: 'warning',
       message: `${subject} viene comunicato come «{adattato}»`,
       source: 'Il servizio accetta solo lettere A-Z, spazi e apostrofi',

@@ -1,15 +1,13 @@
 import { italianDay } from '#src/lib/time.ts'
 import { inForce, ITALY, STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
-import type { Rule, Values } from './rule.ts'
+import { namedComuni, type Rule, type Values } from './rule.ts'
 
 /** Rules about birth and citizenship. Comune and province go with the birth state, never with the citizenship. */
 export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-mancante',
     field: 'stato_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: "Lo stato di nascita è obbligatorio (per l'Italia 100000100)",
     source: 'Tracciato, campo 10',
     applies: ({ birth }) => birth.stateCode === ''
@@ -17,8 +15,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-sconosciuto',
     field: 'stato_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Lo stato di nascita {codice} non è nella tabella degli stati',
     source: 'Tabella Luoghi',
     applies: ({ birth: { stateCode, state } }) => stateCode !== '' && state === undefined && { codice: stateCode }
@@ -26,8 +22,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-apolide',
     field: 'stato_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message:
       'Lo stato di nascita non può essere APOLIDE, che è una cittadinanza: indicare lo stato in cui è nata la persona',
     source: 'Tracciato, campo 10: il luogo di nascita è un luogo',
@@ -36,7 +30,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-ricavato',
     field: 'stato_nascita',
-    concerns: 'everyone',
     severity: 'warning',
     message: 'Lo stato di nascita, non indicato, viene comunicato come «{nome}», dal comune di nascita {comune}',
     source: 'Tracciato, campi 8 e 10: un comune italiano è in Italia',
@@ -47,8 +40,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-cessato',
     field: 'stato_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Lo stato di nascita {nome} è cessato il {data}, prima della data di nascita: indicare lo stato di oggi',
     source: 'Tabella Luoghi, DataFineVal; guida p. 9: i luoghi cessati valgono per la nascita',
     applies: ({ birth: { state }, born }) => born !== undefined && ended(state, born)
@@ -56,8 +47,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'comune-mancante',
     field: 'comune_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Il comune di nascita è obbligatorio per chi è nato in Italia',
     source: 'Tracciato, campo 8',
     applies: (guest) => bornInItaly(guest) && guest.birth.comune.status === 'absent'
@@ -65,8 +54,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'comune-sconosciuto',
     field: 'comune_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Il comune di nascita {codice} non è nella tabella dei comuni italiani',
     source: 'Tabella Luoghi',
     applies: ({ birth: { comune }, fields }) => comune.status === 'unknown' && { codice: fields.comune_nascita }
@@ -74,23 +61,17 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'comune-ambiguo',
     field: 'comune_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'Il codice {codice} del comune di nascita ne indica più di uno: scegliere tra {candidati}',
     source: 'Tabella Luoghi: i codici brevi si cercano, non si calcolano',
     applies: ({ birth: { comune }, fields }) =>
       comune.status === 'ambiguous' && {
         codice: fields.comune_nascita,
-        candidati: comune.candidates
-          .map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`)
-          .join(', ')
+        candidati: namedComuni(comune.candidates)
       }
   },
   {
     id: 'comune-cessato',
     field: 'comune_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message:
       'Il comune di nascita {nome} ({provincia}) è cessato con questo codice il {data}, prima della data di nascita',
     source: 'Tabella Luoghi, DataFineVal; guida p. 9',
@@ -100,8 +81,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'comune-estero',
     field: 'comune_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message:
       'Chi è nato in {nome} non ha un comune di nascita italiano: lasciarlo vuoto o ripetere lo stato {codice}',
     source: 'Tracciato, campo 8: solo se nato in Italia',
@@ -111,8 +90,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'provincia-mancante',
     field: 'provincia_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La provincia di nascita è obbligatoria per chi è nato in Italia',
     source: 'Tracciato, campo 9',
     applies: (guest) => bornInItaly(guest) && guest.birth.provincia === ''
@@ -120,7 +97,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'provincia-ricavata',
     field: 'provincia_nascita',
-    concerns: 'everyone',
     severity: 'warning',
     message: 'La provincia di nascita, non indicata, viene comunicata come «{sigla}», dal comune di nascita {comune}',
     source: 'Tabella Luoghi: ogni comune ha la sua provincia',
@@ -130,8 +106,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'provincia-sconosciuta',
     field: 'provincia_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La provincia di nascita {sigla} non esiste: usare la sigla di due lettere (Roma: RM)',
     source: 'Tracciato, campo 9; tabella Luoghi',
     applies: (guest) =>
@@ -142,8 +116,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'provincia-discordante',
     field: 'provincia_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La provincia di nascita {sigla} non è quella del comune: {nome} è in provincia di {provincia}',
     source: 'Tabella Luoghi',
     applies: ({ birth: { comune }, fields: { provincia_nascita: sigla }, tables }) =>
@@ -158,8 +130,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'provincia-estero',
     field: 'provincia_nascita',
-    concerns: 'everyone',
-    severity: 'error',
     message:
       'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in {nome} deve essere vuota',
     source: 'Tracciato, campo 9: solo se nato in Italia',
@@ -171,8 +141,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'cittadinanza-mancante',
     field: 'cittadinanza',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La cittadinanza è obbligatoria',
     source: 'Tracciato, campo 11',
     applies: ({ fields }) => fields.cittadinanza === ''
@@ -180,8 +148,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'cittadinanza-sconosciuta',
     field: 'cittadinanza',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La cittadinanza {codice} non è nella tabella degli stati',
     source: 'Tabella Luoghi',
     applies: ({ fields: { cittadinanza: codice }, tables }) =>
@@ -190,8 +156,6 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'cittadinanza-cessata',
     field: 'cittadinanza',
-    concerns: 'everyone',
-    severity: 'error',
     message: 'La cittadinanza {nome} non esiste più dal {data}: indicare quella di oggi',
     source: 'Tabella Luoghi, DataFineVal',
     applies: ({ fields, tables, today }) => ended(tables.stato(fields.cittadinanza), today)

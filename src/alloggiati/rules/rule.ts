@@ -1,6 +1,7 @@
 import type { GuestCase } from './case.ts'
 import type { SchedinaField } from '#schemas/schedina.ts'
 import type { FieldFault } from '../codec/codec.ts'
+import type { Comune } from '../tables/types.ts'
 
 /** Values for the `{…}` of a rule's message. */
 export type Values = Readonly<Record<string, string | number>>
@@ -9,9 +10,10 @@ export type Values = Readonly<Record<string, string | number>>
 export interface Rule {
   id: string
   field: RemarkField
-  /** The guest types that it concerns; `stay`: it is about the stay, and judged once, on the first guest. */
-  concerns: readonly string[] | 'everyone' | 'stay'
-  severity: 'error' | 'warning'
+  /** The guest types that it concerns; all of them when it is left out. */
+  concerns?: readonly string[]
+  /** An error, which blocks a submission, when it is left out. */
+  severity?: 'warning'
   /** Italian; `{name}` is filled from what `applies` gives. */
   message: string
   /** Official document, or the reason of a rule of our own. */
@@ -39,4 +41,9 @@ const API_NAMES: Partial<Record<FieldFault['field'], RemarkField>> = {
 /** The API's name of a field of the record. */
 export function apiName (field: FieldFault['field']): string {
   return API_NAMES[field] ?? field
+}
+
+/** The comuni among which a host has to choose, as a message lists them. */
+export function namedComuni (comuni: readonly Comune[]): string {
+  return comuni.map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`).join(', ')
 }

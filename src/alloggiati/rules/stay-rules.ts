@@ -6,13 +6,11 @@ import type { Rule } from './rule.ts'
 /** Nights that one schedina can announce; a longer stay needs another schedina (guide p. 7). */
 export const MAX_DECLARED_NIGHTS = FIELDS.permanenza.kind.max
 
-/** Rules about the stay, the same for every guest of the list. */
+/** Rules about the stay, which is the same for every guest of the list. */
 export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-mancante',
     field: 'check_in',
-    concerns: 'stay',
-    severity: 'error',
     message: 'La data di arrivo è obbligatoria',
     source: 'Tracciato, campo 2',
     applies: ({ stay }) => stay.checkIn === ''
@@ -20,8 +18,6 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-non-valido',
     field: 'check_in',
-    concerns: 'stay',
-    severity: 'error',
     message: 'La data di arrivo deve essere un giorno che esiste, nella forma AAAA-MM-GG',
     source: 'Tracciato, campo 2',
     applies: ({ stay }) => stay.checkIn !== '' && stay.arrival === undefined
@@ -29,8 +25,6 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-fuori-termine',
     field: 'check_in',
-    concerns: 'stay',
-    severity: 'error',
     message: 'La data di arrivo deve essere oggi ({oggi}) o ieri ({ieri}): il servizio non accetta altre date',
     source: 'Guida p. 7 e 31: arrivo del giorno o del giorno precedente',
     applies: ({ stay: { arrival }, today, yesterday }) =>
@@ -41,8 +35,6 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'permanenza-mancante',
     field: 'numero_notti',
-    concerns: 'stay',
-    severity: 'error',
     message: 'I giorni di permanenza sono obbligatori: indicare numero_notti o check_out',
     source: 'Tracciato, campo 3',
     applies: ({ stay }) => stay.givenNights === undefined
@@ -50,8 +42,6 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'permanenza-non-valida',
     field: 'numero_notti',
-    concerns: 'stay',
-    severity: 'error',
     message: 'I giorni di permanenza devono essere un numero intero, almeno 1',
     source: 'Tracciato, campo 3',
     applies: ({ stay: { givenNights, nights } }) => givenNights !== undefined && nights === undefined
@@ -59,7 +49,6 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'permanenza-discordante',
     field: 'numero_notti',
-    concerns: 'stay',
     severity: 'warning',
     message:
       'numero_notti ({notti}) e check_out ({partenza}: {contate}) non concordano: vale numero_notti. ' +
@@ -73,7 +62,6 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'permanenza-lunga',
     field: 'numero_notti',
-    concerns: 'stay',
     severity: 'warning',
     message:
       `Il soggiorno supera i ${MAX_DECLARED_NIGHTS} giorni: se ne comunicano ${MAX_DECLARED_NIGHTS}; ` +
@@ -91,11 +79,9 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'appartamento-mancante',
     field: 'id_appartamento',
-    concerns: 'stay',
-    severity: 'error',
     message:
       `L'id dell'appartamento (da ${APARTMENT_IDS.minimum} a ${APARTMENT_IDS.maximum}) è obbligatorio nel File Unico`,
     source: 'Tracciato File Unico, campo 15',
-    applies: ({ fileUnico, stay: { apartment } }) => fileUnico && apartment === undefined
+    applies: ({ stay: { givenApartment, apartment } }) => givenApartment !== undefined && apartment === undefined
   }
 ]

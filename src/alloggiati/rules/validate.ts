@@ -36,8 +36,8 @@ export function validate (input: Input): Validation {
     return refused([{ ospite: 0, campo: 'ospiti', messaggio: 'Non ci sono ospiti da comunicare' }], [])
   }
   const guests = casesOf(input)
-  const errors = remarks(guests, 'error')
-  const warnings = remarks(guests, 'warning')
+  const errors = remarks(guests, RULES.filter(({ severity }) => severity === undefined))
+  const warnings = remarks(guests, RULES.filter(({ severity }) => severity === 'warning'))
   if (errors.length > 0) return refused(errors, warnings)
   const accepted: AcceptedList = { records: [], lines: [], leaders: [] }
   for (const guest of guests) {
@@ -60,8 +60,7 @@ function refused (errors: Segnalazione[], warnings: Segnalazione[]): Validation 
   return { valid: false, errors, warnings, accepted: null }
 }
 
-function remarks (guests: readonly GuestCase[], severity: Rule['severity']): Segnalazione[] {
-  const rules = RULES.filter((rule) => rule.severity === severity)
+function remarks (guests: readonly GuestCase[], rules: readonly Rule[]): Segnalazione[] {
   return guests.flatMap((guest) => rules.flatMap((rule) => {
     const found = concerns(rule, guest) && rule.applies(guest)
     return found === false
@@ -70,9 +69,10 @@ function remarks (guests: readonly GuestCase[], severity: Rule['severity']): Seg
   }))
 }
 
-function concerns ({ concerns }: Rule, { index, fields }: GuestCase): boolean {
-  if (concerns === 'everyone') return true
-  return concerns === 'stay' ? index === 0 : concerns.includes(fields.tipo_alloggiato)
+/** What is wrong with the stay is said once. */
+function concerns (rule: Rule, { index, fields }: GuestCase): boolean {
+  if (STAY_RULES.includes(rule)) return index === 0
+  return rule.concerns === undefined || rule.concerns.includes(fields.tipo_alloggiato)
 }
 
 function fill (message: string, values: Values): string {
@@ -97,7 +97,7 @@ function recordOf (guest: GuestCase): RecordSchedina {
     stato_nascita: birth.stateCode,
     cittadinanza: fields.cittadinanza,
     ...documentFields(guest),
-    ...(guest.fileUnico ? { id_appartamento: apartment! } : {})
+    ...(apartment === undefined ? {} : { id_appartamento: apartment })
   }
 }
 

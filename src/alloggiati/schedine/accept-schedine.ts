@@ -49,13 +49,7 @@ function remarksOnStay (
 
 /** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
 export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
-  return validate({
-    ospiti,
-    soggiorno: stay,
-    tables: await tables(),
-    today: clock.today(),
-    fileUnico: stay.id_appartamento !== undefined
-  })
+  return validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today() })
 }
 
 /**

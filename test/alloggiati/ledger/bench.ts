@@ -100,7 +100,7 @@ function submissionOf (
 ): Submission {
   const today = testClock().today()
   const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
-  const { accepted, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
+  const { accepted, errors } = validate({ ospiti, soggiorno, tables, today })
   if (accepted === null) throw new Error(JSON.stringify(errors))
   const { records, lines, leaders } = accepted
   return {

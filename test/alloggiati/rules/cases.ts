@@ -5,8 +5,6 @@ import { family, foreigner, member, single, soggiorno } from './samples.ts'
 export interface Example {
   ospiti: readonly Schedina[]
   stay?: Record<string, unknown>
-  fileUnico?: boolean
-  maxRows?: number
   /** The guest that the remark is about; the first one unless said. */
   ospite?: number
 }
@@ -89,11 +87,10 @@ export const CASES: Readonly<Record<string, Cases>> = {
   },
   'appartamento-mancante': {
     strikes: [
-      { ospiti: [single()], fileUnico: true },
-      { ...stay({ id_appartamento: 1_000_000 }), fileUnico: true },
-      { ...stay({ id_appartamento: '1' }), fileUnico: true }
+      { ...stay({ id_appartamento: 1_000_000 }) },
+      { ...stay({ id_appartamento: '1' }) }
     ],
-    silent: [{ ospiti: [single()] }, { ...stay({ id_appartamento: 0 }), fileUnico: true }]
+    silent: [{ ospiti: [single()] }, { ...stay({ id_appartamento: 0 }) }]
   },
 
   'tipo-mancante': {
@@ -128,13 +125,6 @@ export const CASES: Readonly<Record<string, Cases>> = {
       { ospiti: [single({ tipo_alloggiato: '17' }), member('20', 'ANNA')] }
     ],
     silent: [{ ospiti: family() }, { ospiti: [foreigner(), ...family(), single({ nome: 'SOLO' })] }]
-  },
-  'gruppo-troppo-numeroso': {
-    strikes: [{ ospiti: [...family(), member('19', 'LUCA')], maxRows: 2 }],
-    silent: [
-      { ospiti: [...family(), member('19', 'LUCA')], maxRows: 3 },
-      { ospiti: [single(), foreigner()], maxRows: 1 }
-    ]
   },
   'ospite-ripetuto': {
     strikes: [

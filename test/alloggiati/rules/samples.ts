@@ -81,14 +81,8 @@ export function family (changes: Schedina = {}): Schedina[] {
 /** What `validate` says of a list for a stay, with the records by themselves. */
 export function judge (
   ospiti: readonly unknown[],
-  stay: Record<string, unknown> = soggiorno,
-  options: Options = {}
+  stay: Record<string, unknown> = soggiorno
 ): Validation & { records: RecordSchedina[] | null } {
-  const validation = validate({ ospiti, soggiorno: stay, tables, today, ...options })
+  const validation = validate({ ospiti, soggiorno: stay, tables, today })
   return { ...validation, records: validation.accepted?.records ?? null }
-}
-
-interface Options {
-  fileUnico?: boolean
-  maxRows?: number
 }
