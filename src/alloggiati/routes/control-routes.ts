@@ -1,4 +1,4 @@
-import type { Route } from './police-route.ts'
+import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/decisions.ts'
@@ -11,19 +11,15 @@ import { currentSuspension, resumeSending, suspendSending } from '../ledger/susp
 import { sweep } from '../ledger/sweep.ts'
 
 const GET_SOSPENSIONE = {
-  method: 'GET',
-  url: '/api/v1/invii/sospensione',
   config: { access: 'auth' },
   schema: {
     operationId: 'getSospensione',
     summary: 'Se gli invii sono sospesi, da chi e perché',
     response: { 200: Ref(SuspensionState) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const SET_SOSPENSIONE = {
-  method: 'POST',
-  url: '/api/v1/invii/sospensione',
   config: { access: 'admin', recentFactor: true },
   schema: {
     operationId: 'setSospensione',
@@ -32,11 +28,9 @@ const SET_SOSPENSIONE = {
     body: SuspensionBody,
     response: { 200: Ref(SuspensionState), 503: Ref(ErrorBody) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const GET_ACCOUNT_POLIZIA = {
-  method: 'GET',
-  url: '/api/v1/alloggiati/account',
   config: { access: 'auth' },
   schema: {
     operationId: 'getAccountPolizia',
@@ -44,11 +38,9 @@ const GET_ACCOUNT_POLIZIA = {
     summary: "L'account della Polizia in uso",
     response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const SET_ACCOUNT_POLIZIA = {
-  method: 'PUT',
-  url: '/api/v1/alloggiati/account',
   config: { access: 'admin' },
   schema: {
     operationId: 'setAccountPolizia',
@@ -57,7 +49,7 @@ const SET_ACCOUNT_POLIZIA = {
     body: PoliceAccountBody,
     response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 /**
  * What an administrator sets: whether anything is sent at all, and whether the account is used from here only.
@@ -69,38 +61,32 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
   const { db } = app
   for (const schema of [SuspensionState, PoliceAccount]) app.addSchema(schema)
 
-  app.route({ ...GET_SOSPENSIONE, handler: readSuspension })
+  app.get('/api/v1/invii/sospensione', GET_SOSPENSIONE, readSuspension)
 
-  app.route({
-    ...SET_SOSPENSIONE,
-    handler: async (request) => {
-      const { sospeso, motivo } = request.body
-      const chi = request.principal!.id
-      const resuming = sospeso ? undefined : connected()
-      await db.transaction(async (tx) => {
-        await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
-        await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
-        // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
-        // could suspend sending again.
-        await resuming?.chainHead.update(tx).catch((err: unknown) => {
-          throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
-        })
+  app.post('/api/v1/invii/sospensione', SET_SOSPENSIONE, async (request) => {
+    const { sospeso, motivo } = request.body
+    const chi = request.principal!.id
+    const resuming = sospeso ? undefined : connected()
+    await db.transaction(async (tx) => {
+      await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
+      await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
+      // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
+      // could suspend sending again.
+      await resuming?.chainHead.update(tx).catch((err: unknown) => {
+        throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
       })
-      request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
-      // What is ready leaves now, not with the next sweep; the answer does not wait for it.
-      if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
-      return readSuspension()
-    }
+    })
+    request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
+    // What is ready leaves now, not with the next sweep; the answer does not wait for it.
+    if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
+    return readSuspension()
   })
 
-  app.route({ ...GET_ACCOUNT_POLIZIA, handler: readAccount })
+  app.get('/api/v1/alloggiati/account', GET_ACCOUNT_POLIZIA, readAccount)
 
-  app.route({
-    ...SET_ACCOUNT_POLIZIA,
-    handler: async (request) => {
-      await setExclusiveChannel(db, connected().service.account, request.body.canale_esclusivo)
-      return readAccount()
-    }
+  app.put('/api/v1/alloggiati/account', SET_ACCOUNT_POLIZIA, async (request) => {
+    await setExclusiveChannel(db, connected().service.account, request.body.canale_esclusivo)
+    return readAccount()
   })
 
   function connected (): LedgerContext {

@@ -1,4 +1,4 @@
-import type { Route } from './police-route.ts'
+import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
@@ -18,8 +18,6 @@ interface ReceiptRoutesOptions {
 }
 
 const GET_RICEVUTA = {
-  method: 'GET',
-  url: '/api/alloggiati/ricevute',
   config: { access: 'auth' },
   schema: {
     operationId: 'getRicevuta',
@@ -34,11 +32,9 @@ const GET_RICEVUTA = {
       503: Ref(ErrorBody)
     }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const VERIFICA_RICEVUTE = {
-  method: 'GET',
-  url: '/api/alloggiati/verifica-ricevute',
   config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
   schema: {
     operationId: 'verificaRicevute',
@@ -46,7 +42,7 @@ const VERIFICA_RICEVUTE = {
     querystring: CrossCheckQuery,
     response: { 200: CrossCheckAnswer }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 /** The receipts of the police, and how they compare with bookings and submissions. */
 export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = async (
@@ -54,22 +50,16 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
 ) => {
   app.addSchema(BookingToVerify)
 
-  app.route({
-    ...GET_RICEVUTA,
-    handler: async (request, reply) => {
-      const { data } = request.query
-      const pdf = await archive.getReceipt(data)
-      return reply
-        .type('application/pdf')
-        .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)
-        .send(pdf)
-    }
+  app.get('/api/alloggiati/ricevute', GET_RICEVUTA, async (request, reply) => {
+    const { data } = request.query
+    const pdf = await archive.getReceipt(data)
+    return reply
+      .type('application/pdf')
+      .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)
+      .send(pdf)
   })
 
-  app.route({
-    ...VERIFICA_RICEVUTE,
-    handler: async (request, reply) => {
-      return reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
-    }
+  app.get('/api/alloggiati/verifica-ricevute', VERIFICA_RICEVUTE, async (request, reply) => {
+    return reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
   })
 }

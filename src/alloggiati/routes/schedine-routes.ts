@@ -1,7 +1,6 @@
-import type { Route } from './police-route.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import {
   FileBody, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure, InvioUnderWay, ValidaAnswer, ValidaBody
 } from '#schemas/alloggiati.ts'
@@ -26,8 +25,6 @@ const sendResponses = { 200: InvioAnswer, 202: Ref(InvioUnderWay), 409: Ref(Invi
 const headers = { sends: { Location: [200, 202, 409, 422] } } as const
 
 const VALIDA_SCHEDINE = {
-  method: 'POST',
-  url: '/api/alloggiati/valida',
   config: { access: 'auth', scope: 'lettura' },
   schema: {
     operationId: 'validaSchedine',
@@ -35,11 +32,9 @@ const VALIDA_SCHEDINE = {
     body: ValidaBody,
     response: { 200: ValidaAnswer }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const INVIA_SCHEDINE = {
-  method: 'POST',
-  url: '/api/alloggiati/invio',
   config: {
     access: 'auth',
     scope: 'invio',
@@ -54,11 +49,9 @@ const INVIA_SCHEDINE = {
     body: InvioBody,
     response: sendResponses
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const CREA_FILE_SCHEDINE = {
-  method: 'POST',
-  url: '/api/alloggiati/file',
   config: { access: 'auth', scope: 'lettura', findFaults: ({ body }) => stayGivenFaults(body) },
   schema: {
     operationId: 'creaFileSchedine',
@@ -67,11 +60,9 @@ const CREA_FILE_SCHEDINE = {
     body: FileBody,
     response: { 200: { description: 'Il file', content: { 'text/plain': { schema: Type.String() } } }, 422: failed }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const CREA_SCHEDINE = {
-  method: 'POST',
-  url: '/api/v1/prenotazioni/:id/schedine',
   config: { access: 'auth', scope: 'lettura' },
   schema: {
     operationId: 'creaSchedine',
@@ -81,11 +72,9 @@ const CREA_SCHEDINE = {
     body: SchedineBody,
     response: { 200: SchedineAnswer }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const INVIA_PRENOTAZIONE = {
-  method: 'POST',
-  url: '/api/v1/prenotazioni/:id/invio',
   config: {
     access: 'auth', scope: 'invio', idempotent: true, headers, findFaults: ({ body }) => confirmationFaults(body)
   },
@@ -98,18 +87,15 @@ const INVIA_PRENOTAZIONE = {
     body: InvioPrenotazioneBody,
     response: sendResponses
   }
-} satisfies Route
-
-const DAY_CONFIG = {
-  access: 'auth',
-  scope: 'invio',
-  idempotent: true,
-  headers: { reads: ['Prefer'], sends: { 'Preference-Applied': [200] } }
-} satisfies Route['config']
+} satisfies RouteShorthandOptions
 
 const INVIA_GIORNATA = {
-  method: 'POST',
-  url: '/api/v1/invii/giornata',
+  config: {
+    access: 'auth',
+    scope: 'invio',
+    idempotent: true,
+    headers: { reads: ['Prefer'], sends: { 'Preference-Applied': [200] } }
+  },
   schema: {
     operationId: 'inviaGiornata',
     errorCodes: ['CREDENZIALI_MANCANTI', 'INVII_SOSPESI'],
@@ -117,7 +103,7 @@ const INVIA_GIORNATA = {
     body: GiornataBody,
     response: { 200: GiornataAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 /** Schedine, given in the request or made from saved guests: checked, sent, or written as a file. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
@@ -125,55 +111,39 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   const repeated = (request: FastifyRequest, reply: FastifyReply) => answerRepeated(db, request, reply)
   for (const schema of [InvioDuplicate, PrenotazioneDellaGiornata]) app.addSchema(schema)
 
-  app.route({
-    ...VALIDA_SCHEDINE,
-    handler: async ({ body: { ospiti, prenotazione } }) => {
-      const { valid, errors, warnings } = await judge(context, ospiti, prenotazione)
-      return { valid, errors, warnings }
-    }
+  app.post('/api/alloggiati/valida', VALIDA_SCHEDINE, async ({ body: { ospiti, prenotazione } }) => {
+    const { valid, errors, warnings } = await judge(context, ospiti, prenotazione)
+    return { valid, errors, warnings }
   })
-  app.route({
-    ...INVIA_SCHEDINE,
-    preHandler: repeated,
-    handler: (request, reply) => submit(context, request.body, authorOf(request), requesterOf(request, reply))
+  app.post('/api/alloggiati/invio', { ...INVIA_SCHEDINE, preHandler: repeated }, (request, reply) =>
+    submit(context, request.body, authorOf(request), requesterOf(request, reply)))
+  app.post('/api/alloggiati/file', CREA_FILE_SCHEDINE, async (request, reply) => {
+    const { records, lines } = await accept(context, request.body)
+    const name = `schedine_${records[0]!.data_arrivo}.txt`
+    reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=${name}`)
+    // CRLF between the lines, none at the end, and no byte order mark (guide, p. 31 and 33).
+    return reply.send(lines.join('\r\n'))
   })
-  app.route({
-    ...CREA_FILE_SCHEDINE,
-    handler: async (request, reply) => {
-      const { records, lines } = await accept(context, request.body)
-      const name = `schedine_${records[0]!.data_arrivo}.txt`
-      reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=${name}`)
-      // CRLF between the lines, none at the end, and no byte order mark (guide, p. 31 and 33).
-      return reply.send(lines.join('\r\n'))
-    }
+  app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async (request) => {
+    const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body ?? {})
+    const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
+    return { schedine, soggiorno, valid, errors, warnings }
   })
-  app.route({
-    ...CREA_SCHEDINE,
-    handler: async (request) => {
-      const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body ?? {})
-      const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
-      return { schedine, soggiorno, valid, errors, warnings }
-    }
+  app.post('/api/v1/prenotazioni/:id/invio', { ...INVIA_PRENOTAZIONE, preHandler: repeated }, (request, reply) => {
+    // The guests are saved here, and can be put right: what is refused before anything is begun is tried anew.
+    request.isUndecided = true
+    return submitBooking(db, context, request, requesterOf(request, reply))
   })
-  app.route({
-    ...INVIA_PRENOTAZIONE,
-    preHandler: repeated,
-    handler: (request, reply) => {
-      // The guests are saved here, and can be put right: what is refused before anything is begun is tried anew.
-      request.isUndecided = true
-      return submitBooking(db, context, request, requesterOf(request, reply))
-    }
-  })
-  app.route({
+  const giornata = {
     ...INVIA_GIORNATA,
-    config: { ...DAY_CONFIG, findFaults: ({ body }) => dayFaults(body, context.clock.today()) },
-    handler: (request, reply) => {
-      const { body, begun } = request
-      const requester = requesterOf(request, reply)
-      if (begun !== null) return answerBegunDay(db, context, { body, begun }, requester)
-      request.isUndecided = true
-      return submitDay(context, body, authorOf(request), requester)
-    }
+    config: { ...INVIA_GIORNATA.config, findFaults: ({ body }) => dayFaults(body, context.clock.today()) }
+  } satisfies RouteShorthandOptions
+  app.post('/api/v1/invii/giornata', giornata, (request, reply) => {
+    const { body, begun } = request
+    const requester = requesterOf(request, reply)
+    if (begun !== null) return answerBegunDay(db, context, { body, begun }, requester)
+    request.isUndecided = true
+    return submitDay(context, body, authorOf(request), requester)
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Route } from './police-route.ts'
+import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {
@@ -20,8 +20,6 @@ import { italianDay, type Day } from '#src/lib/time.ts'
 const refused = Type.Union([Ref(ApartmentRefused), Ref(ErrorBody)])
 
 const LIST_APPARTAMENTI = {
-  method: 'GET',
-  url: '/api/v1/appartamenti',
   config: { access: 'auth' },
   schema: {
     operationId: 'listAppartamenti',
@@ -29,11 +27,9 @@ const LIST_APPARTAMENTI = {
     summary: "Gli appartamenti attivi dell'account",
     response: { 200: ApartmentList, 503: Ref(ErrorBody) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const ADD_APPARTAMENTO = {
-  method: 'POST',
-  url: '/api/v1/appartamenti',
   // The service does not say which id it gave.
   config: { access: 'admin', idempotent: true, headers: { sends: { Location: [] } } },
   schema: {
@@ -43,11 +39,9 @@ const ADD_APPARTAMENTO = {
     body: ApartmentBody,
     response: { 201: ApartmentAnswer(201), 422: refused, 503: Ref(ErrorBody) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const DISABLE_APPARTAMENTO = {
-  method: 'DELETE',
-  url: '/api/v1/appartamenti/:id',
   config: { access: 'admin' },
   schema: {
     operationId: 'disableAppartamento',
@@ -56,11 +50,9 @@ const DISABLE_APPARTAMENTO = {
     params: ApartmentParams,
     response: { 200: ApartmentAnswer(200), 422: refused, 503: Ref(ErrorBody) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const CHECK_ALLOGGIATI = {
-  method: 'GET',
-  url: '/api/alloggiati/check',
   config: { access: 'auth' },
   schema: {
     operationId: 'checkAlloggiati',
@@ -69,11 +61,9 @@ const CHECK_ALLOGGIATI = {
     // Too much load is a 503 too, of the common shape.
     response: { 200: CheckAnswer, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const GET_CODICI = {
-  method: 'GET',
-  url: '/api/alloggiati/codici',
   config: { access: 'auth' },
   schema: {
     operationId: 'getCodici',
@@ -81,18 +71,16 @@ const GET_CODICI = {
     querystring: CodiciQuery,
     response: { 200: Ref(Codici), 304: Type.Null() }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const LIST_SCHEDINE_SANDBOX = {
-  method: 'GET',
-  url: '/api/alloggiati/sandbox/schedine',
   config: { access: 'auth' },
   schema: {
     operationId: 'listSchedineSandbox',
     summary: 'Le schedine acquisite dalla sandbox',
     response: { 200: SandboxRecords }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 interface ServiceRoutesOptions { service: PoliceService | null, tables (): Promise<Tables> }
 
@@ -103,37 +91,30 @@ interface ServiceRoutesOptions { service: PoliceService | null, tables (): Promi
 export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (app, { service, tables }) => {
   for (const schema of [Apartment, ApartmentRefused, CheckFailure, Codice, Codici]) app.addSchema(schema)
 
-  app.route({ ...CHECK_ALLOGGIATI, handler: () => check(service) })
-  app.route({ ...LIST_APPARTAMENTI, handler: async () => ({ data: await listApartments(connected()) }) })
-  app.route({
-    ...ADD_APPARTAMENTO,
-    handler: async (request, reply) => {
-      await addApartment(connected(), request.body)
-      await request.noteDone(app.db)
-      reply.code(201)
-      return { message: "Appartamento aggiunto: il servizio gli ha dato un id, che è nell'elenco", status: 201 }
-    }
+  app.get('/api/alloggiati/check', CHECK_ALLOGGIATI, () => check(service))
+  app.get('/api/v1/appartamenti', LIST_APPARTAMENTI, async () => ({ data: await listApartments(connected()) }))
+  app.post('/api/v1/appartamenti', ADD_APPARTAMENTO, async (request, reply) => {
+    await addApartment(connected(), request.body)
+    await request.noteDone(app.db)
+    reply.code(201)
+    return { message: "Appartamento aggiunto: il servizio gli ha dato un id, che è nell'elenco", status: 201 }
   })
-  app.route({
-    ...DISABLE_APPARTAMENTO,
-    handler: async ({ params: { id } }) => {
-      await disableApartment(connected(), id)
-      const message = `Appartamento ${id} disabilitato: non si può riattivare, solo aggiungere di nuovo con un altro id`
-      return { message, status: 200 }
-    }
+  app.delete('/api/v1/appartamenti/:id', DISABLE_APPARTAMENTO, async ({ params: { id } }) => {
+    await disableApartment(connected(), id)
+    const message = `Appartamento ${id} disabilitato: non si può riattivare, solo aggiungere di nuovo con un altro id`
+    return { message, status: 200 }
   })
-  app.route({
-    ...GET_CODICI,
-    handler: async (request, reply) => {
-      const current = await tables()
-      const tag = `"${current.version}"`
-      reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
-      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return codici(current, request.query)
-    }
+  app.get('/api/alloggiati/codici', GET_CODICI, async (request, reply) => {
+    const current = await tables()
+    const tag = `"${current.version}"`
+    reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
+    if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+    return codici(current, request.query)
   })
   if (service?.mode === 'sandbox') {
-    app.route({ ...LIST_SCHEDINE_SANDBOX, handler: async () => ({ data: await acquired(app.db, service.utente) }) })
+    const { utente } = service
+    app.get('/api/alloggiati/sandbox/schedine', LIST_SCHEDINE_SANDBOX, async () => (
+      { data: await acquired(app.db, utente) }))
   }
 
   function connected (): PoliceService {

@@ -1,4 +1,4 @@
-import type { Route } from './police-route.ts'
+import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { InvioFailure } from '#schemas/alloggiati.ts'
@@ -33,8 +33,6 @@ interface SubmissionRoutesOptions {
 }
 
 const LIST_INVII = {
-  method: 'GET',
-  url: '/api/v1/invii',
   config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
   schema: {
     operationId: 'listInvii',
@@ -42,11 +40,9 @@ const LIST_INVII = {
     querystring: InvioQuery,
     response: { 200: InvioList }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const GET_INVIO = {
-  method: 'GET',
-  url: '/api/v1/invii/:id',
   config: { access: 'auth', versioned: true },
   schema: {
     operationId: 'getInvio',
@@ -55,11 +51,9 @@ const GET_INVIO = {
     params: IdParams,
     response: { 200: InvioDetailAnswer }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const DECIDI_INVIO = {
-  method: 'POST',
-  url: '/api/v1/invii/:id/decisione',
   config: {
     access: 'admin',
     recentFactor: true,
@@ -78,11 +72,9 @@ const DECIDI_INVIO = {
     body: DecisionBody,
     response: { 200: DecisionAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const REGISTRA_CORREZIONE = {
-  method: 'POST',
-  url: '/api/v1/invii/:id/correzione',
   config: { access: 'auth', scope: 'invio', idempotent: true, headers: { sends: { Location: [] } } },
   schema: {
     operationId: 'registraCorrezione',
@@ -92,11 +84,9 @@ const REGISTRA_CORREZIONE = {
     body: CorrectionBody,
     response: { 201: CorrectionAnswer }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 const VERIFICA_INVII = {
-  method: 'GET',
-  url: '/api/v1/invii/verifica',
   config: { access: 'admin', findFaults: ({ query }) => orderOfDaysFaults(query) },
   schema: {
     operationId: 'verificaInvii',
@@ -104,7 +94,7 @@ const VERIFICA_INVII = {
     querystring: VerificaInviiQuery,
     response: { 200: VerificaInvii }
   }
-} satisfies Route
+} satisfies RouteShorthandOptions
 
 /** Days that are verified unless others are asked for. */
 const DAYS = 30
@@ -120,51 +110,39 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   const decisions = { db, audit, clock, scope, beforeReady, account: ledger?.service.account }
   for (const schema of [Invio, InvioDetail]) app.addSchema(schema)
 
-  app.route({
-    ...LIST_INVII,
-    handler: async (request, reply) => {
-      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
-      const [{ data, next }, total] = await Promise.all([
-        readSubmissionPage(db, scope, filters, limit, cursor),
-        conteggio ? countSubmissions(db, mode, filters) : undefined
-      ])
-      if (total !== undefined) reply.header('x-total-count', total)
-      if (next) reply.header('link', nextLink('/api/v1/invii', request.query, next))
-      return { data }
-    }
+  app.get('/api/v1/invii', LIST_INVII, async (request, reply) => {
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+    const [{ data, next }, total] = await Promise.all([
+      readSubmissionPage(db, scope, filters, limit, cursor),
+      conteggio ? countSubmissions(db, mode, filters) : undefined
+    ])
+    if (total !== undefined) reply.header('x-total-count', total)
+    if (next) reply.header('link', nextLink('/api/v1/invii', request.query, next))
+    return { data }
   })
-  app.route({
-    ...GET_INVIO,
-    handler: async (request, reply) => {
-      const data = await readSubmission(db, keys, scope, request.params.id)
-      // For deciding, not for caching: a receipt that comes in changes the answer and not the version.
-      reply.header('etag', etag(data.versione))
-      return { data }
-    }
+  app.get('/api/v1/invii/:id', GET_INVIO, async (request, reply) => {
+    const data = await readSubmission(db, keys, scope, request.params.id)
+    // For deciding, not for caching: a receipt that comes in changes the answer and not the version.
+    reply.header('etag', etag(data.versione))
+    return { data }
   })
-  app.route({
-    ...DECIDI_INVIO,
-    handler: async (request, reply) => {
-      const { params: { id }, body } = request
-      const sender = body.decisione === 'reinvia' ? await readyToSend(ledger) : undefined
-      await decide(decisions, id, body, authorOf(request))
-      if (sender) await sendAgain(sender, id)
-      const data = await readSubmission(db, keys, scope, id)
-      reply.header('etag', etag(data.versione))
-      return { message: `Decisione registrata. Stato dell'invio: ${STATES[data.stato]}`, data, status: 200 }
-    }
+  app.post('/api/v1/invii/:id/decisione', DECIDI_INVIO, async (request, reply) => {
+    const { params: { id }, body } = request
+    const sender = body.decisione === 'reinvia' ? await readyToSend(ledger) : undefined
+    await decide(decisions, id, body, authorOf(request))
+    if (sender) await sendAgain(sender, id)
+    const data = await readSubmission(db, keys, scope, id)
+    reply.header('etag', etag(data.versione))
+    return { message: `Decisione registrata. Stato dell'invio: ${STATES[data.stato]}`, data, status: 200 }
   })
-  app.route({
-    ...REGISTRA_CORREZIONE,
-    handler: async (request, reply) => {
-      const { id } = request.params
-      await db.transaction(async (tx) => {
-        await request.noteDone(tx)
-        await recordCorrection(tx, audit, scope, id, request.body, authorOf(request))
-      })
-      const data = await readSubmission(db, keys, scope, id)
-      return reply.code(201).send({ message: 'Richiesta di correzione registrata', data, status: 201 })
-    }
+  app.post('/api/v1/invii/:id/correzione', REGISTRA_CORREZIONE, async (request, reply) => {
+    const { id } = request.params
+    await db.transaction(async (tx) => {
+      await request.noteDone(tx)
+      await recordCorrection(tx, audit, scope, id, request.body, authorOf(request))
+    })
+    const data = await readSubmission(db, keys, scope, id)
+    return reply.code(201).send({ message: 'Richiesta di correzione registrata', data, status: 201 })
   })
 }
 
@@ -172,13 +150,10 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
 export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
   app, { clock, chainHead }
 ) => {
-  app.route({
-    ...VERIFICA_INVII,
-    handler: async ({ query: { da, a } }) => {
-      const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
-      const found = await verifyLedger(app.db, chainHead, { from, to: a, withinMs: WITHIN_MS })
-      return { ...found, da: from ?? null, a: a ?? null, status: 200 }
-    }
+  app.get('/api/v1/invii/verifica', VERIFICA_INVII, async ({ query: { da, a } }) => {
+    const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
+    const found = await verifyLedger(app.db, chainHead, { from, to: a, withinMs: WITHIN_MS })
+    return { ...found, da: from ?? null, a: a ?? null, status: 200 }
   })
 }
 
