@@ -23,8 +23,6 @@ const LIMITS = {
   codes: [50, 'codici QR'],
   codeBytes: [1_000, 'byte di un codice QR'],
   images: [50, 'immagini'],
-  /** A small file can hold a picture that takes all memory. */
-  pixels: [4_000_000, 'pixel di un’immagine'],
   bytes: [32 * 1024 * 1024, 'byte del PDF']
 } as const satisfies Record<string, [most: number, words: string]>
 

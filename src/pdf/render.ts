@@ -55,7 +55,7 @@ export interface RenderOptions {
   date: Date
   /** A two-letter code; the template's own `language` goes before it. */
   language?: string | undefined
-  /** Pictures by the names that a template calls them. */
+  /** Pictures of ours by the names that a template calls them: the renderer decodes them whole. */
   assets?: Record<string, Asset> | undefined
 }
 
@@ -102,8 +102,6 @@ function prepare (source: string, data: unknown, options: RenderOptions, flows: 
   const warnings: Warning[] = expanded.missing.map((path) => ({
     codice: 'VARIABILE_MANCANTE', messaggio: `i dati non hanno «${path}»`
   }))
-  const assets = new Map(Object.entries(options.assets ?? {}))
-  for (const [name, asset] of assets) checkPicture(name, asset)
   const counts = { charts: 0, codes: 0, images: 0 }
   const build: Build = {
     data: values,
@@ -114,7 +112,7 @@ function prepare (source: string, data: unknown, options: RenderOptions, flows: 
     bodyWidth: 0,
     flows,
     fonts: fontUse(),
-    assets,
+    assets: new Map(Object.entries(options.assets ?? {})),
     breakWord: wordBreaker(language),
     warn: (codice, messaggio) => {
       if (!warnings.some((known) => known.messaggio === messaggio)) warnings.push({ codice, messaggio })
@@ -137,38 +135,4 @@ function replacements ({ fonts: { replaced } }: Build): Warning[] {
 /** The renderer writes each page as an object of its own, uncompressed. */
 function countPages (bytes: Buffer): number {
   return bytes.toString('latin1').match(/\/Type \/Page\b(?!s)/g)?.length ?? 0
-}
-
-const PNG = Buffer.from([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-/** Starts of frames that say how large a JPEG is: all of C0 to CF but the tables among them. */
-const FRAMES = new Set([0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF])
-
-/**
- * Holds a picture to its format and its size, from its head alone: a small file can decode to all of the memory.
- * @throws TemplateError
- */
-function checkPicture (name: string, { data, format }: Asset): void {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  const pixels = format === 'png' ? pngSize(bytes) : jpegSize(bytes)
-  if (!pixels) {
-    throw new TemplateError('DATI_NON_VALIDI', `«${name}» non è un’immagine ${format.toUpperCase()}`)
-  }
-  checkLimit('pixels', pixels)
-}
-
-function pngSize (bytes: Buffer): number | undefined {
-  const isPng = bytes.length >= 33 && bytes.subarray(0, 8).equals(PNG) && bytes.toString('latin1', 12, 16) === 'IHDR'
-  return isPng ? bytes.readUInt32BE(16) * bytes.readUInt32BE(20) : undefined
-}
-
-function jpegSize (bytes: Buffer): number | undefined {
-  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xFFD8) return undefined
-  let at = 2
-  while (at + 9 < bytes.length) {
-    if (bytes[at] !== 0xFF) return undefined
-    const marker = bytes[at + 1]!
-    if (FRAMES.has(marker)) return bytes.readUInt16BE(at + 5) * bytes.readUInt16BE(at + 7)
-    at += 2 + bytes.readUInt16BE(at + 2)
-  }
-  return undefined
 }

@@ -13,14 +13,7 @@ export function groupFieldOf (rows: readonly Value[]): string | undefined {
 
 /** The groups in the order in which they first appear. */
 export function groupBy (rows: readonly Value[], field: string): Group[] {
-  const groups = new Map<string, Value[]>()
-  for (const row of rows) {
-    const name = groupName(row, field)
-    const found = groups.get(name)
-    if (found) found.push(row)
-    else groups.set(name, [row])
-  }
-  return [...groups].map(([name, rows]) => ({ name, rows }))
+  return [...Map.groupBy(rows, (row) => groupName(row, field))].map(([name, rows]) => ({ name, rows }))
 }
 
 /** What stands in the field of a row, as text. */

@@ -14,19 +14,10 @@ const FILES = [
   { id: LETTER_TEMPLATE, nome: 'Lettera di benvenuto', file: 'welcome-letter' }
 ] as const
 
-type Id = typeof FILES[number]['id']
-
-/** They do not change while the process runs. */
-const read = new Map<Id, Promise<string>>()
-
 /** The code of a template of the product. */
-export function readBuiltIn (id: Id): Promise<string> {
-  const found = read.get(id)
-  if (found) return found
+export function readBuiltIn (id: typeof FILES[number]['id']): Promise<string> {
   const { file } = FILES.find((each) => each.id === id)!
-  const reading = readFile(new URL(`${file}.liquid`, import.meta.url), 'utf8')
-  read.set(id, reading)
-  return reading
+  return readFile(new URL(`${file}.liquid`, import.meta.url), 'utf8')
 }
 
 /** The templates of the product, in a fixed order. */

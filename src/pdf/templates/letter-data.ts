@@ -3,7 +3,7 @@ import type { establishmentFields } from '#schemas/establishment.ts'
 import type { LetterWishes } from '#schemas/letter.ts'
 import type { Day } from '#src/lib/time.ts'
 import { languageOf, type Language } from '../language/formats.ts'
-import { LETTER_TEXTS } from './letter-texts.ts'
+import texts from './letter-texts.json' with { type: 'json' }
 
 type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 
@@ -23,6 +23,12 @@ export interface LetterRequest {
   hasLogo?: boolean | undefined
 }
 
+/**
+ * The texts of a letter where the host gives none; `{…}` is filled in. `dalle` and `entro` say from which hour the
+ * guest may come, and by which they leave.
+ */
+const LETTER_TEXTS: Record<Language, typeof texts.it> = texts
+
 /** Lines of the house rules that are kept on one page; more of them run on to the next one. */
 const LINES_TOGETHER = 20
 
@@ -32,7 +38,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
   const language = languageOf(request.lingua)
   const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = LETTER_TEXTS[language]
   const nome = wished(wishes.nome_ospite) ?? request.nome_ospite
-  const texts = {
+  const wordings = {
     saluto: [wishes.greeting, greeting.replace('{nome}', () => nome)],
     testo1: [wishes.text1, text1],
     testo2: [wishes.text2, text2],
@@ -48,7 +54,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
       regole_brevi: (struttura.regole ?? '').split('\n').length <= LINES_TOGETHER,
       inchiostro: inkOn(struttura.colore),
       data: request.data,
-      ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
+      ...Object.fromEntries(Object.entries(wordings).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
       codice: wishes.codice ?? wished(request.codice) ?? null,
       soggiorno: { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null },
       ora: {
