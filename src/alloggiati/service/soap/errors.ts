@@ -60,35 +60,10 @@ export class SoapTransportError extends Error {
   }
 }
 
-/**
- * The service answered with a SOAP fault. `code` is in the words of SOAP 1.1 for both versions (`Client`, `Server`, …).
- * `text` may repeat parts of the request, so it stays out of the message and out of what loggers print.
- */
-export class SoapFault extends SoapTransportError {
-  readonly code: string
-  readonly #text: string
-
-  constructor (code: string, text: string, details: { httpStatus: number, raw: string }) {
-    super('fault', { sent: true, ...details })
-    this.name = 'SoapFault'
-    this.code = code
-    this.#text = text
-  }
-
-  get text (): string {
-    return this.#text
-  }
-}
-
 export class AlloggiatiCredentialsError extends Error {
-  readonly codice: string
-  readonly descrizione: string
-
   constructor (codice: string, descrizione: string) {
     super(`Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`)
     this.name = 'AlloggiatiCredentialsError'
-    this.codice = codice
-    this.descrizione = descrizione
   }
 }
 

@@ -16,8 +16,7 @@ export interface Reply<Answer> { result: Answer, raw: string, httpStatus: number
 
 /**
  * The 12 operations. A call is made once and never repeated; it rejects with a SoapTransportError, whose `sent` says
- * whether the service may have seen it, or with its subclass SoapFault. A call that resolves may still hold `esito:
- * false`.
+ * whether the service may have seen it. A call that resolves may still hold `esito: false`.
  */
 export type SoapClient = {
   [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Answers[Name]>>

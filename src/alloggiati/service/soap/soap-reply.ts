@@ -1,15 +1,10 @@
-import { SoapFault, SoapTransportError } from './errors.ts'
+import { SoapTransportError } from './errors.ts'
 import type { HttpReply } from './soap-transport.ts'
 import { ENVELOPES, readBody, SERVICE, XmlError, type XmlElement } from './xml.ts'
 
-/** Where SOAP 1.1 and 1.2 keep a fault's code and text. */
-const CODE_PATHS = ['faultcode', 'Code/Value'] as const
-const TEXT_PATHS = ['faultstring', 'Reason/Text'] as const
-const CODES_11: Record<string, string> = { Sender: 'Client', Receiver: 'Server' }
-
 /**
  * The text of a reply, and the element in it that answers `operation`.
- * @throws SoapFault for a fault with any HTTP status; SoapTransportError otherwise
+ * @throws SoapTransportError `fault` for one with any HTTP status; another kind for what is no answer
  */
 export function readReply (
   { status, contentType, body }: HttpReply, operation: string
@@ -18,8 +13,7 @@ export function readReply (
   const payload = xml === undefined ? undefined : payloadOf(xml)
   const raw = xml ?? body.toString()
   if (payload?.name === 'Fault' && Object.values<string>(ENVELOPES).includes(payload.uri)) {
-    const code = textAt(payload, CODE_PATHS).replace(/^.*:/, '')
-    throw new SoapFault(CODES_11[code] ?? code, textAt(payload, TEXT_PATHS), { httpStatus: status, raw })
+    throw new SoapTransportError('fault', { sent: true, httpStatus: status, raw })
   }
   if (status !== 200) throw new SoapTransportError('http-status', { sent: true, httpStatus: status, raw })
   if (payload?.uri !== SERVICE || payload.name !== `${operation}Response`) throw malformedReply(raw)
@@ -52,10 +46,4 @@ function payloadOf (xml: string): XmlElement | undefined {
     if (error instanceof XmlError) return undefined
     throw error
   }
-}
-
-function textAt (fault: XmlElement, paths: readonly string[]): string {
-  const found = paths.map((path) => path.split('/').reduce<XmlElement | undefined>(
-    (element, name) => element?.children.find((child) => child.name === name), fault))
-  return found.find((element) => element !== undefined)?.text.trim() ?? ''
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { soapClient } from '#src/alloggiati/service/soap/soap-client.ts'
 import type { Operation, RichiestaSchedine } from '#src/alloggiati/service/soap/contract.ts'
-import { AlloggiatiCredentialsError, SoapFault, SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
+import { AlloggiatiCredentialsError } from '#src/alloggiati/service/soap/errors.ts'
 import { tokenSource } from '#src/alloggiati/service/soap/token.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { CALLS, failureOf, plainAnswer } from './calls.ts'
@@ -198,19 +198,11 @@ const SEND = fixture('Send-risposta')
 t.test('a fault is a fault in both versions and with any HTTP status', async (t) => {
   for (const status of ['200 OK', '400 Bad Request', '500 Internal Server Error']) {
     const httpStatus = Number(status.slice(0, 3))
-    const old = await failureOf(CALLS.Send(clientOf(await recorder(t, respond(status, fixture('fault-soap11'))))))
-    const text = 'Server was unable to read request. ---> There is an error in XML document (1, 2).'
-    t.match(old, { name: 'SoapFault', kind: 'fault', sent: true, httpStatus, code: 'Client', text })
-    const present = await failureOf(CALLS.Send(clientOf(await recorder(t, respond(status, fixture('fault-soap12'))))))
-    t.match(present, {
-      name: 'SoapFault',
-      kind: 'fault',
-      sent: true,
-      httpStatus,
-      code: 'Server',
-      text: 'Server was unable to process request.'
-    })
-    t.ok(present instanceof SoapFault && present instanceof SoapTransportError)
+    for (const file of ['fault-soap11', 'fault-soap12']) {
+      const server = await recorder(t, respond(status, fixture(file)))
+      const expected = { kind: 'fault', sent: true, httpStatus, raw: fixture(file) }
+      t.match(await failureOf(CALLS.Send(clientOf(server))), expected)
+    }
   }
 })
 
@@ -326,11 +318,11 @@ t.test('refused credentials are not tried again for fifteen minutes', async (t) 
   const { server, tokens, moveTo } = await setUp(t, refusal())
   const first = await failureOf(tokens.get())
   t.ok(first instanceof AlloggiatiCredentialsError)
-  t.match(first, { codice: '100', descrizione: 'AUTENTICAZIONE_FALLITA' })
+  t.match(first, { message: /\(100\): AUTENTICAZIONE_FALLITA/ })
   server.behaviour = login({ expires: after(60), token: 'buono' })
   for (const minutes of [0, 5, 14.9]) {
     moveTo(minutes)
-    t.match(await failureOf(tokens.get()), { name: 'AlloggiatiCredentialsError', codice: '100' })
+    t.match(await failureOf(tokens.get()), { name: 'AlloggiatiCredentialsError', message: /\(100\)/ })
     tokens.invalidate('un altro gettone')
   }
   t.equal(server.received.length, 1)
