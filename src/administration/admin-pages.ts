@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { CookieAnswer } from '#schemas/admin-cookie.ts'
 import { NoBody } from '#schemas/session.ts'
 import type { Config } from '#src/config/config.ts'
+import { describing } from '#src/lib/describing.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -14,33 +15,26 @@ import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
 import { overview } from './overview.ts'
 import { PAGE_POLICY, overviewPage } from './overview-page.ts'
 
-const tags = ['Sistema']
+const described = describing('Sistema')
 
 const grantRoute = {
   config: { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
-  schema: {
-    operationId: 'grantCookie',
-    tags,
-    summary: 'Apre le pagine di amministrazione (/ad/) con un cookie',
-    body: NoBody,
-    response: { 200: CookieAnswer }
-  }
+  schema: described('grantCookie', 'Apre le pagine di amministrazione (/ad/) con un cookie', {
+    body: NoBody, response: { 200: CookieAnswer }
+  })
 } as const
 
 const pageRoute = {
   config: { access: 'cookie' },
-  schema: {
+  schema: described('getAmministrazione', 'La prima pagina per gli amministratori', {
     hide: true,
-    operationId: 'getAmministrazione',
-    tags,
-    summary: 'La prima pagina per gli amministratori',
     response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
-  }
+  })
 } as const
 
 const otherPageRoute = {
   config: { access: 'cookie' },
-  schema: { hide: true, operationId: 'getAltraPagina', tags, summary: 'Le pagine che non ci sono' }
+  schema: described('getAltraPagina', 'Le pagine che non ci sono', { hide: true })
 } as const
 
 /**

@@ -8,6 +8,7 @@ import {
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
+import { describing } from '#src/lib/describing.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
@@ -23,102 +24,65 @@ import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './booking-search.ts'
 import { givenStayFaults, newStayFaults } from './stay.ts'
 
-const tags = ['Prenotazioni']
+const described = describing('Prenotazioni')
 
 const calendarRoute = {
   config: { access: 'auth', findFaults: ({ query }: RequestFields) => calendarFaults(query) },
-  schema: {
-    operationId: 'getCalendario',
-    errorCodes: ['RICERCA_TROPPO_LUNGA'],
-    tags,
-    summary: 'Il calendario, nella forma che legge FullCalendar',
-    querystring: CalendarQuery,
-    response: { 200: Calendar }
-  }
+  schema: described('getCalendario', 'Il calendario, nella forma che legge FullCalendar', {
+    errorCodes: ['RICERCA_TROPPO_LUNGA'], querystring: CalendarQuery, response: { 200: Calendar }
+  })
 } as const
 
 const listRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listPrenotazioni',
-    errorCodes: ['RICERCA_TROPPO_LUNGA'],
-    tags,
-    summary: 'Le prenotazioni: tutte, o a pagine',
-    querystring: BookingQuery,
-    response: { 200: BookingList }
-  }
+  schema: described('listPrenotazioni', 'Le prenotazioni: tutte, o a pagine', {
+    errorCodes: ['RICERCA_TROPPO_LUNGA'], querystring: BookingQuery, response: { 200: BookingList }
+  })
 } as const
 
 const getRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getPrenotazione',
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
-    tags,
-    summary: 'Una prenotazione con i suoi ospiti',
-    params: IdParams,
-    response: { 200: BookingDetailAnswer, 304: Type.Null() }
-  }
+  schema: described('getPrenotazione', 'Una prenotazione con i suoi ospiti', {
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA'], params: IdParams, response: { 200: BookingDetailAnswer, 304: Type.Null() }
+  })
 } as const
 
 const createRoute = {
   config: {
     access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }: RequestFields) => newStayFaults(body)
   },
-  schema: {
-    operationId: 'createPrenotazione',
-    tags,
-    summary: 'Crea una prenotazione',
-    body: BookingCreation,
-    response: { 201: BookingAnswer(201) }
-  }
+  schema: described('createPrenotazione', 'Crea una prenotazione', {
+    body: BookingCreation, response: { 201: BookingAnswer(201) }
+  })
 } as const
 
 const updateRoute = {
   config: { access: 'auth', versioned: true, findFaults: ({ body }: RequestFields) => givenStayFaults(body) },
-  schema: {
-    operationId: 'updatePrenotazione',
+  schema: described('updatePrenotazione', 'Modifica i campi presenti di una prenotazione', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
-    tags,
-    summary: 'Modifica i campi presenti di una prenotazione',
     params: IdParams,
     body: BookingUpdate,
     response: { 200: BookingAnswer(200) }
-  }
+  })
 } as const
 
 const deleteRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'deletePrenotazioni',
-    errorCodes: ['INVIO_IN_CORSO'],
-    tags,
-    summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna',
-    body: BulkDelete,
-    response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
-  }
+  schema: described('deletePrenotazioni', 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', {
+    errorCodes: ['INVIO_IN_CORSO'], body: BulkDelete, response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
+  })
 } as const
 
 const guestsRoute = {
   config: { access: 'auth', idempotent: true },
-  schema: {
-    operationId: 'saveOspiti',
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
-    tags,
-    summary: 'Salva la lista completa degli ospiti di una prenotazione',
-    body: SaveGuests,
-    response: { 200: SaveGuestsAnswer }
-  }
+  schema: described('saveOspiti', 'Salva la lista completa degli ospiti di una prenotazione', {
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA'], body: SaveGuests, response: { 200: SaveGuestsAnswer }
+  })
 } as const
 
 const countriesRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listPaesi',
-    tags,
-    summary: 'I paesi di ISO 3166-1, per paese_id',
-    response: { 200: CountryList }
-  }
+  schema: described('listPaesi', 'I paesi di ISO 3166-1, per paese_id', { response: { 200: CountryList } })
 } as const
 
 /** Bookings, their guests and the calendar. */

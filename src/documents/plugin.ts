@@ -10,6 +10,7 @@ import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
+import { describing } from '#src/lib/describing.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Storage } from '#src/services/files/storage.ts'
@@ -45,36 +46,30 @@ function imageHolding (
   }
 }
 
-const tags = ['Documenti']
+const described = describing('Documenti')
 
 interface DocumentsOptions { config: Config, keys: Keys, clock: Clock }
 
 const uploadRoute = {
   bodyLimit: IMAGE_BODY_MAX,
   config: { access: 'auth', idempotent: true, holdsBody: true },
-  schema: {
-    operationId: 'uploadDocumento',
+  schema: described('uploadDocumento', 'Salva l’immagine di un lato del documento di un ospite', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-    tags,
-    summary: 'Salva l’immagine di un lato del documento di un ospite',
     description:
       'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
       'metadati e cifrata, e sostituisce quella dello stesso lato.',
     body: DocumentUpload,
     response: { 200: DocumentUploadAnswer }
-  }
+  })
 } as const
 
 const downloadRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getDocumento',
+  schema: described('getDocumento', 'L’immagine di un lato del documento di un ospite', {
     errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
-    tags,
-    summary: 'L’immagine di un lato del documento di un ospite',
     params: DocumentParams,
     response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
-  }
+  })
 } as const
 
 /** Images of the guests' identity documents. They go with their guest, and with their booking. */

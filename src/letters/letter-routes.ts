@@ -9,6 +9,7 @@ import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
 import type { Config } from '#src/config/config.ts'
 import { answerList } from '#src/http/lists.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
+import { describing } from '#src/lib/describing.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -33,70 +34,51 @@ function turns () {
   }
 }
 
-const tags = ['Lettere']
+const described = describing('Lettere')
 const URL = '/api/lettere-benvenuto'
 
 interface LetterOptions { config: Config, clock: Clock, establishments: Establishments }
 
 const listRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listLettere',
-    tags,
-    summary: 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine',
-    querystring: LetterQuery,
-    response: { 200: LetterList }
-  }
+  schema: described('listLettere', 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine', {
+    querystring: LetterQuery, response: { 200: LetterList }
+  })
 } as const
 
 const getRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getLettera',
-    tags,
-    summary: 'La lettera di benvenuto di una prenotazione, se c’è',
-    params: LetterParams,
-    response: { 200: LetterFound }
-  }
+  schema: described('getLettera', 'La lettera di benvenuto di una prenotazione, se c’è', {
+    params: LetterParams, response: { 200: LetterFound }
+  })
 } as const
 
 const downloadRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'downloadLettera',
+  schema: described('downloadLettera', 'Il PDF della lettera di benvenuto di una prenotazione', {
     errorCodes: ['LETTERA_NON_TROVATA', ...DOWNLOAD_ERRORS],
-    tags,
-    summary: 'Il PDF della lettera di benvenuto di una prenotazione',
     params: LetterParams,
     response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
-  }
+  })
 } as const
 
 const createRoute = {
   config: { access: 'auth', idempotent: true, heavy: true },
-  schema: {
-    operationId: 'generaLettera',
+  schema: described('generaLettera', 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'LETTERA_ESISTENTE', ...PDF_ERRORS],
-    tags,
-    summary: 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una',
     description:
       'Soggiorno e codice vengono dalla prenotazione, il resto da /api/v1/struttura. Gli avvisi (caratteri ' +
       'sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON.',
     body: LetterCreation,
     response: { 201: LetterMade }
-  }
+  })
 } as const
 
 const deleteRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'deleteLettera',
-    errorCodes: ['LETTERA_NON_TROVATA'],
-    tags,
-    summary: 'Elimina la lettera di benvenuto di una prenotazione',
-    params: LetterParams,
-    response: { 200: LetterRemoved }
-  }
+  schema: described('deleteLettera', 'Elimina la lettera di benvenuto di una prenotazione', {
+    errorCodes: ['LETTERA_NON_TROVATA'], params: LetterParams, response: { 200: LetterRemoved }
+  })
 } as const
 
 /** The welcome letters of bookings. */

@@ -5,6 +5,7 @@ import {
   PdfBytes, PdfBytesPart, PdfHistory, PdfHistoryItem, PdfHistoryQuery, PdfList, PdfListItem, PdfListQuery, PdfParams,
   PdfRemoved
 } from '#schemas/pdf.ts'
+import { describing } from '#src/lib/describing.ts'
 import type { Config } from '#src/config/config.ts'
 import { answerList } from '#src/http/lists.ts'
 import type { GeneratedPdf, PdfFilters } from '#src/pdf/index.ts'
@@ -13,52 +14,36 @@ import { downloadUrl } from './kept-pdfs.ts'
 import { PdfDiLettera, PdfNonTrovato } from './errors.ts'
 import { checkVisible, visibleTo } from './whose.ts'
 
-const tags = ['PDF']
+const described = describing('PDF')
 
 const listRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listPdf',
-    tags,
-    summary: 'I report e i documenti PDF di una persona, dal più recente',
-    querystring: PdfListQuery,
-    response: { 200: PdfList }
-  }
+  schema: described('listPdf', 'I report e i documenti PDF di una persona, dal più recente', {
+    querystring: PdfListQuery, response: { 200: PdfList }
+  })
 } as const
 
 const historyRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listStoriaPdf',
-    tags,
-    summary: 'Tutti i PDF che chi chiama può vedere, dal più recente',
-    querystring: PdfHistoryQuery,
-    response: { 200: PdfHistory }
-  }
+  schema: described('listStoriaPdf', 'Tutti i PDF che chi chiama può vedere, dal più recente', {
+    querystring: PdfHistoryQuery, response: { 200: PdfHistory }
+  })
 } as const
 
 const downloadRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'downloadPdf',
+  schema: described('downloadPdf', 'Un PDF che è stato conservato', {
     errorCodes: ['PDF_NON_TROVATO', ...DOWNLOAD_ERRORS],
-    tags,
-    summary: 'Un PDF che è stato conservato',
     params: PdfParams,
     response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
-  }
+  })
 } as const
 
 const deleteRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'deletePdf',
-    errorCodes: ['PDF_NON_TROVATO', 'PDF_DI_LETTERA'],
-    tags,
-    summary: 'Elimina un report o un documento PDF che è stato conservato',
-    params: PdfParams,
-    response: { 200: PdfRemoved }
-  }
+  schema: described('deletePdf', 'Elimina un report o un documento PDF che è stato conservato', {
+    errorCodes: ['PDF_NON_TROVATO', 'PDF_DI_LETTERA'], params: PdfParams, response: { 200: PdfRemoved }
+  })
 } as const
 
 /** The PDFs that were made and are kept. */

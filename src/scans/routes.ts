@@ -11,6 +11,7 @@ import { Segnalazione } from '#schemas/schedina.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
 import type { RequestFields } from '#src/http/faults.ts'
+import { describing } from '#src/lib/describing.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { type Clock, type Day, isDay } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -56,7 +57,7 @@ function missing (campo: string, other: string): FieldError {
   return { campo, messaggio: `è obbligatorio con ${other}` }
 }
 
-const tags = ['Scansione']
+const described = describing('Scansione')
 const URL = '/api/v1/scansioni'
 
 interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetention, clock: Clock }
@@ -64,79 +65,56 @@ interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetenti
 const saveRoute = {
   bodyLimit: IMAGE_BODY_MAX,
   config: { access: 'auth', idempotent: true, holdsBody: true },
-  schema: {
-    operationId: 'saveScan',
+  schema: described('saveScan', 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-    tags,
-    summary: 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è',
     description:
       'Con prenotazione_id e guest_idx la scansione è di quell’ospite, e si elimina con le immagini dei documenti; ' +
       'altrimenti dopo IMAGE_RETENTION_DAYS giorni.',
     body: SaveScanBody,
     response: { 200: SaveScanAnswer }
-  }
+  })
 } as const
 
 const listRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listScansioni',
-    tags,
-    summary: 'Le scansioni salvate, dalla più recente, a pagine',
-    querystring: ScanQuery,
-    response: { 200: ScanList }
-  }
+  schema: described('listScansioni', 'Le scansioni salvate, dalla più recente, a pagine', {
+    querystring: ScanQuery, response: { 200: ScanList }
+  })
 } as const
 
 const getRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getScansione',
-    errorCodes: ['SCANSIONE_NON_TROVATA'],
-    tags,
-    summary: 'Una scansione salvata',
-    params: IdParams,
-    response: { 200: ScanAnswer }
-  }
+  schema: described('getScansione', 'Una scansione salvata', {
+    errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanAnswer }
+  })
 } as const
 
 const pictureRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getImmagineScansione',
+  schema: described('getImmagineScansione', 'L’immagine di una scansione', {
     errorCodes: ['SCANSIONE_NON_TROVATA', ...DOWNLOAD_ERRORS],
-    tags,
-    summary: 'L’immagine di una scansione',
     params: IdParams,
     response: { 200: ScanImage, 206: ScanImagePart, 304: Type.Null() }
-  }
+  })
 } as const
 
 const deleteRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'deleteScansione',
-    errorCodes: ['SCANSIONE_NON_TROVATA'],
-    tags,
-    summary: 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta',
-    params: IdParams,
-    response: { 200: ScanDeletion }
-  }
+  schema: described('deleteScansione', 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta', {
+    errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanDeletion }
+  })
 } as const
 
 const guestRoute = {
   config: { access: 'auth', idempotent: true },
-  schema: {
-    operationId: 'creaOspiteDaScansione',
+  schema: described('creaOspiteDaScansione', 'Salva il titolare del documento come ospite di una prenotazione', {
     errorCodes: ['SCANSIONE_NON_TROVATA', 'PRENOTAZIONE_NON_TROVATA'],
-    tags,
-    summary: 'Salva il titolare del documento come ospite di una prenotazione',
     description:
       '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
     params: IdParams,
     body: ScanGuestBody,
     response: { 200: ScanGuestAnswer }
-  }
+  })
 } as const
 
 /** Scans of documents that people keep, until they are a guest's. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { describing } from '#src/lib/describing.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
-import type { StorageAccess } from './access.ts'
-import { findBucket, getBucket, type BucketRow } from './buckets.ts'
+import { findBucket, getBucket, isOfTheProduct, type BucketRow } from './buckets.ts'
 import { isBucketName, isFileName } from './file-names.ts'
 import type { Links } from './links.ts'
 import type { View } from './object-rows.ts'
@@ -10,11 +10,21 @@ import { StorageError } from './protocol/errors.ts'
 export type Files = ReturnType<typeof namedFiles>
 
 /** What the routes of the protocol have in common. */
-export interface ProtocolOptions { links: Links, access: StorageAccess, files: Files }
-export const tags = ['Storage']
+export interface ProtocolOptions { links: Links, files: Files }
+export const described = describing('Storage')
 
-/** Looks for buckets and files as their callers name them. What a caller may not see is not there. */
-export function namedFiles ({ db, storage }: Pick<FastifyInstance, 'db' | 'storage'>, access: StorageAccess) {
+/** Of the product's buckets, the one whose files anybody reads and callers with the scope write. */
+const OPEN = 'public'
+
+/**
+ * Looks for buckets and files as their callers name them, and says who may do what with them beyond what the guard of a
+ * route has asked. What a caller may not see is not there.
+ */
+export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db' | 'identity' | 'storage'>) {
+  const isAdmin = (request: FastifyRequest) => identity.authenticator.isAdmin(request.principal!, request)
+  /** Whether files of the bucket are uploaded, moved or copied by the protocol: not where an endpoint checks them. */
+  const isWritable = (bucket: string) => bucket === OPEN || !isOfTheProduct(bucket)
+
   /** @throws StorageError NoSuchBucket */
   async function bucket (id: string): Promise<BucketRow> {
     if (!isBucketName(id)) throw new StorageError('NoSuchBucket')
@@ -28,16 +38,25 @@ export function namedFiles ({ db, storage }: Pick<FastifyInstance, 'db' | 'stora
     return found
   }
 
-  /** @throws StorageError NoSuchBucket */
+  /**
+   * What a caller sees of a bucket. Reports are their owner's, the server key's and administrators'.
+   * @throws StorageError NoSuchBucket
+   */
   async function view (request: FastifyRequest, id: string): Promise<View> {
     await bucket(id)
-    return await access.view(request, id)
+    const principal = request.principal!
+    const seesAll = id !== 'reports' || principal.kind === 'server' || await isAdmin(request)
+    return seesAll ? { bucket: id } : { bucket: id, owner: principal.id }
   }
 
   return {
     bucket,
     view,
     named,
+    isWritable,
+    /** Whether the caller may delete files of the bucket by their names: images as the booking that they belong to. */
+    mayRemove: async (request: FastifyRequest, bucket: string): Promise<boolean> =>
+      isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
     /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
     async visible (request: FastifyRequest, id: string, name: string): Promise<StoredObject> {
       const { owner } = await view(request, id)
@@ -53,7 +72,7 @@ export function namedFiles ({ db, storage }: Pick<FastifyInstance, 'db' | 'stora
     async open (first: string, rest: string): Promise<StoredObject> {
       const bucket = isBucketName(first) ? await findBucket(db, first) : undefined
       const found = bucket?.public && isFileName(rest) ? await storage.find(db, first, rest) : undefined
-      return found ?? await named('public', `${first}/${rest}`)
+      return found ?? await named(OPEN, `${first}/${rest}`)
     }
   }
 }

@@ -1,18 +1,61 @@
+import createError from '@fastify/error'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { SignedUrl, SignedUrlQuery, StoredFileParams } from '#schemas/signed-url.ts'
+import { FileContent, FilePart } from '#schemas/storage-protocol.ts'
+import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { storageAccess } from './access.ts'
-import { namedFiles } from './named-files.ts'
+import type { StoredObject } from '#src/services/files/storage.ts'
 import { createLinks } from './links.ts'
+import { described, namedFiles } from './named-files.ts'
+import { StorageError } from './protocol/errors.ts'
 import protocol from './protocol/routes.ts'
-import storageRoutes from './routes.ts'
+
+const FileNonTrovato = createError('FILE_NON_TROVATO', 'File non trovato', 404)
+
+/** Seconds, by the contract. */
+const LINK_SECONDS = 60
+
+const linkRoute = {
+  config: { access: 'auth' },
+  schema: described('getSignedUrl', 'Un link che legge un file per un minuto', {
+    errorCodes: ['FILE_NON_TROVATO'], querystring: SignedUrlQuery, response: { 200: SignedUrl }
+  })
+} as const
+
+const fileRoute = {
+  config: { access: 'auth' },
+  schema: described('getStoredFile', 'Un file dell’archivio', {
+    errorCodes: ['FILE_NON_TROVATO', ...DOWNLOAD_ERRORS],
+    params: StoredFileParams,
+    response: { 200: FileContent, 206: FilePart, 304: Type.Null() }
+  })
+} as const
 
 /** Stored files by their names: the contract's endpoints, and the protocol of Supabase Storage. */
 const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const links = createLinks(keys)
-  const access = storageAccess(app)
-  const files = namedFiles(app, access)
-  await app.register(storageRoutes, { publicUrl: config.PUBLIC_URL, links, files })
-  await app.register(protocol, { links, access, files, prefix: '/storage/v1' })
+  const files = namedFiles(app)
+  await app.register(protocol, { links, files, prefix: '/storage/v1' })
+
+  app.get('/api/storage/signed-url', linkRoute, async (request) => {
+    const file = await find(request, request.query.bucket, request.query.file)
+    const { token, expiresAt } = links.signDownload(file, LINK_SECONDS)
+    const path = encodeURI(`/storage/v1/object/sign/${file.bucket}/${file.name}`)
+    return { signedUrl: `${config.PUBLIC_URL}${path}?token=${token}`, expires_at: expiresAt.toISOString() }
+  })
+
+  app.get('/api/storage/:bucket/*', fileRoute, async (request, reply) =>
+    await reply.sendObject(await find(request, request.params.bucket, request.params['*'])))
+
+  async function find (request: FastifyRequest, bucket: string, name: string): Promise<StoredObject> {
+    try {
+      return await files.visible(request, bucket, name)
+    } catch (err) {
+      throw err instanceof StorageError ? new FileNonTrovato() : err
+    }
+  }
 }
 export default storage

@@ -1,16 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
+import { describing } from '#src/lib/describing.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { isPerson } from '../directory.ts'
+import { described as describedOfProvider } from '../described.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 import { record } from '../audit-record.ts'
-import { described } from '../described.ts'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
 import noBody from '#src/http/no-body.ts'
 
-const tags = ['Chiavi API']
+const described = describing('Chiavi API')
 
 const keys: FastifyPluginAsyncTypebox = async (app) => {
   const { authenticator, directory, apiKeys } = app.identity
@@ -20,7 +21,6 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     exposeHeadRoute: false,
     config: { access: 'user', scope: 'scrittura', recentFactor: true },
     schema: described('mintChiave', 'Una nuova chiave API di chi chiama, mostrata solo ora', {
-      tags,
       errorCodes: ['TROPPE_CHIAVI', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
       querystring: MintQuery,
       response: { 200: MintedKey }
@@ -40,7 +40,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/v1/keys', {
     config: { access: 'auth' },
     schema: described('listChiavi', 'Le chiavi API di chi chiama, o di tutti', {
-      tags, querystring: KeyQuery, response: { 200: ApiKeyList }
+      querystring: KeyQuery, response: { 200: ApiKeyList }
     })
   }, async (request) => {
     const { principal, query: { tutte } } = request
@@ -55,7 +55,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     // Every key may revoke itself; to revoke another one it needs the scope for writing.
     config: { access: 'auth', scope: 'lettura' },
     schema: described('revokeChiave', 'Revoca una chiave API', {
-      tags, errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedAnswer }
+      errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedAnswer }
     })
   }, async (request) => {
     await revoke(request, request.params.id)
@@ -90,7 +90,7 @@ export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.post('/api/v1/signing-keys/rotate', {
     config: { access: 'admin', recentFactor: true, idempotent: true },
-    schema: described('rotateChiaveDiFirma', 'Sostituisce la chiave che firma i token di accesso', {
+    schema: describedOfProvider('rotateChiaveDiFirma', 'Sostituisce la chiave che firma i token di accesso', {
       body: RotateBody, response: { 200: RotateAnswer }
     })
   }, async (request) => {

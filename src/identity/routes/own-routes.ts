@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
+import { describing } from '#src/lib/describing.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import { counted } from '#src/lib/counted.ts'
 import noBody from '#src/http/no-body.ts'
 import { isPerson } from '../directory.ts'
-import { described } from '../described.ts'
 
-const tags = ['Sessioni']
+const described = describing('Sessioni')
 
 const own: FastifyPluginAsyncTypebox = async (app) => {
   const { directory, waitForListeners } = app.identity
@@ -15,14 +15,14 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/sessions', {
     config: { access: 'auth' },
     schema: described('listSessioni', 'Le sessioni attive di chi chiama, su tutti i dispositivi', {
-      tags, response: { 200: SessionList }
+      response: { 200: SessionList }
     })
   }, async ({ principal }) => (isPerson(principal!) ? await directory.sessions(principal) : []))
 
   app.post('/api/sessions/revoke-all', {
     config: { access: 'auth' },
     schema: described('revokeSessioni', 'Chiude tutte le sessioni di chi chiama, e ne revoca le chiavi API', {
-      tags, body: RevokeBody, response: { 200: RevokeAnswer }
+      body: RevokeBody, response: { 200: RevokeAnswer }
     })
   }, async (request) => {
     const { principal, body: { revoca_chiavi: alsoKeys = true } } = request
@@ -34,7 +34,6 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/api/auth/unlink', {
     config: { access: 'auth' },
     schema: described('unlinkProvider', 'Scollega un provider dall’account di chi chiama', {
-      tags,
       errorCodes: ['SCOLLEGAMENTO_NON_AMMESSO', 'PROVIDER_NON_COLLEGATO', 'EMAIL_GIA_REGISTRATA', 'UNICA_IDENTITA'],
       body: UnlinkBody,
       response: { 200: UnlinkAnswer }

@@ -2,14 +2,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref, type FieldError } from '#schemas/common.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } from '#schemas/operator.ts'
+import { describing } from '#src/lib/describing.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { isEmail } from '../people/email.ts'
 import { USERS_AT_A_TIME } from '../people/find-users.ts'
-import { described } from '../described.ts'
 
-const tags = ['Utenti']
+const described = describing('Utenti')
 
 /** Operators and users, for administrators; and what a client of the identity provider starts with. */
 const people: FastifyPluginAsyncTypebox = async (app) => {
@@ -18,14 +18,13 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/config', {
     config: { access: 'public' },
     schema: described('getConfig', 'URL e chiave anonima del provider di identità', {
-      tags, response: { 200: ClientConfig }
+      response: { 200: ClientConfig }
     })
   }, async () => directory.clientConfig)
 
   app.post('/api/operators', {
     config: { access: 'admin', recentFactor: true, idempotent: true, findFaults: ({ body }) => operatorFaults(body) },
     schema: described('createOperatore', 'Crea un operatore', {
-      tags,
       errorCodes: ['EMAIL_GIA_REGISTRATA', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
       body: OperatorBody,
       response: { 200: Ref(AuthUser) }
@@ -35,14 +34,14 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/operators', {
     config: { access: 'admin' },
     schema: described('listOperatori', 'Gli amministratori e gli operatori', {
-      tags, errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: OperatorList }
+      errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: OperatorList }
     })
   }, async () => directory.operators())
 
   app.get('/api/users', {
     config: { access: 'admin' },
     schema: described('listUtenti', 'Tutti gli utenti', {
-      tags, errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: UserList }
+      errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: UserList }
     })
   }, async (_request, reply) => reply.sendPieces(itemsOf(directory.users())))
 }

@@ -10,6 +10,7 @@ import {
   TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving, TemplateVersionParams, TemplateVersions
 } from '#schemas/template.ts'
 import type { RequestFields } from '#src/http/faults.ts'
+import { describing } from '#src/lib/describing.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
@@ -39,26 +40,19 @@ function isStorable (value: unknown): boolean {
   return Object.entries(value).every(([name, inner]) => isStorable(name) && isStorable(inner))
 }
 
-const tags = ['PDF']
+const described = describing('PDF')
 const URL = '/api/v1/templates'
 
 const listRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listModelli', tags, summary: 'I modelli dei PDF', response: { 200: TemplateList }
-  }
+  schema: described('listModelli', 'I modelli dei PDF', { response: { 200: TemplateList } })
 } as const
 
 const getRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getModello',
-    errorCodes: ['MODELLO_NON_TROVATO'],
-    tags,
-    summary: 'Un modello dei PDF, con le variabili che vuole dai dati',
-    params: TemplateParams,
-    response: { 200: TemplateAnswer, 304: Type.Null() }
-  }
+  schema: described('getModello', 'Un modello dei PDF, con le variabili che vuole dai dati', {
+    errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateAnswer, 304: Type.Null() }
+  })
 } as const
 
 const saveRoute = {
@@ -68,79 +62,58 @@ const saveRoute = {
     headers: { reads: ['If-None-Match'], sends: { Location: [200, 201] } },
     findFaults: savingFaults
   },
-  schema: {
-    operationId: 'putModello',
+  schema: described('putModello', 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id', {
     errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],
-    tags,
-    summary: 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id',
     description:
       'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione; con If-None-Match: * se ne ' +
       'salva solo uno nuovo.',
     params: TemplateParams,
     body: TemplateSaving,
     response: { 200: TemplateSaved(200), 201: TemplateSaved(201), 400: Ref(TemplateFault) }
-  }
+  })
 } as const
 
 const deleteRoute = {
   config: { access: 'admin', versioned: true },
-  schema: {
-    operationId: 'deleteModello',
+  schema: described('deleteModello', 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano', {
     errorCodes: ['MODELLO_NON_TROVATO', 'MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO'],
-    tags,
-    summary: 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano',
     params: TemplateParams,
     response: { 200: TemplateRemoved }
-  }
+  })
 } as const
 
 const previewRoute = {
   bodyLimit: REPORT_BODY_MAX,
   config: { access: 'auth', heavy: true },
-  schema: {
-    operationId: 'previewModello',
+  schema: described('previewModello', 'Il PDF di un modello con i dati di prova; non si conserva', {
     errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
-    tags,
-    summary: 'Il PDF di un modello con i dati di prova; non si conserva',
     params: TemplateParams,
     body: PreviewRequest,
     response: { 200: PdfBytes, 400: Ref(TemplateFault) }
-  }
+  })
 } as const
 
 const checkRoute = {
   config: { access: 'auth', heavy: true },
-  schema: {
-    operationId: 'validaModello',
-    tags,
-    summary: 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo',
-    body: TemplateCheck,
-    response: { 200: TemplateChecked }
-  }
+  schema: described('validaModello', 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo', {
+    body: TemplateCheck, response: { 200: TemplateChecked }
+  })
 } as const
 
 const versionsRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'listVersioniModello',
-    errorCodes: ['MODELLO_NON_TROVATO'],
-    tags,
-    summary: 'Le versioni di un modello dei PDF, dall’ultima: se ne conservano 50',
-    params: TemplateParams,
-    response: { 200: TemplateVersions }
-  }
+  schema: described('listVersioniModello', 'Le versioni di un modello dei PDF, dall’ultima: se ne conservano 50', {
+    errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateVersions }
+  })
 } as const
 
 const versionRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'getVersioneModello',
+  schema: described('getVersioneModello', 'Un modello dei PDF come era in una sua versione', {
     errorCodes: ['MODELLO_NON_TROVATO', 'VERSIONE_NON_TROVATA'],
-    tags,
-    summary: 'Un modello dei PDF come era in una sua versione',
     params: TemplateVersionParams,
     response: { 200: TemplateAnswer }
-  }
+  })
 } as const
 
 /** Templates of PDFs: everybody may read and try them, administrators change them. */

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ParsedMrz, ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
+import { describing } from '#src/lib/describing.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { BirthPlace, GuestCodes } from '../guest/codes-in-force.ts'
 import { documentKind } from '../guest/document-kind.ts'
@@ -7,6 +8,15 @@ import { guestOf } from '../guest/guest.ts'
 import { checkLines } from './lines.ts'
 import { zoneNotices } from './zone-notices.ts'
 import { parseZone, type Zone } from './parse.ts'
+
+const described = describing('Scansione')
+
+const parseRoute = {
+  config: { access: 'auth' },
+  schema: described('parseMrz', 'Legge le righe della zona a lettura ottica di un documento', {
+    body: ParseMrzBody, response: { 200: ParseMrzAnswer }
+  })
+} as const
 
 /** A zone as the API shows it. */
 export function present (zone: Zone): ParsedMrz {
@@ -54,26 +64,14 @@ function birthPlaceIn (text: string, born: Day, codes: GuestCodes): BirthPlace |
 
 /** Lines of zones: what they say. Nothing is stored. */
 export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
-  app.route({
-    method: 'POST',
-    url: '/api/mrz/parse',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'parseMrz',
-      tags: ['Scansione'],
-      summary: 'Legge le righe della zona a lettura ottica di un documento',
-      body: ParseMrzBody,
-      response: { 200: ParseMrzAnswer }
-    },
-    handler: async ({ body }) => {
-      const { layout, lines } = checkLines(body.lines)
-      const today = clock.today()
-      const zone = parseZone(layout, lines, today)
-      const parsed = present(zone)
-      const codes = await app.guestCodes()
-      const { ospite, avvisi } = guestOf(parsed, codes, birthPlaceOf(parsed, body.text ?? '', codes))
-      return { parsed, ospite, avvisi: [...zoneNotices(zone, today), ...avvisi] }
-    }
+  app.post('/api/mrz/parse', parseRoute, async ({ body }) => {
+    const { layout, lines } = checkLines(body.lines)
+    const today = clock.today()
+    const zone = parseZone(layout, lines, today)
+    const parsed = present(zone)
+    const codes = await app.guestCodes()
+    const { ospite, avvisi } = guestOf(parsed, codes, birthPlaceOf(parsed, body.text ?? '', codes))
+    return { parsed, ospite, avvisi: [...zoneNotices(zone, today), ...avvisi] }
   })
 }
 

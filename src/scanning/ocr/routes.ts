@@ -1,9 +1,28 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
+import { describing } from '#src/lib/describing.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { departureOf } from '#src/http/departures.ts'
 import { documentReader, type TextSource } from './read-document.ts'
+
+const described = describing('Scansione')
+
+const ocrRoute = {
+  bodyLimit: IMAGE_BODY_MAX,
+  config: { access: 'auth', holdsBody: true, heavy: true },
+  schema: described('ocr', 'Legge il testo e la zona a lettura ottica nell’immagine di un documento', {
+    errorCodes: [
+      'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'OCR_NON_DISPONIBILE',
+      'OCR_QUOTA_ESAURITA', 'OCR_IMMAGINE_TROPPO_GRANDE', 'OCR_CREDENZIALI_RIFIUTATE', 'OCR_RISPOSTA_NON_VALIDA'
+    ],
+    description:
+      'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
+      'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
+    body: OcrBody,
+    response: { 200: OcrAnswer }
+  })
+} as const
 
 interface OcrOptions { clock: Clock, texts: TextSource }
 
@@ -11,26 +30,6 @@ interface OcrOptions { clock: Clock, texts: TextSource }
 export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { clock, texts }) => {
   const readDocument = documentReader(app, { clock, texts })
 
-  app.route({
-    method: 'POST',
-    url: '/api/ocr',
-    bodyLimit: IMAGE_BODY_MAX,
-    config: { access: 'auth', holdsBody: true, heavy: true },
-    schema: {
-      operationId: 'ocr',
-      errorCodes: [
-        'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'OCR_NON_DISPONIBILE',
-        'OCR_QUOTA_ESAURITA', 'OCR_IMMAGINE_TROPPO_GRANDE', 'OCR_CREDENZIALI_RIFIUTATE', 'OCR_RISPOSTA_NON_VALIDA'
-      ],
-      tags: ['Scansione'],
-      summary: 'Legge il testo e la zona a lettura ottica nell’immagine di un documento',
-      description:
-        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
-        'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
-      body: OcrBody,
-      response: { 200: OcrAnswer }
-    },
-    handler: async (request, reply) =>
-      await readDocument(request.body, { caller: request.principal!.id, signal: departureOf(reply) })
-  })
+  app.post('/api/ocr', ocrRoute, async (request, reply) =>
+    await readDocument(request.body, { caller: request.principal!.id, signal: departureOf(reply) }))
 }

@@ -12,7 +12,7 @@ import {
 } from '../buckets.ts'
 import { isBucketName, isFreeBucketName } from '../file-names.ts'
 import { discardSome } from '../object-rows.ts'
-import { tags, type ProtocolOptions } from '../named-files.ts'
+import { described, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentBucket } from './present-files.ts'
 
@@ -40,74 +40,42 @@ const DELETED = 'Successfully deleted'
 
 const listRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageListBuckets',
-    tags,
-    summary: 'I bucket',
-    querystring: BucketListQuery,
-    response: { 200: BucketList }
-  }
+  schema: described('storageListBuckets', 'I bucket', { querystring: BucketListQuery, response: { 200: BucketList } })
 } as const
 
 const getRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageGetBucket',
-    tags,
-    summary: 'Un bucket',
-    params: BucketParams,
-    response: { 200: Ref(StorageBucket) }
-  }
+  schema: described('storageGetBucket', 'Un bucket', { params: BucketParams, response: { 200: Ref(StorageBucket) } })
 } as const
 
 const createRoute = {
   config: { access: 'admin' },
-  schema: {
-    operationId: 'storageCreateBucket',
-    tags,
-    summary: 'Crea un bucket',
-    body: BucketCreation,
-    response: { 200: BucketMade }
-  }
+  schema: described('storageCreateBucket', 'Crea un bucket', { body: BucketCreation, response: { 200: BucketMade } })
 } as const
 
 const updateRoute = {
   config: { access: 'admin' },
-  schema: {
-    operationId: 'storageUpdateBucket',
-    tags,
-    summary: 'Cambia un bucket',
-    params: BucketParams,
-    body: BucketUpdate,
-    response: { 200: Done(UPDATED) }
-  }
+  schema: described('storageUpdateBucket', 'Cambia un bucket', {
+    params: BucketParams, body: BucketUpdate, response: { 200: Done(UPDATED) }
+  })
 } as const
 
 const emptyRoute = {
   config: { access: 'admin' },
-  schema: {
-    operationId: 'storageEmptyBucket',
-    tags,
-    summary: 'Svuota un bucket',
-    params: BucketParams,
-    body: NoFields,
-    response: { 200: Done(EMPTIED) }
-  }
+  schema: described('storageEmptyBucket', 'Svuota un bucket', {
+    params: BucketParams, body: NoFields, response: { 200: Done(EMPTIED) }
+  })
 } as const
 
 const deleteRoute = {
   config: { access: 'admin' },
-  schema: {
-    operationId: 'storageDeleteBucket',
-    tags,
-    summary: 'Elimina un bucket vuoto',
-    params: BucketParams,
-    response: { 200: Done(DELETED) }
-  }
+  schema: described('storageDeleteBucket', 'Elimina un bucket vuoto', {
+    params: BucketParams, response: { 200: Done(DELETED) }
+  })
 } as const
 
 /** Buckets: everybody with credentials sees them, administrators make and change them. */
-const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { access, files }) => {
+const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { files }) => {
   const { db, storage } = app
 
   app.get('/bucket', listRoute, async (request) =>
@@ -134,7 +102,7 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
 
   app.post('/bucket/:bucket/empty', emptyRoute, async (request) => {
     const { id } = await files.bucket(request.params.bucket)
-    if (!access.isWritable(id)) throw new StorageError('AccessDenied')
+    if (!files.isWritable(id)) throw new StorageError('AccessDenied')
     let discarded: number
     do {
       discarded = await db.transaction(async (tx) => {

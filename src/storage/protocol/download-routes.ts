@@ -2,69 +2,51 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DownloadQuery, FileContent, FileParams, FilePart, LinkQuery, ObjectInfo } from '#schemas/storage-protocol.ts'
-import { tags, type Files, type ProtocolOptions } from '../named-files.ts'
+import { described, type ProtocolOptions } from '../named-files.ts'
 import { checkLink, StorageError } from './errors.ts'
 import { presentInfo } from './present-files.ts'
 
-const response = { 200: FileContent, 206: FilePart, 304: Type.Null() }
-const download = { tags, params: FileParams, querystring: DownloadQuery, response }
-
-/** What is known of a file is told under three addresses. */
-const INFO = [
-  { path: '', access: 'auth', operationId: 'storageInfo', of: '', find: findVisible },
-  {
-    path: '/authenticated',
-    access: 'auth',
-    operationId: 'storageInfoAuthenticated',
-    of: ', con l’indirizzo che lo dice privato',
-    find: findVisible
-  },
-  {
-    path: '/public',
-    access: 'public',
-    operationId: 'storageInfoPublic',
-    of: ' di un bucket pubblico',
-    find: (files: Files, _: FastifyRequest, { bucket, '*': rest }: FileParams) => files.open(bucket, rest)
-  }
-] as const
+const content = { 200: FileContent, 206: FilePart, 304: Type.Null() }
+const download = { params: FileParams, querystring: DownloadQuery, response: content }
+const info = { params: FileParams, response: { 200: ObjectInfo } }
 
 const downloadRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageDownload',
-    summary: 'Il contenuto di un file',
-    ...download
-  }
+  schema: described('storageDownload', 'Il contenuto di un file', download)
 } as const
 
 const authenticatedRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageDownloadAuthenticated',
-    summary: 'Il contenuto di un file, con l’indirizzo che lo dice privato',
-    ...download
-  }
+  schema: described('storageDownloadAuthenticated',
+    'Il contenuto di un file, con l’indirizzo che lo dice privato', download)
 } as const
 
 const publicRoute = {
   config: { access: 'public' },
-  schema: {
-    operationId: 'storageDownloadPublic',
-    summary: 'Il contenuto di un file di un bucket pubblico',
-    ...download
-  }
+  schema: described('storageDownloadPublic', 'Il contenuto di un file di un bucket pubblico', download)
+} as const
+
+const infoRoute = {
+  config: { access: 'auth' },
+  schema: described('storageInfo', 'Che cosa si sa di un file', info)
+} as const
+
+const authenticatedInfoRoute = {
+  config: { access: 'auth' },
+  schema: described('storageInfoAuthenticated',
+    'Che cosa si sa di un file, con l’indirizzo che lo dice privato', info)
+} as const
+
+const publicInfoRoute = {
+  config: { access: 'public' },
+  schema: described('storageInfoPublic', 'Che cosa si sa di un file di un bucket pubblico', info)
 } as const
 
 const linkRoute = {
   config: { access: 'public' },
-  schema: {
-    operationId: 'storageDownloadByLink',
-    tags,
-    summary: 'Il contenuto di un file, con un link firmato',
-    params: FileParams,
-    querystring: LinkQuery,
-    response
-  }
+  schema: described('storageDownloadByLink', 'Il contenuto di un file, con un link firmato', {
+    params: FileParams, querystring: LinkQuery, response: content
+  })
 } as const
 
 /** Downloads of files, and what is known of them. */
@@ -87,31 +69,22 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
     return await reply.sendObject(file, { download, isLinked: true })
   })
 
-  for (const { path, access, operationId, of, find } of INFO) {
-    app.route({
-      method: 'GET',
-      url: `/object/info${path}/:bucket/*`,
-      config: { access },
-      schema: {
-        operationId,
-        tags,
-        summary: `Che cosa si sa di un file${of}`,
-        params: FileParams,
-        response: { 200: ObjectInfo }
-      },
-      handler: async (request) => presentInfo(await find(files, request, request.params))
-    })
+  app.get('/object/info/:bucket/*', infoRoute, infoOfVisible)
+
+  app.get('/object/info/authenticated/:bucket/*', authenticatedInfoRoute, infoOfVisible)
+
+  app.get('/object/info/public/:bucket/*', publicInfoRoute, async ({ params }) =>
+    presentInfo(await files.open(params.bucket, params['*'])))
+
+  async function infoOfVisible (request: FastifyRequest<{ Params: FileParams }>) {
+    return presentInfo(await files.visible(request, request.params.bucket, request.params['*']))
   }
 
   async function sendVisible (
     request: FastifyRequest<{ Params: FileParams, Querystring: { download?: string } }>, reply: FastifyReply
   ) {
-    const file = await findVisible(files, request, request.params)
-    return await reply.sendObject(file, { download: request.query.download })
+    const { params: { bucket, '*': name }, query: { download } } = request
+    return await reply.sendObject(await files.visible(request, bucket, name), { download })
   }
 }
 export default downloadRoutes
-
-function findVisible (files: Files, request: FastifyRequest, { bucket, '*': name }: FileParams) {
-  return files.visible(request, bucket, name)
-}

@@ -7,7 +7,7 @@ import type { StoredObject } from '#src/services/files/storage.ts'
 import { isOfTheProduct } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
 import { findVisible, isTaken } from '../object-rows.ts'
-import { tags, type ProtocolOptions } from '../named-files.ts'
+import { described, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 
 /** Seconds for which a link is good at most, whatever was asked for: of personal files, and of others. */
@@ -17,42 +17,27 @@ const UPLOAD_SECONDS = 60
 
 const signRoute = {
   config: { access: 'auth', scope: 'lettura' },
-  schema: {
-    operationId: 'storageSign',
-    tags,
-    summary: 'Un link che legge un file',
-    params: FileParams,
-    body: SignBody,
-    response: { 200: Signed }
-  }
+  schema: described('storageSign', 'Un link che legge un file', {
+    params: FileParams, body: SignBody, response: { 200: Signed }
+  })
 } as const
 
 const signManyRoute = {
   config: { access: 'auth', scope: 'lettura' },
-  schema: {
-    operationId: 'storageSignMany',
-    tags,
-    summary: 'Link che leggono dei file',
-    params: BucketParams,
-    body: SignManyBody,
-    response: { 200: SignedMany }
-  }
+  schema: described('storageSignMany', 'Link che leggono dei file', {
+    params: BucketParams, body: SignManyBody, response: { 200: SignedMany }
+  })
 } as const
 
 const signUploadRoute = {
   config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
-  schema: {
-    operationId: 'storageSignUpload',
-    tags,
-    summary: 'Un link che carica un file',
-    params: FileParams,
-    body: NoFields,
-    response: { 200: SignedUpload }
-  }
+  schema: described('storageSignUpload', 'Un link che carica un file', {
+    params: FileParams, body: NoFields, response: { 200: SignedUpload }
+  })
 } as const
 
 /** Links that stand for credentials. They are written without percent signs: clients encode them. */
-const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
+const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
   const { db } = app
 
   app.post('/object/sign/:bucket/*', signRoute, async (request) => {
@@ -76,7 +61,7 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
   app.post('/object/upload/sign/:bucket/*', signUploadRoute, async (request) => {
     const { params: { bucket, '*': name }, principal, headers } = request
     await files.bucket(bucket)
-    if (!access.isWritable(bucket)) throw new StorageError('AccessDenied')
+    if (!files.isWritable(bucket)) throw new StorageError('AccessDenied')
     if (!isFileName(name)) throw new StorageError('InvalidKey')
     const upsert = headers['x-upsert'] === 'true'
     if (!upsert && await isTaken(db, bucket, name)) throw new StorageError('KeyAlreadyExists')
@@ -85,7 +70,7 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
   })
 
   function linkTo (file: StoredObject, seconds: number): string {
-    const isPersonal = isOfTheProduct(file.bucket) && !access.isWritable(file.bucket)
+    const isPersonal = isOfTheProduct(file.bucket) && !files.isWritable(file.bucket)
     const longest = isPersonal ? LONGEST.personal : LONGEST.other
     const { token } = links.signDownload(file, Math.min(seconds, longest))
     return `/object/sign/${file.bucket}/${file.name}?token=${token}`

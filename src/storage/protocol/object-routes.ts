@@ -10,7 +10,7 @@ import type { StoredObject } from '#src/services/files/storage.ts'
 import { listFolder, listPrefix } from '../listing.ts'
 import { isFileName } from '../file-names.ts'
 import { discardByName, findVisible, lockObject } from '../object-rows.ts'
-import { tags, type ProtocolOptions } from '../named-files.ts'
+import { described, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentRow } from './present-files.ts'
 
@@ -20,71 +20,38 @@ const REMOVED = 'Successfully deleted'
 
 const listRoute = {
   config: { access: 'auth', scope: 'lettura' },
-  schema: {
-    operationId: 'storageList',
-    tags,
-    summary: 'I file di una cartella',
-    params: BucketParams,
-    body: ListBody,
-    response: { 200: EntryList }
-  }
+  schema: described('storageList', 'I file di una cartella', {
+    params: BucketParams, body: ListBody, response: { 200: EntryList }
+  })
 } as const
 
 const listPartsRoute = {
   config: { access: 'auth', scope: 'lettura' },
-  schema: {
-    operationId: 'storageListV2',
-    tags,
-    summary: 'I file il cui nome inizia così, a parti',
-    params: BucketParams,
-    body: ListV2Body,
-    response: { 200: ListV2Answer }
-  }
+  schema: described('storageListV2', 'I file il cui nome inizia così, a parti', {
+    params: BucketParams, body: ListV2Body, response: { 200: ListV2Answer }
+  })
 } as const
 
 const removeManyRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageRemoveMany',
-    tags,
-    summary: 'Elimina dei file',
-    params: BucketParams,
-    body: RemoveBody,
-    response: { 200: Removed }
-  }
+  schema: described('storageRemoveMany', 'Elimina dei file', {
+    params: BucketParams, body: RemoveBody, response: { 200: Removed }
+  })
 } as const
 
 const removeRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageRemove',
-    tags,
-    summary: 'Elimina un file',
-    params: FileParams,
-    response: { 200: Done(REMOVED) }
-  }
+  schema: described('storageRemove', 'Elimina un file', { params: FileParams, response: { 200: Done(REMOVED) } })
 } as const
 
 const moveRoute = {
   config: { access: 'auth' },
-  schema: {
-    operationId: 'storageMove',
-    tags,
-    summary: 'Sposta un file',
-    body: MoveBody,
-    response: { 200: Moved }
-  }
+  schema: described('storageMove', 'Sposta un file', { body: MoveBody, response: { 200: Moved } })
 } as const
 
 const copyRoute = {
   config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
-  schema: {
-    operationId: 'storageCopy',
-    tags,
-    summary: 'Copia un file',
-    body: CopyBody,
-    response: { 200: Copied }
-  }
+  schema: described('storageCopy', 'Copia un file', { body: CopyBody, response: { 200: Copied } })
 } as const
 
 /** Lists of files, and what is done with files that are there. */
@@ -140,12 +107,12 @@ export default objectRoutes
 
 async function remove (
   { db, storage, audit }: FastifyInstance,
-  { access, files }: ProtocolOptions,
+  { files }: ProtocolOptions,
   request: FastifyRequest,
   { bucket, names }: { bucket: string, names: readonly string[] }
 ): Promise<StoredObject[]> {
   const view = await files.view(request, bucket)
-  if (!(await access.mayRemove(request, bucket))) throw new StorageError('AccessDenied')
+  if (!(await files.mayRemove(request, bucket))) throw new StorageError('AccessDenied')
   const visible = (await findVisible(db, view, names.filter(isFileName))).map(({ name }) => name)
   if (visible.length === 0) return []
   const removed = await db.transaction(async (tx) => {
@@ -161,12 +128,12 @@ async function remove (
 }
 
 /** A file that is to get another name, or a copy; neither bucket is one whose files have endpoints of their own. */
-async function transfer ({ access, files }: ProtocolOptions, request: FastifyRequest, body: Transfer) {
+async function transfer ({ files }: ProtocolOptions, request: FastifyRequest, body: Transfer) {
   const { bucketId, sourceKey, destinationKey: name, destinationBucket } = body
   const bucket = destinationBucket ?? bucketId
   const file = await files.visible(request, bucketId, sourceKey)
   await files.bucket(bucket)
-  if (!access.isWritable(bucketId) || !access.isWritable(bucket)) throw new StorageError('AccessDenied')
+  if (!files.isWritable(bucketId) || !files.isWritable(bucket)) throw new StorageError('AccessDenied')
   if (!isFileName(name)) throw new StorageError('InvalidKey')
   return { file, to: { bucket, name } }
 }

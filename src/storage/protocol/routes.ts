@@ -18,9 +18,9 @@ const NOT_OFFERED = /^\/storage\/v1\/(?:render|upload\/resumable|s3|iceberg|vect
  * Stored files in the protocol of Supabase Storage: its paths, bodies, errors and codes, so that the official clients
  * need not know the difference.
  */
-const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
+const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
   // Not the options of this plugin: they have the prefix, too.
-  const options = { links, access, files }
+  const options = { links, files }
   for (const schema of [StorageErrorBody, StorageBucket]) app.addSchema(schema)
   app.setErrorHandler(renderStorageError)
   app.setNotFoundHandler(({ url }) => {

@@ -5,45 +5,34 @@ import { FileParams, Uploaded, UploadLinkQuery } from '#schemas/storage-protocol
 import { FileBody } from '#schemas/storage-upload.ts'
 import { isFileName } from '../file-names.ts'
 import { isTaken } from '../object-rows.ts'
-import { tags, type ProtocolOptions } from '../named-files.ts'
+import { described, type ProtocolOptions } from '../named-files.ts'
 import { checkLink, StorageError } from './errors.ts'
 import { fileLimit, receive } from './received.ts'
 
 /** Where a file is to go, and on whose behalf. */
 interface Destination { bucket: string, name: string, owner: string, replace: boolean }
 
-const upload = { tags, params: FileParams, body: FileBody, response: { 200: Uploaded } }
+const upload = { params: FileParams, body: FileBody, response: { 200: Uploaded } }
 
 const uploadRoute = {
   config: { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
-  schema: {
-    operationId: 'storageUpload',
-    summary: 'Carica un file; con x-upsert: true anche al posto di un altro',
-    ...upload
-  }
+  schema: described('storageUpload', 'Carica un file; con x-upsert: true anche al posto di un altro', upload)
 } as const
 
 const updateRoute = {
   config: { access: 'auth', headers: { reads: ['X-Metadata'] } },
-  schema: {
-    operationId: 'storageUpdate',
-    summary: 'Carica un file al posto di quello che c’è',
-    ...upload
-  }
+  schema: described('storageUpdate', 'Carica un file al posto di quello che c’è', upload)
 } as const
 
 const linkRoute = {
   config: { access: 'public', headers: { reads: ['X-Metadata'] } },
-  schema: {
-    operationId: 'storageUploadToLink',
-    summary: 'Carica un file con un link firmato',
-    querystring: UploadLinkQuery,
-    ...upload
-  }
+  schema: described('storageUploadToLink', 'Carica un file con un link firmato', {
+    querystring: UploadLinkQuery, ...upload
+  })
 } as const
 
 /** Uploads: the bytes of a file, of whatever type, are written while they arrive. */
-const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
+const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
   const { db, storage } = app
   app.removeAllContentTypeParsers()
   await app.register(multipart, { throwFileSizeLimit: true })
@@ -67,20 +56,16 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
 
   async function receiveFile (request: FastifyRequest, { bucket: id, name, owner, replace }: Destination) {
     const bucket = await files.bucket(id)
-    if (!access.isWritable(id)) throw new StorageError('AccessDenied')
+    if (!files.isWritable(id)) throw new StorageError('AccessDenied')
     if (!isFileName(name)) throw new StorageError('InvalidKey')
     if (!replace && await isTaken(db, id, name)) throw new StorageError('KeyAlreadyExists')
-    const { content, ...described } = await receive(request, bucket)
-    const written = await storage.write(content, { bucket: id, name, owner, ...described }, fileLimit(bucket))
+    const { content, ...about } = await receive(request, bucket)
+    const written = await storage.write(content, { bucket: id, name, owner, ...about }, fileLimit(bucket))
     const { id: stored } = await storage.settle(written, () => db.transaction(async (tx) => {
       const kept = await storage.keep(tx, written, { replace })
-      await app.audit.append(tx, {
-        actor: owner,
-        ip: request.ip,
-        action: 'file_caricato',
-        object: `file:${kept.id}`,
-        details: { bucket: id }
-      })
+      const details = { bucket: id }
+      const object = `file:${kept.id}`
+      await app.audit.append(tx, { actor: owner, ip: request.ip, action: 'file_caricato', object, details })
       return kept
     }))
     return { Id: stored, Key: `${id}/${name}` }
