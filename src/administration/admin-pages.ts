@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { CookieAnswer } from '#schemas/admin-cookie.ts'
 import { NoBody } from '#schemas/session.ts'
 import type { Config } from '#src/config/config.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -15,27 +15,21 @@ import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
 import { overview } from './overview.ts'
 import { PAGE_POLICY, overviewPage } from './overview-page.ts'
 
-const described = describing('Sistema')
+const route = routesUnder('Sistema')
 
-const grantRoute = {
-  config: { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
-  schema: described('grantCookie', 'Apre le pagine di amministrazione (/ad/) con un cookie', {
+const grantRoute = route(
+  { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
+  'grantCookie', 'Apre le pagine di amministrazione (/ad/) con un cookie', {
     body: NoBody, response: { 200: CookieAnswer }
-  })
-} as const
+  }
+)
 
-const pageRoute = {
-  config: { access: 'cookie' },
-  schema: described('getAmministrazione', 'La prima pagina per gli amministratori', {
-    hide: true,
-    response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
-  })
-} as const
+const pageRoute = route({ access: 'cookie' }, 'getAmministrazione', 'La prima pagina per gli amministratori', {
+  hide: true,
+  response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
+})
 
-const otherPageRoute = {
-  config: { access: 'cookie' },
-  schema: described('getAltraPagina', 'Le pagine che non ci sono', { hide: true })
-} as const
+const otherPageRoute = route({ access: 'cookie' }, 'getAltraPagina', 'Le pagine che non ci sono', { hide: true })
 
 /**
  * The pages for administrators, under `/ad/`, and the cookies that open them. They are only looked at: nothing there

@@ -5,7 +5,7 @@ import { Job, JobAnswer, JobList, JobParams, JobUnderWay } from '#schemas/job.ts
 import type { Config } from '#src/config/config.ts'
 import type { RequestFields } from '#src/http/faults.ts'
 import noBody from '#src/http/no-body.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { within } from '#src/lib/within.ts'
@@ -14,40 +14,37 @@ import { authorOf } from '#src/services/audit/log.ts'
 import { LavoroInCorso, LavoroNonTrovato } from './errors.ts'
 import pages from './admin-pages.ts'
 
-const described = describing('Sistema')
+const route = routesUnder('Sistema')
 /** How long a caller waits for the end of a run. */
 const ANSWER_WITHIN_MS = 10_000
 
-const auditRoute = {
-  config: { access: 'admin', findFaults: ({ query }: RequestFields) => boundsFaults(query) },
-  schema: described('listAudit', 'Il registro delle azioni, dalla più recente, a pagine', {
+const auditRoute = route(
+  { access: 'admin', findFaults: ({ query }: RequestFields) => boundsFaults(query) },
+  'listAudit', 'Il registro delle azioni, dalla più recente, a pagine', {
     querystring: AuditQuery, response: { 200: AuditList }
-  })
-} as const
+  }
+)
 
-const verificationRoute = {
-  config: { access: 'admin' },
-  schema: described('verificaAudit', 'Ripercorre il registro delle azioni e dice se è integro', {
+const verificationRoute = route(
+  { access: 'admin' }, 'verificaAudit', 'Ripercorre il registro delle azioni e dice se è integro', {
     response: { 200: AuditVerification }
-  })
-} as const
+  }
+)
 
-const jobsRoute = {
-  config: { access: 'admin' },
-  schema: described('listLavori', 'I lavori periodici: ultimo avvio, durata, esito, prossimo avvio', {
+const jobsRoute = route(
+  { access: 'admin' }, 'listLavori', 'I lavori periodici: ultimo avvio, durata, esito, prossimo avvio', {
     response: { 200: JobList }
-  })
-} as const
+  }
+)
 
-const startRoute = {
-  config: { access: 'admin' },
-  schema: described('avviaLavoro', 'Avvia subito un lavoro; 202 se dopo 10 secondi è ancora in corso', {
+const startRoute = route(
+  { access: 'admin' }, 'avviaLavoro', 'Avvia subito un lavoro; 202 se dopo 10 secondi è ancora in corso', {
     errorCodes: ['LAVORO_NON_TROVATO', 'LAVORO_IN_CORSO'],
     params: JobParams,
     body: Closed({}, { examples: [{}] }),
     response: { 200: JobAnswer, 202: JobUnderWay }
-  })
-} as const
+  }
+)
 
 /** The audit log as administrators read it. */
 const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {

@@ -8,7 +8,7 @@ import {
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
@@ -24,66 +24,55 @@ import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './booking-search.ts'
 import { givenStayFaults, newStayFaults } from './stay.ts'
 
-const described = describing('Prenotazioni')
+const route = routesUnder('Prenotazioni')
 
-const calendarRoute = {
-  config: { access: 'auth', findFaults: ({ query }: RequestFields) => calendarFaults(query) },
-  schema: described('getCalendario', 'Il calendario, nella forma che legge FullCalendar', {
+const calendarRoute = route(
+  { access: 'auth', findFaults: ({ query }: RequestFields) => calendarFaults(query) },
+  'getCalendario', 'Il calendario, nella forma che legge FullCalendar', {
     errorCodes: ['RICERCA_TROPPO_LUNGA'], querystring: CalendarQuery, response: { 200: Calendar }
-  })
-} as const
+  }
+)
 
-const listRoute = {
-  config: { access: 'auth' },
-  schema: described('listPrenotazioni', 'Le prenotazioni: tutte, o a pagine', {
-    errorCodes: ['RICERCA_TROPPO_LUNGA'], querystring: BookingQuery, response: { 200: BookingList }
-  })
-} as const
+const listRoute = route({ access: 'auth' }, 'listPrenotazioni', 'Le prenotazioni: tutte, o a pagine', {
+  errorCodes: ['RICERCA_TROPPO_LUNGA'], querystring: BookingQuery, response: { 200: BookingList }
+})
 
-const getRoute = {
-  config: { access: 'auth' },
-  schema: described('getPrenotazione', 'Una prenotazione con i suoi ospiti', {
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA'], params: IdParams, response: { 200: BookingDetailAnswer, 304: Type.Null() }
-  })
-} as const
+const getRoute = route({ access: 'auth' }, 'getPrenotazione', 'Una prenotazione con i suoi ospiti', {
+  errorCodes: ['PRENOTAZIONE_NON_TROVATA'], params: IdParams, response: { 200: BookingDetailAnswer, 304: Type.Null() }
+})
 
-const createRoute = {
-  config: {
+const createRoute = route(
+  {
     access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }: RequestFields) => newStayFaults(body)
   },
-  schema: described('createPrenotazione', 'Crea una prenotazione', {
-    body: BookingCreation, response: { 201: BookingAnswer(201) }
-  })
-} as const
+  'createPrenotazione', 'Crea una prenotazione', { body: BookingCreation, response: { 201: BookingAnswer(201) } }
+)
 
-const updateRoute = {
-  config: { access: 'auth', versioned: true, findFaults: ({ body }: RequestFields) => givenStayFaults(body) },
-  schema: described('updatePrenotazione', 'Modifica i campi presenti di una prenotazione', {
+const updateRoute = route(
+  { access: 'auth', versioned: true, findFaults: ({ body }: RequestFields) => givenStayFaults(body) },
+  'updatePrenotazione', 'Modifica i campi presenti di una prenotazione', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
     params: IdParams,
     body: BookingUpdate,
     response: { 200: BookingAnswer(200) }
-  })
-} as const
+  }
+)
 
-const deleteRoute = {
-  config: { access: 'auth' },
-  schema: described('deletePrenotazioni', 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', {
+const deleteRoute = route(
+  { access: 'auth' }, 'deletePrenotazioni', 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', {
     errorCodes: ['INVIO_IN_CORSO'], body: BulkDelete, response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
-  })
-} as const
+  }
+)
 
-const guestsRoute = {
-  config: { access: 'auth', idempotent: true },
-  schema: described('saveOspiti', 'Salva la lista completa degli ospiti di una prenotazione', {
+const guestsRoute = route(
+  { access: 'auth', idempotent: true }, 'saveOspiti', 'Salva la lista completa degli ospiti di una prenotazione', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA'], body: SaveGuests, response: { 200: SaveGuestsAnswer }
-  })
-} as const
+  }
+)
 
-const countriesRoute = {
-  config: { access: 'auth' },
-  schema: described('listPaesi', 'I paesi di ISO 3166-1, per paese_id', { response: { 200: CountryList } })
-} as const
+const countriesRoute = route({ access: 'auth' }, 'listPaesi', 'I paesi di ISO 3166-1, per paese_id', {
+  response: { 200: CountryList }
+})
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {

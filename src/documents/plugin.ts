@@ -10,7 +10,7 @@ import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Storage } from '#src/services/files/storage.ts'
@@ -46,31 +46,30 @@ function imageHolding (
   }
 }
 
-const described = describing('Documenti')
+const route = routesUnder('Documenti')
 
 interface DocumentsOptions { config: Config, keys: Keys, clock: Clock }
 
 const uploadRoute = {
   bodyLimit: IMAGE_BODY_MAX,
-  config: { access: 'auth', idempotent: true, holdsBody: true },
-  schema: described('uploadDocumento', 'Salva l’immagine di un lato del documento di un ospite', {
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-    description:
-      'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
-      'metadati e cifrata, e sostituisce quella dello stesso lato.',
-    body: DocumentUpload,
-    response: { 200: DocumentUploadAnswer }
-  })
-} as const
+  ...route(
+    { access: 'auth', idempotent: true, holdsBody: true },
+    'uploadDocumento', 'Salva l’immagine di un lato del documento di un ospite', {
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
+      description:
+        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
+        'metadati e cifrata, e sostituisce quella dello stesso lato.',
+      body: DocumentUpload,
+      response: { 200: DocumentUploadAnswer }
+    }
+  )
+}
 
-const downloadRoute = {
-  config: { access: 'auth' },
-  schema: described('getDocumento', 'L’immagine di un lato del documento di un ospite', {
-    errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
-    params: DocumentParams,
-    response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
-  })
-} as const
+const downloadRoute = route({ access: 'auth' }, 'getDocumento', 'L’immagine di un lato del documento di un ospite', {
+  errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
+  params: DocumentParams,
+  response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
+})
 
 /** Images of the guests' identity documents. They go with their guest, and with their booking. */
 const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { config, keys, clock }) => {

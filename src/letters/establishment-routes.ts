@@ -9,7 +9,7 @@ import {
 } from '#schemas/establishment.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { expectedTags, isKnown } from '#src/lib/etag.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
@@ -17,53 +17,46 @@ import { changedFields, type Establishments, type StoredEstablishment } from './
 import { LogoNonTrovato } from './errors.ts'
 import { findLogo, LOGO_PATH, writeLogo } from './logo.ts'
 
-const described = describing('Lettere')
+const route = routesUnder('Lettere')
 const URL = '/api/v1/struttura'
 
 interface EstablishmentOptions { config: Config, establishments: Establishments }
 
-const getRoute = {
-  config: { access: 'auth' },
-  schema: described('getStruttura', 'Che cosa la struttura dice di sé nelle lettere', {
-    response: { 200: EstablishmentAnswer, 304: Type.Null() }
-  })
-} as const
+const getRoute = route({ access: 'auth' }, 'getStruttura', 'Che cosa la struttura dice di sé nelle lettere', {
+  response: { 200: EstablishmentAnswer, 304: Type.Null() }
+})
 
-const updateRoute = {
-  config: { access: 'admin', versioned: true },
-  schema: described('putStruttura', 'Cambia i campi presenti di ciò che la struttura dice di sé', {
+const updateRoute = route(
+  { access: 'admin', versioned: true }, 'putStruttura', 'Cambia i campi presenti di ciò che la struttura dice di sé', {
     errorCodes: ['STRUTTURA_CAMBIATA'],
     description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',
     body: EstablishmentUpdate,
     response: { 200: EstablishmentSaved }
-  })
-} as const
+  }
+)
 
 const saveLogoRoute = {
   bodyLimit: LOGO_BODY_MAX,
-  config: { access: 'admin', holdsBody: true },
-  schema: described('putLogo', 'Salva il logo delle lettere, al posto di quello che c’era', {
-    errorCodes: [...IMAGE_ERRORS],
-    description: 'PNG o JPEG di al massimo 5 MiB. È ricodificato senza metadati, con al massimo 800 pixel per lato.',
-    body: LogoUpload,
-    response: { 200: LogoAnswer }
-  })
-} as const
+  ...route(
+    { access: 'admin', holdsBody: true }, 'putLogo', 'Salva il logo delle lettere, al posto di quello che c’era', {
+      errorCodes: [...IMAGE_ERRORS],
+      description: 'PNG o JPEG di al massimo 5 MiB. È ricodificato senza metadati, con al massimo 800 pixel per lato.',
+      body: LogoUpload,
+      response: { 200: LogoAnswer }
+    }
+  )
+}
 
-const logoRoute = {
-  config: { access: 'auth' },
-  schema: described('getLogo', 'Il logo delle lettere', {
-    errorCodes: ['LOGO_NON_TROVATO', ...DOWNLOAD_ERRORS],
-    response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
-  })
-} as const
+const logoRoute = route({ access: 'auth' }, 'getLogo', 'Il logo delle lettere', {
+  errorCodes: ['LOGO_NON_TROVATO', ...DOWNLOAD_ERRORS],
+  response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
+})
 
-const deleteLogoRoute = {
-  config: { access: 'admin' },
-  schema: described('deleteLogo', 'Elimina il logo delle lettere; quelle già create lo tengono', {
+const deleteLogoRoute = route(
+  { access: 'admin' }, 'deleteLogo', 'Elimina il logo delle lettere; quelle già create lo tengono', {
     errorCodes: ['LOGO_NON_TROVATO'], response: { 200: LogoRemoved }
-  })
-} as const
+  }
+)
 
 /**
  * What the house says of itself in its letters, with the logo at their head: everybody may read it,

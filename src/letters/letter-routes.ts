@@ -9,7 +9,7 @@ import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
 import type { Config } from '#src/config/config.ts'
 import { answerList } from '#src/http/lists.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -34,52 +34,44 @@ function turns () {
   }
 }
 
-const described = describing('Lettere')
+const route = routesUnder('Lettere')
 const URL = '/api/lettere-benvenuto'
 
 interface LetterOptions { config: Config, clock: Clock, establishments: Establishments }
 
-const listRoute = {
-  config: { access: 'auth' },
-  schema: described('listLettere', 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine', {
+const listRoute = route(
+  { access: 'auth' }, 'listLettere', 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine', {
     querystring: LetterQuery, response: { 200: LetterList }
-  })
-} as const
+  }
+)
 
-const getRoute = {
-  config: { access: 'auth' },
-  schema: described('getLettera', 'La lettera di benvenuto di una prenotazione, se c’è', {
-    params: LetterParams, response: { 200: LetterFound }
-  })
-} as const
+const getRoute = route({ access: 'auth' }, 'getLettera', 'La lettera di benvenuto di una prenotazione, se c’è', {
+  params: LetterParams, response: { 200: LetterFound }
+})
 
-const downloadRoute = {
-  config: { access: 'auth' },
-  schema: described('downloadLettera', 'Il PDF della lettera di benvenuto di una prenotazione', {
+const downloadRoute = route(
+  { access: 'auth' }, 'downloadLettera', 'Il PDF della lettera di benvenuto di una prenotazione', {
     errorCodes: ['LETTERA_NON_TROVATA', ...DOWNLOAD_ERRORS],
     params: LetterParams,
     response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
-  })
-} as const
+  }
+)
 
-const createRoute = {
-  config: { access: 'auth', idempotent: true, heavy: true },
-  schema: described('generaLettera', 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una', {
+const createRoute = route(
+  { access: 'auth', idempotent: true, heavy: true },
+  'generaLettera', 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'LETTERA_ESISTENTE', ...PDF_ERRORS],
     description:
       'Soggiorno e codice vengono dalla prenotazione, il resto da /api/v1/struttura. Gli avvisi (caratteri ' +
       'sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON.',
     body: LetterCreation,
     response: { 201: LetterMade }
-  })
-} as const
+  }
+)
 
-const deleteRoute = {
-  config: { access: 'auth' },
-  schema: described('deleteLettera', 'Elimina la lettera di benvenuto di una prenotazione', {
-    errorCodes: ['LETTERA_NON_TROVATA'], params: LetterParams, response: { 200: LetterRemoved }
-  })
-} as const
+const deleteRoute = route({ access: 'auth' }, 'deleteLettera', 'Elimina la lettera di benvenuto di una prenotazione', {
+  errorCodes: ['LETTERA_NON_TROVATA'], params: LetterParams, response: { 200: LetterRemoved }
+})
 
 /** The welcome letters of bookings. */
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {

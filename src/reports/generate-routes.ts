@@ -9,7 +9,7 @@ import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { RequestFields } from '#src/http/faults.ts'
 import { fileForm } from '#src/http/file-form.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type PdfJob } from '#src/pdf/index.ts'
@@ -19,7 +19,7 @@ import { answerReport, type ReportWishes } from './answer-report.ts'
 import { findTemplate } from './templates/repository.ts'
 import { ownerOf } from './whose.ts'
 
-const described = describing('PDF')
+const route = routesUnder('PDF')
 
 /** Commas and colons of a body of rows: 20,000 rows of 20 columns. */
 const MARKS_MAX = 1_000_000
@@ -28,36 +28,40 @@ export interface GenerateOptions { config: Config, clock: Clock }
 
 const pdfRoute = {
   bodyLimit: REPORT_BODY_MAX,
-  config: {
-    access: 'auth',
-    idempotent: true,
-    heavy: true,
-    holdsBody: true,
-    marksMax: MARKS_MAX,
-    findFaults: ({ body }: RequestFields) => templateFaults(body)
-  },
-  schema: described('generatePdf', 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva', {
-    errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
-    description:
-      'Gli avvisi (valori mancanti, caratteri sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON. ' +
-      'Con il modello predefinito del report, data.rows sono le sue righe.',
-    body: PdfRequest,
-    response: { 200: Ref(PdfMade), 400: Ref(TemplateFault) }
-  })
-} as const
+  ...route(
+    {
+      access: 'auth',
+      idempotent: true,
+      heavy: true,
+      holdsBody: true,
+      marksMax: MARKS_MAX,
+      findFaults: ({ body }: RequestFields) => templateFaults(body)
+    },
+    'generatePdf', 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva', {
+      errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
+      description:
+        'Gli avvisi (valori mancanti, caratteri sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON. ' +
+        'Con il modello predefinito del report, data.rows sono le sue righe.',
+      body: PdfRequest,
+      response: { 200: Ref(PdfMade), 400: Ref(TemplateFault) }
+    }
+  )
+}
 
 const reportRoute = {
   bodyLimit: REPORT_BODY_MAX,
-  config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
-  schema: described('generateReport', 'Crea il report finanziario di righe di qualsiasi forma', {
-    errorCodes: ['MODELLO_NON_TROVATO', ...PDF_ERRORS],
-    description:
-      'Al massimo 20000 righe. Gli importi sono testi con il punto («1234.50»), sommati al centesimo. Il PDF si ' +
-      'conserva per user_id o per la persona che chiama; con Accept: application/json in ogni caso.',
-    body: ReportRequest,
-    response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
-  })
-} as const
+  ...route(
+    { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
+    'generateReport', 'Crea il report finanziario di righe di qualsiasi forma', {
+      errorCodes: ['MODELLO_NON_TROVATO', ...PDF_ERRORS],
+      description:
+        'Al massimo 20000 righe. Gli importi sono testi con il punto («1234.50»), sommati al centesimo. Il PDF si ' +
+        'conserva per user_id o per la persona che chiama; con Accept: application/json in ogni caso.',
+      body: ReportRequest,
+      response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
+    }
+  )
+}
 
 /** PDFs from templates and data, and financial reports from rows. */
 export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
@@ -112,20 +116,22 @@ const form = fileForm(CSV_BYTES_MAX)
 
 const csvRoute = {
   bodyLimit: form.bodyLimit,
-  config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true },
-  schema: described('generateReportFromCsv', 'Crea il report finanziario di un file CSV', {
-    errorCodes: ['CSV_NON_VALIDO', 'CONTENUTO_TROPPO_GRANDE', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
-    description:
-      'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
-      'riconosce da quella, o da «sep=;» in una riga prima. UTF-8 o Windows-1252. Numeri come 1.234,50 o 1.234 ' +
-      'vogliono «decimali». Per il resto come /api/generate-template.',
-    consumes: ['multipart/form-data'],
-    body: ReportForm,
-    response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
-  }),
   preParsing: form.check,
-  preValidation: form.read
-} as const
+  preValidation: form.read,
+  ...route(
+    { access: 'auth', idempotent: true, heavy: true, holdsBody: true },
+    'generateReportFromCsv', 'Crea il report finanziario di un file CSV', {
+      errorCodes: ['CSV_NON_VALIDO', 'CONTENUTO_TROPPO_GRANDE', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
+      description:
+        'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
+        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8 o Windows-1252. Numeri come 1.234,50 o 1.234 ' +
+        'vogliono «decimali». Per il resto come /api/generate-template.',
+      consumes: ['multipart/form-data'],
+      body: ReportForm,
+      response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
+    }
+  )
+}
 
 /** Reports from CSV files, in a scope of their own: here alone a body is a form. */
 export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {

@@ -5,7 +5,7 @@ import {
   PdfBytes, PdfBytesPart, PdfHistory, PdfHistoryItem, PdfHistoryQuery, PdfList, PdfListItem, PdfListQuery, PdfParams,
   PdfRemoved
 } from '#schemas/pdf.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Config } from '#src/config/config.ts'
 import { answerList } from '#src/http/lists.ts'
 import type { GeneratedPdf, PdfFilters } from '#src/pdf/index.ts'
@@ -14,37 +14,29 @@ import { downloadUrl } from './kept-pdfs.ts'
 import { PdfDiLettera, PdfNonTrovato } from './errors.ts'
 import { checkVisible, visibleTo } from './whose.ts'
 
-const described = describing('PDF')
+const route = routesUnder('PDF')
 
-const listRoute = {
-  config: { access: 'auth' },
-  schema: described('listPdf', 'I report e i documenti PDF di una persona, dal più recente', {
-    querystring: PdfListQuery, response: { 200: PdfList }
-  })
-} as const
+const listRoute = route({ access: 'auth' }, 'listPdf', 'I report e i documenti PDF di una persona, dal più recente', {
+  querystring: PdfListQuery, response: { 200: PdfList }
+})
 
-const historyRoute = {
-  config: { access: 'auth' },
-  schema: described('listStoriaPdf', 'Tutti i PDF che chi chiama può vedere, dal più recente', {
+const historyRoute = route(
+  { access: 'auth' }, 'listStoriaPdf', 'Tutti i PDF che chi chiama può vedere, dal più recente', {
     querystring: PdfHistoryQuery, response: { 200: PdfHistory }
-  })
-} as const
+  }
+)
 
-const downloadRoute = {
-  config: { access: 'auth' },
-  schema: described('downloadPdf', 'Un PDF che è stato conservato', {
-    errorCodes: ['PDF_NON_TROVATO', ...DOWNLOAD_ERRORS],
-    params: PdfParams,
-    response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
-  })
-} as const
+const downloadRoute = route({ access: 'auth' }, 'downloadPdf', 'Un PDF che è stato conservato', {
+  errorCodes: ['PDF_NON_TROVATO', ...DOWNLOAD_ERRORS],
+  params: PdfParams,
+  response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
+})
 
-const deleteRoute = {
-  config: { access: 'auth' },
-  schema: described('deletePdf', 'Elimina un report o un documento PDF che è stato conservato', {
+const deleteRoute = route(
+  { access: 'auth' }, 'deletePdf', 'Elimina un report o un documento PDF che è stato conservato', {
     errorCodes: ['PDF_NON_TROVATO', 'PDF_DI_LETTERA'], params: PdfParams, response: { 200: PdfRemoved }
-  })
-} as const
+  }
+)
 
 /** The PDFs that were made and are kept. */
 export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {

@@ -11,7 +11,7 @@ import { Segnalazione } from '#schemas/schedina.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { departureOf } from '#src/http/departures.ts'
 import type { RequestFields } from '#src/http/faults.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { type Clock, type Day, isDay } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -57,65 +57,57 @@ function missing (campo: string, other: string): FieldError {
   return { campo, messaggio: `è obbligatorio con ${other}` }
 }
 
-const described = describing('Scansione')
+const route = routesUnder('Scansione')
 const URL = '/api/v1/scansioni'
 
 interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetention, clock: Clock }
 
 const saveRoute = {
   bodyLimit: IMAGE_BODY_MAX,
-  config: { access: 'auth', idempotent: true, holdsBody: true },
-  schema: described('saveScan', 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è', {
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-    description:
-      'Con prenotazione_id e guest_idx la scansione è di quell’ospite, e si elimina con le immagini dei documenti; ' +
-      'altrimenti dopo IMAGE_RETENTION_DAYS giorni.',
-    body: SaveScanBody,
-    response: { 200: SaveScanAnswer }
-  })
-} as const
+  ...route(
+    { access: 'auth', idempotent: true, holdsBody: true },
+    'saveScan', 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è', {
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
+      description:
+        'Con prenotazione_id e guest_idx la scansione è di quell’ospite, e si elimina con le immagini dei documenti; ' +
+        'altrimenti dopo IMAGE_RETENTION_DAYS giorni.',
+      body: SaveScanBody,
+      response: { 200: SaveScanAnswer }
+    }
+  )
+}
 
-const listRoute = {
-  config: { access: 'auth' },
-  schema: described('listScansioni', 'Le scansioni salvate, dalla più recente, a pagine', {
-    querystring: ScanQuery, response: { 200: ScanList }
-  })
-} as const
+const listRoute = route({ access: 'auth' }, 'listScansioni', 'Le scansioni salvate, dalla più recente, a pagine', {
+  querystring: ScanQuery, response: { 200: ScanList }
+})
 
-const getRoute = {
-  config: { access: 'auth' },
-  schema: described('getScansione', 'Una scansione salvata', {
-    errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanAnswer }
-  })
-} as const
+const getRoute = route({ access: 'auth' }, 'getScansione', 'Una scansione salvata', {
+  errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanAnswer }
+})
 
-const pictureRoute = {
-  config: { access: 'auth' },
-  schema: described('getImmagineScansione', 'L’immagine di una scansione', {
-    errorCodes: ['SCANSIONE_NON_TROVATA', ...DOWNLOAD_ERRORS],
-    params: IdParams,
-    response: { 200: ScanImage, 206: ScanImagePart, 304: Type.Null() }
-  })
-} as const
+const pictureRoute = route({ access: 'auth' }, 'getImmagineScansione', 'L’immagine di una scansione', {
+  errorCodes: ['SCANSIONE_NON_TROVATA', ...DOWNLOAD_ERRORS],
+  params: IdParams,
+  response: { 200: ScanImage, 206: ScanImagePart, 304: Type.Null() }
+})
 
-const deleteRoute = {
-  config: { access: 'auth' },
-  schema: described('deleteScansione', 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta', {
+const deleteRoute = route(
+  { access: 'auth' }, 'deleteScansione', 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta', {
     errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanDeletion }
-  })
-} as const
+  }
+)
 
-const guestRoute = {
-  config: { access: 'auth', idempotent: true },
-  schema: described('creaOspiteDaScansione', 'Salva il titolare del documento come ospite di una prenotazione', {
+const guestRoute = route(
+  { access: 'auth', idempotent: true },
+  'creaOspiteDaScansione', 'Salva il titolare del documento come ospite di una prenotazione', {
     errorCodes: ['SCANSIONE_NON_TROVATA', 'PRENOTAZIONE_NON_TROVATA'],
     description:
       '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
     params: IdParams,
     body: ScanGuestBody,
     response: { 200: ScanGuestAnswer }
-  })
-} as const
+  }
+)
 
 /** Scans of documents that people keep, until they are a guest's. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {

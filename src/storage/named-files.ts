@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 import { findBucket, getBucket, isOfTheProduct, type BucketRow } from './buckets.ts'
 import { isBucketName, isFileName } from './file-names.ts'
@@ -11,7 +11,7 @@ export type Files = ReturnType<typeof namedFiles>
 
 /** What the routes of the protocol have in common. */
 export interface ProtocolOptions { links: Links, files: Files }
-export const described = describing('Storage')
+export const route = routesUnder('Storage')
 
 /** Of the product's buckets, the one whose files anybody reads and callers with the scope write. */
 const OPEN = 'public'

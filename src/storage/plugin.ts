@@ -9,7 +9,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 import { createLinks } from './links.ts'
-import { described, namedFiles } from './named-files.ts'
+import { route, namedFiles } from './named-files.ts'
 import { StorageError } from './protocol/errors.ts'
 import protocol from './protocol/routes.ts'
 
@@ -18,21 +18,15 @@ const FileNonTrovato = createError('FILE_NON_TROVATO', 'File non trovato', 404)
 /** Seconds, by the contract. */
 const LINK_SECONDS = 60
 
-const linkRoute = {
-  config: { access: 'auth' },
-  schema: described('getSignedUrl', 'Un link che legge un file per un minuto', {
-    errorCodes: ['FILE_NON_TROVATO'], querystring: SignedUrlQuery, response: { 200: SignedUrl }
-  })
-} as const
+const linkRoute = route({ access: 'auth' }, 'getSignedUrl', 'Un link che legge un file per un minuto', {
+  errorCodes: ['FILE_NON_TROVATO'], querystring: SignedUrlQuery, response: { 200: SignedUrl }
+})
 
-const fileRoute = {
-  config: { access: 'auth' },
-  schema: described('getStoredFile', 'Un file dell’archivio', {
-    errorCodes: ['FILE_NON_TROVATO', ...DOWNLOAD_ERRORS],
-    params: StoredFileParams,
-    response: { 200: FileContent, 206: FilePart, 304: Type.Null() }
-  })
-} as const
+const fileRoute = route({ access: 'auth' }, 'getStoredFile', 'Un file dell’archivio', {
+  errorCodes: ['FILE_NON_TROVATO', ...DOWNLOAD_ERRORS],
+  params: StoredFileParams,
+  response: { 200: FileContent, 206: FilePart, 304: Type.Null() }
+})
 
 /** Stored files by their names: the contract's endpoints, and the protocol of Supabase Storage. */
 const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {

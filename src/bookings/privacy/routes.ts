@@ -8,7 +8,7 @@ import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { Closed, ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { READING_ERRORS } from '#schemas/errors/groups.ts'
 import { ErasureAnswer, HeldData, PrivacyAnswer } from '#schemas/privacy.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Executor } from '#src/database/connect.ts'
 import noBody from '#src/http/no-body.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -80,26 +80,25 @@ async function read (db: Executor, id: number) {
   return found
 }
 
-const described = describing('Riservatezza')
+const route = routesUnder('Riservatezza')
 
 type App = Pick<FastifyInstance, 'db' | 'holdings'>
 
-const privacyRoute = {
-  config: { access: 'auth' },
-  schema: described('getPrivacyPrenotazione', 'Che cosa è conservato di una prenotazione, fino a quando e perché', {
+const privacyRoute = route(
+  { access: 'auth' }, 'getPrivacyPrenotazione', 'Che cosa è conservato di una prenotazione, fino a quando e perché', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
     description: 'Anche di una prenotazione eliminata, finché ne resta qualcosa che la legge vuole conservato.',
     params: IdParams,
     response: { 200: PrivacyAnswer }
-  })
-} as const
+  }
+)
 
 const exportRoute = {
-  config: { access: 'auth' },
   // It would be an export, on record as one.
   exposeHeadRoute: false,
-  schema: described('exportPrenotazione',
-    'Tutti i dati di una prenotazione e dei suoi ospiti: un archivio ZIP di JSON e immagini', {
+  ...route(
+    { access: 'auth' },
+    'exportPrenotazione', 'Tutti i dati di una prenotazione e dei suoi ospiti: un archivio ZIP di JSON e immagini', {
       errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...READING_ERRORS],
       description: 'Un file che non si legge interrompe la risposta: un archivio che si apre è completo.',
       params: IdParams,
@@ -109,22 +108,23 @@ const exportRoute = {
           content: { 'application/zip': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
         }
       }
-    })
-} as const
+    }
+  )
+}
 
-const erasureRoute = {
-  config: { access: 'auth' },
-  schema: described('cancellaPrenotazione',
-    'Cancella i dati di una prenotazione e dei suoi ospiti; resta ciò che la legge vuole conservato', {
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'INVIO_IN_CORSO'],
-      description:
+const erasureRoute = route(
+  { access: 'auth' },
+  'cancellaPrenotazione',
+  'Cancella i dati di una prenotazione e dei suoi ospiti; resta ciò che la legge vuole conservato', {
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'INVIO_IN_CORSO'],
+    description:
       'Non si può annullare. Non con un invio alla Polizia aperto o di esito sconosciuto (409). Ripetuta, dice che ' +
       'cosa resta.',
-      params: IdParams,
-      body: Closed({}, { examples: [{}] }),
-      response: { 200: ErasureAnswer, 409: Ref(ErrorBody) }
-    })
-} as const
+    params: IdParams,
+    body: Closed({}, { examples: [{}] }),
+    response: { 200: ErasureAnswer, 409: Ref(ErrorBody) }
+  }
+)
 
 /** What the guests of a booking may ask for: what is held of them, a copy, and its end (GDPR, art. 15, 17, 20). */
 export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> = async (

@@ -7,7 +7,7 @@ import { Passkey, UserPasskeyParams } from '#schemas/auth/passkey.ts'
 import { UserParams } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError } from '../errors.ts'
 import { getUser, withIdentities, type FactorRow, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/people-locks.ts'
@@ -23,22 +23,20 @@ import { listPasskeys, presentPasskey, removePasskey } from './webauthn/credenti
 const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 
-  app.get('/admin/users/:user_id/factors', {
-    config: { access: 'admin' },
-    schema: described('authListFactors', 'I secondi fattori di un utente', {
+  app.get('/admin/users/:user_id/factors', route(
+    { access: 'admin' }, 'authListFactors', 'I secondi fattori di un utente', {
       params: UserParams, response: { 200: Type.Array(Ref(AuthFactor), { examples: [AuthFactor.examples] }) }
-    })
-  }, async ({ params }) => {
+    }
+  ), async ({ params }) => {
     const { factors } = await getUser(db, parseUuid(params.user_id, 'user_id'))
     return factors.map(presentFactor)
   })
 
-  app.put('/admin/users/:user_id/factors/:factor_id', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authChangeFactor', 'Dà un nome a un secondo fattore di un utente', {
+  app.put('/admin/users/:user_id/factors/:factor_id', route(
+    { access: 'admin', recentFactor: true }, 'authChangeFactor', 'Dà un nome a un secondo fattore di un utente', {
       params: UserFactorParams, body: FactorChange, response: { 200: Ref(AuthFactor) }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { params, body: { friendly_name } } = request
     const userId = parseUuid(params.user_id, 'user_id')
     const id = parseUuid(params.factor_id, 'factor_id')
@@ -46,33 +44,30 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
       await nameOwnFactor(tx, request, await lockPerson(tx, userId), id, friendly_name)))
   })
 
-  app.delete('/admin/users/:user_id/factors/:factor_id', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authDeleteFactor', 'Rimuove un secondo fattore di un utente', {
+  app.delete('/admin/users/:user_id/factors/:factor_id', route(
+    { access: 'admin', recentFactor: true }, 'authDeleteFactor', 'Rimuove un secondo fattore di un utente', {
       params: UserFactorParams, response: { 200: Ref(AuthFactor) }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { params } = request
     const userId = parseUuid(params.user_id, 'user_id')
     return presentFactor(await removeForOther(request, userId, parseUuid(params.factor_id, 'factor_id')))
   })
 
-  app.get('/admin/users/:user_id/passkeys', {
-    config: { access: 'admin' },
-    schema: described('authListUserPasskeys', 'Le passkey di un utente', {
+  app.get('/admin/users/:user_id/passkeys', route(
+    { access: 'admin' }, 'authListUserPasskeys', 'Le passkey di un utente', {
       params: UserParams, response: { 200: Type.Array(Ref(Passkey), { examples: [Passkey.examples] }) }
-    })
-  }, async ({ params }) => {
+    }
+  ), async ({ params }) => {
     const { id } = await getUser(db, parseUuid(params.user_id, 'user_id'))
     return (await listPasskeys(db, id)).map(presentPasskey)
   })
 
-  app.delete('/admin/users/:user_id/passkeys/:passkey_id', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authDeleteUserPasskey', 'Elimina una passkey di un utente', {
+  app.delete('/admin/users/:user_id/passkeys/:passkey_id', route(
+    { access: 'admin', recentFactor: true }, 'authDeleteUserPasskey', 'Elimina una passkey di un utente', {
       params: UserPasskeyParams, response: { 204: Type.Null() }
-    })
-  }, async (request, reply) => {
+    }
+  ), async (request, reply) => {
     const user = parseUuid(request.params.user_id, 'user_id')
     await removePasskeyOf(request, user, parseUuid(request.params.passkey_id, 'passkey_id'))
     app.mail.deliver()

@@ -8,7 +8,7 @@ import {
   EnrolBody, EnrolledFactor, FactorChange, FactorParams, FactorRemoval, RemovedFactor
 } from '#schemas/auth/factor-requests.ts'
 import { Ref } from '#schemas/common.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
 import { presentFactor } from '../people/presenters.ts'
@@ -27,19 +27,18 @@ import { relyingParty } from './webauthn/relying-party.ts'
 const MAX_FACTORS = 10
 
 const enrolRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/factors', {
-    config: { access: 'user', signIn: true },
-    schema: described('authEnrolFactor', 'Registra un secondo fattore, da confermare con il primo codice', {
+  app.post('/factors', route(
+    { access: 'user', signIn: true },
+    'authEnrolFactor', 'Registra un secondo fattore, da confermare con il primo codice', {
       body: EnrolBody, response: { 200: EnrolledFactor }
-    })
-  }, async (request) => await enrol(request, request.body))
+    }
+  ), async (request) => await enrol(request, request.body))
 
-  app.delete('/factors/:factor_id', {
-    config: { access: 'user', signIn: true },
-    schema: described('authUnenrolFactor', 'Rimuove un secondo fattore', {
+  app.delete('/factors/:factor_id', route(
+    { access: 'user', signIn: true }, 'authUnenrolFactor', 'Rimuove un secondo fattore', {
       params: FactorParams, querystring: FactorRemoval, response: { 200: RemovedFactor }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const id = parseUuid(request.params.factor_id, 'factor_id')
     await unenrol(request, id, request.query.rimuovi_codici)
     app.mail.deliver()
@@ -47,12 +46,11 @@ const enrolRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return { id }
   })
 
-  app.patch('/factors/:factor_id', {
-    config: { access: 'user' },
-    schema: described('authRenameFactor', 'Dà un nome a un proprio secondo fattore', {
+  app.patch('/factors/:factor_id', route(
+    { access: 'user' }, 'authRenameFactor', 'Dà un nome a un proprio secondo fattore', {
       params: FactorParams, body: FactorChange, response: { 200: Ref(AuthFactor) }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { params, principal, body: { friendly_name } } = request
     const id = parseUuid(params.factor_id, 'factor_id')
     return presentFactor(await app.db.transaction(async (tx) =>

@@ -9,7 +9,7 @@ import { Ref } from '#schemas/common.ts'
 import { factor_challenges as t, factors } from '#drizzle/tables/identity.ts'
 import { network } from '#src/lib/addresses.ts'
 import type { Database, Executor, Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { record } from '../audit-record.ts'
 import { notify } from '../sign-in/account-mails.ts'
@@ -28,19 +28,18 @@ import { addCredential, listOfFactors, noteUse } from './webauthn/credentials.ts
 
 /** People prove a second factor: the first proof verifies it, every one brings the session to `aal2`. */
 const proofRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/factors/:factor_id/challenge', {
-    config: { access: 'user', signIn: true },
-    schema: described('authChallengeFactor', 'Comincia la conferma di un secondo fattore', {
+  app.post('/factors/:factor_id/challenge', route(
+    { access: 'user', signIn: true }, 'authChallengeFactor', 'Comincia la conferma di un secondo fattore', {
       params: FactorParams, body: EmptyBody, response: { 200: FactorChallenge }
-    })
-  }, async (request) => await challenge(request, request.params.factor_id))
+    }
+  ), async (request) => await challenge(request, request.params.factor_id))
 
-  app.post('/factors/:factor_id/verify', {
-    config: { access: 'user', signIn: true },
-    schema: described('authVerifyFactor', 'Conferma un secondo fattore con un codice, o con un dispositivo', {
+  app.post('/factors/:factor_id/verify', route(
+    { access: 'user', signIn: true },
+    'authVerifyFactor', 'Conferma un secondo fattore con un codice, o con un dispositivo', {
       params: FactorParams, body: FactorVerifyBody, response: { 200: Ref(AuthSession) }
-    })
-  }, async (request, reply) => await verify(request, reply, request.params.factor_id, request.body))
+    }
+  ), async (request, reply) => await verify(request, reply, request.params.factor_id, request.body))
 }
 export default proofRoutes
 

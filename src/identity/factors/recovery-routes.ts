@@ -12,7 +12,7 @@ import { Ref } from '#schemas/common.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError } from '../errors.ts'
 import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
 import { record } from '../audit-record.ts'
@@ -30,20 +30,16 @@ const USUAL_NAME = 'Recovery codes'
 
 /** Single-use codes for whoever has lost their app. A person has one set of them, beside another factor. */
 const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.get(URL, {
-    config: { access: 'user', signIn: true },
-    schema: described('authRecoveryCodes', 'Quanti codici di recupero restano', { response: { 200: RecoveryStatus } })
-  }, async ({ principal }) => {
+  app.get(URL, route({ access: 'user', signIn: true }, 'authRecoveryCodes', 'Quanti codici di recupero restano', {
+    response: { 200: RecoveryStatus }
+  }), async ({ principal }) => {
     const { id } = requireCodes(await listFactors(app.db, principal!.userId!))
     return { id, type: TYPE, ...await countCodes(app.db, id) }
   })
 
-  app.post(URL, {
-    config: { access: 'user' },
-    schema: described('authGenerateRecoveryCodes', 'Dieci codici di recupero, mostrati solo ora', {
-      body: RecoveryCodesBody, response: { 200: RecoveryCodes }
-    })
-  }, async (request) => {
+  app.post(URL, route({ access: 'user' }, 'authGenerateRecoveryCodes', 'Dieci codici di recupero, mostrati solo ora', {
+    body: RecoveryCodesBody, response: { 200: RecoveryCodes }
+  }), async (request) => {
     const friendly_name = request.body.friendly_name?.trim() || USUAL_NAME
     return await withSecondFactor(request, async (tx, user) => {
       if (realFactors(user.factors).length === 0) throw new AuthError('mfa_recovery_codes_sole_factor')
@@ -57,31 +53,28 @@ const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
   })
 
-  app.post(`${URL}/regenerate`, {
-    config: { access: 'user' },
-    schema: described(
-      'authRegenerateRecoveryCodes',
-      'Altri dieci codici di recupero al posto dei precedenti, mostrati solo ora',
-      { body: EmptyBody, response: { 200: RecoveryCodes } }
-    )
-  }, async (request) =>
+  app.post(`${URL}/regenerate`, route(
+    { access: 'user' },
+    'authRegenerateRecoveryCodes', 'Altri dieci codici di recupero al posto dei precedenti, mostrati solo ora', {
+      body: EmptyBody, response: { 200: RecoveryCodes }
+    }
+  ), async (request) =>
     await withSecondFactor(request, (tx, user) => issue(tx, request, user, requireCodes(user.factors))))
 
-  app.delete(URL, {
-    config: { access: 'user' },
-    schema: described('authRemoveRecoveryCodes', 'Elimina i codici di recupero', { response: { 200: RemovedFactor } })
-  }, async (request) => {
+  app.delete(URL, route({ access: 'user' }, 'authRemoveRecoveryCodes', 'Elimina i codici di recupero', {
+    response: { 200: RemovedFactor }
+  }), async (request) => {
     const removed = await withSecondFactor(request, async (tx, user) => await removeCodes(tx, request, user))
     await app.identity.waitForListeners()
     return removed
   })
 
-  app.post(`${URL}/verify`, {
-    config: { access: 'user', signIn: true },
-    schema: described('authVerifyRecoveryCode', 'Conferma l’accesso con un codice di recupero, che vale una volta', {
+  app.post(`${URL}/verify`, route(
+    { access: 'user', signIn: true },
+    'authVerifyRecoveryCode', 'Conferma l’accesso con un codice di recupero, che vale una volta', {
       body: RecoveryVerifyBody, response: { 200: Ref(AuthSession) }
-    })
-  }, async (request, reply) => await proveWithCode(request, reply, request.body.code))
+    }
+  ), async (request, reply) => await proveWithCode(request, reply, request.body.code))
 }
 export default recoveryRoutes
 

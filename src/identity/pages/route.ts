@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { DeviceQuestion } from './devices.ts'
 
 const HTML = { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } }
@@ -12,11 +12,9 @@ export const PageQuery = Type.Object({
 })
 
 export function page<T extends object> (operationId: string, summary: string, parts = {} as T) {
-  const schema = { hide: true, ...described(operationId, summary, { response: { 200: HTML }, ...parts }) }
-  return { config: OPEN, schema }
+  return route(OPEN, operationId, summary, { hide: true, response: { 200: HTML }, ...parts })
 }
 
 export function question<B extends TSchema> (operationId: string, summary: string, body: B) {
-  const schema = { hide: true, ...described(operationId, summary, { body, response: { 200: DeviceQuestion } }) }
-  return { config: OPEN, schema }
+  return route(OPEN, operationId, summary, { hide: true, body, response: { 200: DeviceQuestion } })
 }

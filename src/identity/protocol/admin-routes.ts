@@ -9,7 +9,7 @@ import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { AuditEntry } from '#src/services/audit/log.ts'
 import { containing } from '#src/database/columns.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { removeAllProofs } from '../factors/factor-store.ts'
 import { AUDIENCE } from '../tokens/machine-tokens.ts'
 import { revokeKeys } from '../keys/key-store.ts'
@@ -33,36 +33,29 @@ import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
 import { isKnownHash, requireStrongPassword, type Passwords } from '../sign-in/passwords.ts'
 
 const adminRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.get('/admin/users', {
-    config: { access: 'admin' },
-    schema: described('authListUsers', 'Gli utenti, a pagine', {
-      querystring: AdminUsersQuery, response: { 200: AuthUserList }
-    })
-  }, async (request, reply) => await listUsers(request.query, reply))
+  app.get('/admin/users', route({ access: 'admin' }, 'authListUsers', 'Gli utenti, a pagine', {
+    querystring: AdminUsersQuery, response: { 200: AuthUserList }
+  }), async (request, reply) => await listUsers(request.query, reply))
 
-  app.post('/admin/users', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authCreateUser', 'Crea un utente', { body: AdminUserBody, response: { 200: Ref(AuthUser) } })
-  }, async (request) => presentUser(await addUser(request, request.body)))
+  app.post('/admin/users', route({ access: 'admin', recentFactor: true }, 'authCreateUser', 'Crea un utente', {
+    body: AdminUserBody, response: { 200: Ref(AuthUser) }
+  }), async (request) => presentUser(await addUser(request, request.body)))
 
-  app.get('/admin/users/:user_id', {
-    config: { access: 'admin' },
-    schema: described('authReadUser', 'Un utente', { params: UserParams, response: { 200: Ref(AuthUser) } })
-  }, async ({ params }) => presentUser(await getUser(app.db, idOf(params))))
+  app.get('/admin/users/:user_id', route({ access: 'admin' }, 'authReadUser', 'Un utente', {
+    params: UserParams, response: { 200: Ref(AuthUser) }
+  }), async ({ params }) => presentUser(await getUser(app.db, idOf(params))))
 
-  app.put('/admin/users/:user_id', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authChangeUser', 'Cambia un utente', {
+  app.put('/admin/users/:user_id', route(
+    { access: 'admin', recentFactor: true }, 'authChangeUser', 'Cambia un utente', {
       params: UserParams, body: AdminUserChange, response: { 200: Ref(AuthUser) }
-    })
-  }, async (request) => presentUser(await changeUser(request, idOf(request.params), request.body)))
+    }
+  ), async (request) => presentUser(await changeUser(request, idOf(request.params), request.body)))
 
-  app.delete('/admin/users/:user_id', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authDeleteUser', 'Elimina un utente', {
+  app.delete('/admin/users/:user_id', route(
+    { access: 'admin', recentFactor: true }, 'authDeleteUser', 'Elimina un utente', {
       params: UserParams, body: DeleteUserBody, response: { 200: Nothing }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const id = idOf(request.params)
     const soft = request.body.should_soft_delete === true
     await app.db.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import { GenerateLinkBody, InviteBody, RedirectQuery } from '#schemas/auth/reque
 import { AuthUser, AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
@@ -37,12 +37,9 @@ type PrepareUser = (tx: Transaction, recipient: LinkRecipient) => Promise<User>
 const inviteRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { config, waitForListeners } } = app
 
-  app.post('/invite', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authInvite', 'Invita una persona', {
-      querystring: RedirectQuery, body: InviteBody, response: { 200: Ref(AuthUser) }
-    })
-  }, async (request) => {
+  app.post('/invite', route({ access: 'admin', recentFactor: true }, 'authInvite', 'Invita una persona', {
+    querystring: RedirectQuery, body: InviteBody, response: { 200: Ref(AuthUser) }
+  }), async (request) => {
     const { body, query: { redirect_to } } = request
     requireMail(app)
     const email = requireAddress(body)
@@ -62,12 +59,11 @@ const inviteRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return presentUser(invited)
   })
 
-  app.post('/admin/generate_link', {
-    config: { access: 'admin', recentFactor: true },
-    schema: described('authGenerateLink', 'Crea un collegamento senza spedirlo', {
+  app.post('/admin/generate_link', route(
+    { access: 'admin', recentFactor: true }, 'authGenerateLink', 'Crea un collegamento senza spedirlo', {
       querystring: RedirectQuery, body: GenerateLinkBody, response: { 200: Ref(AuthUserLink) }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { body, query } = request
     const target = linkTarget(config, query.redirect_to ?? body.redirect_to ?? body.redirectTo, {})
     const issued = await generateLink(request, body, target)

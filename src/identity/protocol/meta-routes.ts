@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import type { Config } from '#src/config/config.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { relyingParty } from '../factors/webauthn/relying-party.ts'
@@ -26,30 +26,26 @@ const metaRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const settings = settingsOf(config)
   const discovery = discoveryOf(issuer)
 
-  app.get('/settings', {
-    config: { access: 'public' },
-    schema: described('authSettings', 'Che cosa offre il provider', { response: { 200: Settings } })
-  }, async () => settings)
+  app.get('/settings', route({ access: 'public' }, 'authSettings', 'Che cosa offre il provider', {
+    response: { 200: Settings }
+  }), async () => settings)
 
-  app.get('/health', {
-    config: { access: 'public' },
-    schema: described('authHealth', 'Il provider risponde', { response: { 200: ProviderHealth } })
-  }, async () => HEALTH)
+  app.get('/health', route({ access: 'public' }, 'authHealth', 'Il provider risponde', {
+    response: { 200: ProviderHealth }
+  }), async () => HEALTH)
 
-  app.get('/.well-known/openid-configuration', {
-    config: { access: 'public' },
-    schema: described('authDiscovery', 'Chi firma i token, e dove sono le chiavi (OpenID Connect Discovery)', {
+  app.get('/.well-known/openid-configuration', route(
+    { access: 'public' }, 'authDiscovery', 'Chi firma i token, e dove sono le chiavi (OpenID Connect Discovery)', {
       response: { 200: Discovery }
-    })
-  }, async (_request, reply) => {
+    }
+  ), async (_request, reply) => {
     reply.header('cache-control', CACHED)
     return discovery
   })
 
-  app.get('/.well-known/jwks.json', {
-    config: { access: 'public' },
-    schema: described('authJwks', 'Le chiavi pubbliche dei token (RFC 7517)', { response: { 200: Jwks } })
-  }, async (_request, reply) => {
+  app.get('/.well-known/jwks.json', route(
+    { access: 'public' }, 'authJwks', 'Le chiavi pubbliche dei token (RFC 7517)', { response: { 200: Jwks } }
+  ), async (_request, reply) => {
     reply.header('cache-control', CACHED)
     return { keys: await signingKeys.jwks() }
   })

@@ -6,7 +6,7 @@ import { AuthorizeQuery, CallbackQuery, LinkIdentityQuery } from '#schemas/auth/
 import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { deleteOldFlows, readChallenge } from '../sign-in/flow-states.ts'
 import { allowedRedirect, isLoopbackApp } from '../sign-in/redirects.ts'
@@ -43,10 +43,10 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get('/authorize', {
     exposeHeadRoute: false,
-    config: { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
-    schema: described('authAuthorize', 'Accede con un altro provider', {
-      querystring: AuthorizeQuery, response: { 302: Type.Null() }
-    })
+    ...route(
+      { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
+      'authAuthorize', 'Accede con un altro provider', { querystring: AuthorizeQuery, response: { 302: Type.Null() } }
+    )
   }, async (request, reply) => {
     const asked = readAuthorizeRequest(request.query)
     return await reply.redirect(await addressFor(reply, asked).catch(redirectError(config, asked)), 302)
@@ -55,18 +55,21 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/callback', {
     // A HEAD must not use the state up.
     exposeHeadRoute: false,
-    config: { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
-    schema: described('authCallback', 'Ritorno dal provider', {
-      querystring: CallbackQuery, response: { 302: Type.Null() }
-    })
+    ...route(
+      { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } }, 'authCallback', 'Ritorno dal provider', {
+        querystring: CallbackQuery, response: { 302: Type.Null() }
+      }
+    )
   }, async (request, reply) => await reply.redirect(await endFlow(request, reply, request.query), 302))
 
   app.get('/user/identities/authorize', {
     exposeHeadRoute: false,
-    config: { access: 'user', headers: { sends: { 'Set-Cookie': [200, 302] } } },
-    schema: described('authLinkIdentity', 'Collega un altro provider al proprio account', {
-      querystring: LinkIdentityQuery, response: { 200: Location, 302: Type.Null() }
-    })
+    ...route(
+      { access: 'user', headers: { sends: { 'Set-Cookie': [200, 302] } } },
+      'authLinkIdentity', 'Collega un altro provider al proprio account', {
+        querystring: LinkIdentityQuery, response: { 200: Location, 302: Type.Null() }
+      }
+    )
   }, async (request, reply) => {
     const asked = readAuthorizeRequest(request.query)
     const started = startFlow(reply, asked, linkingOf(request))
@@ -90,8 +93,7 @@ const formPost: FastifyPluginAsyncTypebox = async (app) => {
 
   app.post('/callback', {
     bodyLimit: FORM_BYTES,
-    config: { access: 'public' },
-    schema: described('authCallbackForm', 'Ritorno dal provider con un modulo (form_post)', {
+    ...route({ access: 'public' }, 'authCallbackForm', 'Ritorno dal provider con un modulo (form_post)', {
       consumes: [FORM_TYPE], body: CallbackQuery, response: { 303: Type.Null() }
     })
   }, async ({ body }, reply) => {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Nothing } from '#schemas/auth/answers.ts'
 import { OtpBody, RecoverBody, RedirectQuery, ResendBody } from '#schemas/auth/requests.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
 import { findUser, getUser, isBanned, type User } from '../people/find-users.ts'
@@ -23,12 +23,9 @@ type RedirectTo = string | undefined
 
 /** Requests for mails. The answers are the same for addresses without an account. */
 const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/recover', {
-    config: { access: 'public' },
-    schema: described('authRecover', 'Chiede di reimpostare la password', {
-      querystring: RedirectQuery, body: RecoverBody, response: { 200: Nothing }
-    })
-  }, async (request, reply) => {
+  app.post('/recover', route({ access: 'public' }, 'authRecover', 'Chiede di reimpostare la password', {
+    querystring: RedirectQuery, body: RecoverBody, response: { 200: Nothing }
+  }), async (request, reply) => {
     const { body, query: { redirect_to } } = request
     requireMail(app)
     const email = requireAddress(body)
@@ -42,26 +39,21 @@ const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   for (const { url, operationId, hide } of SIGN_INS) {
-    app.post(url, {
-      config: { access: 'public' },
-      schema: described(operationId, 'Chiede un collegamento o un codice per accedere', {
-        hide, querystring: RedirectQuery, body: OtpBody, response: { 200: Nothing }
-      })
-    }, async (request, reply) => await mailSignIn(request, reply, request.body, request.query.redirect_to))
+    app.post(url, route({ access: 'public' }, operationId, 'Chiede un collegamento o un codice per accedere', {
+      hide, querystring: RedirectQuery, body: OtpBody, response: { 200: Nothing }
+    }), async (request, reply) => await mailSignIn(request, reply, request.body, request.query.redirect_to))
   }
 
-  app.post('/resend', {
-    config: { access: 'public' },
-    schema: described('authResend', 'Chiede un’altra volta una conferma', {
-      querystring: RedirectQuery, body: ResendBody, response: { 200: Nothing }
-    })
-  }, async (request, reply) => await resend(request, reply, request.body, request.query.redirect_to))
+  app.post('/resend', route({ access: 'public' }, 'authResend', 'Chiede un’altra volta una conferma', {
+    querystring: RedirectQuery, body: ResendBody, response: { 200: Nothing }
+  }), async (request, reply) => await resend(request, reply, request.body, request.query.redirect_to))
 
   app.get('/reauthenticate', {
     // A HEAD sends no mail.
     exposeHeadRoute: false,
-    config: { access: 'user' },
-    schema: described('authReauthenticate', 'Chiede un codice per cambiare la password', { response: { 200: Nothing } })
+    ...route({ access: 'user' }, 'authReauthenticate', 'Chiede un codice per cambiare la password', {
+      response: { 200: Nothing }
+    })
   }, async (request, reply) => {
     requireMail(app)
     const user = await getUser(app.db, request.principal!.userId!)

@@ -7,7 +7,7 @@ import { RedirectQuery, SignupBody } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
 import { presentUser } from '../people/presenters.ts'
@@ -29,12 +29,11 @@ const PENDING = { role: 'pending' }
 interface NewAccount { email: string, password_hash?: string, password_browser?: Buffer, user_metadata: Metadata }
 
 const signupRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/signup', {
-    config: { access: 'public', headers: { sends: { 'Set-Cookie': [200] } } },
-    schema: described('authSignUp', 'Si registra', {
+  app.post('/signup', route(
+    { access: 'public', headers: { sends: { 'Set-Cookie': [200] } } }, 'authSignUp', 'Si registra', {
       querystring: RedirectQuery, body: SignupBody, response: { 200: Ref(AuthUser) }
-    })
-  }, async (request, reply) => await answerSignUp(request, reply, request.body, request.query.redirect_to))
+    }
+  ), async (request, reply) => await answerSignUp(request, reply, request.body, request.query.redirect_to))
 }
 export default signupRoutes
 

@@ -6,7 +6,7 @@ import { GrantBody, GrantQuery } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
@@ -41,12 +41,9 @@ const GRANTS: ReadonlyMap<string | undefined, Grant> = new Map<string, Grant>([
 ])
 
 const tokenRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/token', {
-    config: { access: 'public' },
-    schema: described('authToken', 'Accede, rinnova o scambia un codice', {
-      querystring: GrantQuery, body: GrantBody, response: { 200: Ref(AuthSession) }
-    })
-  }, async (request, reply) => {
+  app.post('/token', route({ access: 'public' }, 'authToken', 'Accede, rinnova o scambia un codice', {
+    querystring: GrantQuery, body: GrantBody, response: { 200: Ref(AuthSession) }
+  }), async (request, reply) => {
     const grant = GRANTS.get(request.query.grant_type)
     if (!grant) throw new AuthError('invalid_credentials', { message: 'unsupported_grant_type' })
     return await grant(request, reply, request.body)

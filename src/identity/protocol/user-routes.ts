@@ -7,7 +7,7 @@ import { EmptyBody, IdentityParams, LogoutQuery, RedirectQuery, UserUpdate } fro
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import { sessions } from '#drizzle/tables/identity.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { findUser, getUser, type User } from '../people/find-users.ts'
 import { presentUser } from '../people/presenters.ts'
@@ -31,22 +31,19 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get('/user', {
     // The official client asks it while it restores a session or takes over a new one.
-    config: { access: 'user', signIn: true },
-    schema: described('authGetUser', 'Chi ha fatto l’accesso', { response: { 200: Ref(AuthUser) } })
+    ...route({ access: 'user', signIn: true }, 'authGetUser', 'Chi ha fatto l’accesso', {
+      response: { 200: Ref(AuthUser) }
+    })
   }, async ({ principal }) => presentUser(await getUser(db, principal!.userId!)))
 
-  app.put('/user', {
-    config: { access: 'user' },
-    schema: described('authUpdateUser', 'Cambia il proprio account', {
-      querystring: RedirectQuery, body: UserUpdate, response: { 200: Ref(AuthUser) }
-    })
-  }, async (request, reply) =>
+  app.put('/user', route({ access: 'user' }, 'authUpdateUser', 'Cambia il proprio account', {
+    querystring: RedirectQuery, body: UserUpdate, response: { 200: Ref(AuthUser) }
+  }), async (request, reply) =>
     presentUser(await changeOwnAccount(request, reply, request.body, request.query.redirect_to)))
 
   app.post('/logout', {
     // A person who leaves a device must be able to sign out also during a maintenance.
-    config: { access: 'user', signIn: true },
-    schema: described('authLogout', 'Esce: da qui, da altrove o da ogni dispositivo', {
+    ...route({ access: 'user', signIn: true }, 'authLogout', 'Esce: da qui, da altrove o da ogni dispositivo', {
       querystring: LogoutQuery, body: EmptyBody, response: { 204: Type.Null() }
     })
   }, async (request, reply) => {
@@ -61,12 +58,9 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return await reply.code(204).send(null)
   })
 
-  app.delete('/user/identities/:identity_id', {
-    config: { access: 'user' },
-    schema: described('authUnlinkIdentity', 'Scollega un’identità', {
-      params: IdentityParams, response: { 200: Nothing }
-    })
-  }, async (request) => {
+  app.delete('/user/identities/:identity_id', route({ access: 'user' }, 'authUnlinkIdentity', 'Scollega un’identità', {
+    params: IdentityParams, response: { 200: Nothing }
+  }), async (request) => {
     const identity_id = parseUuid(request.params.identity_id, 'identity_id')
     await db.transaction(async (tx) => {
       const user = await getSessionOwner(tx, request.principal!)

@@ -6,7 +6,7 @@ import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import { VerifyBody, VerifyQuery } from '#schemas/auth/requests.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { described } from '../described.ts'
+import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { isBanned, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/people-locks.ts'
@@ -41,12 +41,11 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
     run: () => deleteExpiredTokens(app.db)
   })
 
-  app.post('/verify', {
-    config: { access: 'public' },
-    schema: described('authVerify', 'Prova un indirizzo con il codice o il collegamento di una e-mail', {
+  app.post('/verify', route(
+    { access: 'public' }, 'authVerify', 'Prova un indirizzo con il codice o il collegamento di una e-mail', {
       body: VerifyBody, response: { 200: VerifyAnswer }
-    })
-  }, async (request, reply) => {
+    }
+  ), async (request, reply) => {
     const result = await proveAddress(request, reply, request.body)
     return result === 'waiting'
       ? { msg: WAITING_MESSAGE, code: '200' }
@@ -58,8 +57,7 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
   // as well, is refused here.
   app.get('/verify', {
     exposeHeadRoute: false,
-    config: { access: 'public' },
-    schema: described('authVerifyLink', 'Il collegamento di una e-mail', {
+    ...route({ access: 'public' }, 'authVerifyLink', 'Il collegamento di una e-mail', {
       querystring: VerifyQuery, response: { 303: Type.Null() }
     })
   }, async (request, reply) => await reply.redirect(await openLink(request, reply, request.query), 303))

@@ -1,17 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { isPerson } from '../directory.ts'
-import { described as describedOfProvider } from '../described.ts'
+import { route as providerRoute } from '../provider-route.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 import { record } from '../audit-record.ts'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
 import noBody from '#src/http/no-body.ts'
 
-const described = describing('Chiavi API')
+const route = routesUnder('Chiavi API')
 
 const keys: FastifyPluginAsyncTypebox = async (app) => {
   const { authenticator, directory, apiKeys } = app.identity
@@ -19,12 +19,14 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/cli/auth/key', {
     // A HEAD would make a key and not show it.
     exposeHeadRoute: false,
-    config: { access: 'user', scope: 'scrittura', recentFactor: true },
-    schema: described('mintChiave', 'Una nuova chiave API di chi chiama, mostrata solo ora', {
-      errorCodes: ['TROPPE_CHIAVI', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
-      querystring: MintQuery,
-      response: { 200: MintedKey }
-    })
+    ...route(
+      { access: 'user', scope: 'scrittura', recentFactor: true },
+      'mintChiave', 'Una nuova chiave API di chi chiama, mostrata solo ora', {
+        errorCodes: ['TROPPE_CHIAVI', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
+        querystring: MintQuery,
+        response: { 200: MintedKey }
+      }
+    )
   }, async (request) => {
     const principal = request.principal!
     // A key would have the role at once that its person may get some day.
@@ -37,12 +39,9 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     })
   })
 
-  app.get('/api/v1/keys', {
-    config: { access: 'auth' },
-    schema: described('listChiavi', 'Le chiavi API di chi chiama, o di tutti', {
-      querystring: KeyQuery, response: { 200: ApiKeyList }
-    })
-  }, async (request) => {
+  app.get('/api/v1/keys', route({ access: 'auth' }, 'listChiavi', 'Le chiavi API di chi chiama, o di tutti', {
+    querystring: KeyQuery, response: { 200: ApiKeyList }
+  }), async (request) => {
     const { principal, query: { tutte } } = request
     if (tutte) {
       if (!(await authenticator.isAdmin(principal!, request))) throw new NonAutorizzato()
@@ -53,8 +52,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
 
   app.delete('/api/v1/keys/:id', {
     // Every key may revoke itself; to revoke another one it needs the scope for writing.
-    config: { access: 'auth', scope: 'lettura' },
-    schema: described('revokeChiave', 'Revoca una chiave API', {
+    ...route({ access: 'auth', scope: 'lettura' }, 'revokeChiave', 'Revoca una chiave API', {
       errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedAnswer }
     })
   }, async (request) => {
@@ -88,12 +86,12 @@ export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { signer: { signingKeys }, waitForListeners } = app.identity
   await app.register(noBody)
 
-  app.post('/api/v1/signing-keys/rotate', {
-    config: { access: 'admin', recentFactor: true, idempotent: true },
-    schema: describedOfProvider('rotateChiaveDiFirma', 'Sostituisce la chiave che firma i token di accesso', {
+  app.post('/api/v1/signing-keys/rotate', providerRoute(
+    { access: 'admin', recentFactor: true, idempotent: true },
+    'rotateChiaveDiFirma', 'Sostituisce la chiave che firma i token di accesso', {
       body: RotateBody, response: { 200: RotateAnswer }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { immediate = false } = request.body
     const { kid, signsFrom } = await signingKeys.rotate(immediate, async (tx, { kid }) => {
       await request.noteDone(tx)

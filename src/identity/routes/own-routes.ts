@@ -1,44 +1,41 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import { counted } from '#src/lib/counted.ts'
 import noBody from '#src/http/no-body.ts'
 import { isPerson } from '../directory.ts'
 
-const described = describing('Sessioni')
+const route = routesUnder('Sessioni')
 
 const own: FastifyPluginAsyncTypebox = async (app) => {
   const { directory, waitForListeners } = app.identity
   await app.register(noBody)
 
-  app.get('/api/sessions', {
-    config: { access: 'auth' },
-    schema: described('listSessioni', 'Le sessioni attive di chi chiama, su tutti i dispositivi', {
+  app.get('/api/sessions', route(
+    { access: 'auth' }, 'listSessioni', 'Le sessioni attive di chi chiama, su tutti i dispositivi', {
       response: { 200: SessionList }
-    })
-  }, async ({ principal }) => (isPerson(principal!) ? await directory.sessions(principal) : []))
+    }
+  ), async ({ principal }) => (isPerson(principal!) ? await directory.sessions(principal) : []))
 
-  app.post('/api/sessions/revoke-all', {
-    config: { access: 'auth' },
-    schema: described('revokeSessioni', 'Chiude tutte le sessioni di chi chiama, e ne revoca le chiavi API', {
+  app.post('/api/sessions/revoke-all', route(
+    { access: 'auth' }, 'revokeSessioni', 'Chiude tutte le sessioni di chi chiama, e ne revoca le chiavi API', {
       body: RevokeBody, response: { 200: RevokeAnswer }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { principal, body: { revoca_chiavi: alsoKeys = true } } = request
     const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal, alsoKeys) : 0
     await waitForListeners()
     return { success: true, message: counted(revoked, 'sessione chiusa', 'sessioni chiuse'), revoked, status: 200 }
   })
 
-  app.post('/api/auth/unlink', {
-    config: { access: 'auth' },
-    schema: described('unlinkProvider', 'Scollega un provider dall’account di chi chiama', {
+  app.post('/api/auth/unlink', route(
+    { access: 'auth' }, 'unlinkProvider', 'Scollega un provider dall’account di chi chiama', {
       errorCodes: ['SCOLLEGAMENTO_NON_AMMESSO', 'PROVIDER_NON_COLLEGATO', 'EMAIL_GIA_REGISTRATA', 'UNICA_IDENTITA'],
       body: UnlinkBody,
       response: { 200: UnlinkAnswer }
-    })
-  }, async (request) => {
+    }
+  ), async (request) => {
     const { principal, body: { provider } } = request
     if (!isPerson(principal!)) throw new ServeUnaPersona()
     await directory.unlink(request, principal, provider)

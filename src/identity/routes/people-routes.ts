@@ -2,48 +2,42 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref, type FieldError } from '#schemas/common.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } from '#schemas/operator.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { authorOf } from '#src/services/audit/log.ts'
+import type { RequestFields } from '#src/http/faults.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { isEmail } from '../people/email.ts'
 import { USERS_AT_A_TIME } from '../people/find-users.ts'
 
-const described = describing('Utenti')
+const route = routesUnder('Utenti')
+
+const findFaults = ({ body }: RequestFields) => operatorFaults(body)
 
 /** Operators and users, for administrators; and what a client of the identity provider starts with. */
 const people: FastifyPluginAsyncTypebox = async (app) => {
   const { directory } = app.identity
 
-  app.get('/api/config', {
-    config: { access: 'public' },
-    schema: described('getConfig', 'URL e chiave anonima del provider di identità', {
-      response: { 200: ClientConfig }
-    })
-  }, async () => directory.clientConfig)
+  app.get('/api/config', route({ access: 'public' }, 'getConfig', 'URL e chiave anonima del provider di identità', {
+    response: { 200: ClientConfig }
+  }), async () => directory.clientConfig)
 
-  app.post('/api/operators', {
-    config: { access: 'admin', recentFactor: true, idempotent: true, findFaults: ({ body }) => operatorFaults(body) },
-    schema: described('createOperatore', 'Crea un operatore', {
+  app.post('/api/operators', route(
+    { access: 'admin', recentFactor: true, idempotent: true, findFaults },
+    'createOperatore', 'Crea un operatore', {
       errorCodes: ['EMAIL_GIA_REGISTRATA', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
       body: OperatorBody,
       response: { 200: Ref(AuthUser) }
-    })
-  }, async (request) => await directory.createOperator(request.body, authorOf(request), (tx) => request.noteDone(tx)))
+    }
+  ), async (request) => await directory.createOperator(request.body, authorOf(request), (tx) => request.noteDone(tx)))
 
-  app.get('/api/operators', {
-    config: { access: 'admin' },
-    schema: described('listOperatori', 'Gli amministratori e gli operatori', {
-      errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: OperatorList }
-    })
-  }, async () => directory.operators())
+  app.get('/api/operators', route({ access: 'admin' }, 'listOperatori', 'Gli amministratori e gli operatori', {
+    errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: OperatorList }
+  }), async () => directory.operators())
 
-  app.get('/api/users', {
-    config: { access: 'admin' },
-    schema: described('listUtenti', 'Tutti gli utenti', {
-      errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: UserList }
-    })
-  }, async (_request, reply) => reply.sendPieces(itemsOf(directory.users())))
+  app.get('/api/users', route({ access: 'admin' }, 'listUtenti', 'Tutti gli utenti', {
+    errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'], response: { 200: UserList }
+  }), async (_request, reply) => reply.sendPieces(itemsOf(directory.users())))
 }
 export default people
 

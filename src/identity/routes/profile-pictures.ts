@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
 import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { departureOf } from '#src/http/departures.ts'
 import { fileForm } from '#src/http/file-form.ts'
@@ -10,7 +10,7 @@ import type { Bucket } from '#schemas/storage.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import type { Storage, WrittenFile } from '#src/services/files/storage.ts'
 
-const described = describing('Utenti')
+const route = routesUnder('Utenti')
 
 /** One object a person, whose name is the person's id and the extension of the format. */
 const PICTURES: Bucket = 'avatars'
@@ -25,18 +25,20 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
 
   app.post('/api/operators/pfp', {
     bodyLimit: form.bodyLimit,
-    config: { access: 'admin', idempotent: true, holdsBody: true },
-    schema: described('setImmagineProfilo', 'Salva l’immagine del profilo di un operatore', {
-      errorCodes: ['UTENTE_NON_TROVATO', ...IMAGE_ERRORS],
-      description:
-        'JPEG, PNG o WebP di al massimo 5 MiB, ricodificata a non più di 512 pixel per lato, senza metadati. Il suo ' +
-        'indirizzo è anche in user_metadata.avatar_url.',
-      consumes: ['multipart/form-data'],
-      body: PictureForm,
-      response: { 200: PictureAnswer }
-    }),
     preParsing: form.check,
-    preValidation: form.read
+    preValidation: form.read,
+    ...route(
+      { access: 'admin', idempotent: true, holdsBody: true },
+      'setImmagineProfilo', 'Salva l’immagine del profilo di un operatore', {
+        errorCodes: ['UTENTE_NON_TROVATO', ...IMAGE_ERRORS],
+        description:
+          'JPEG, PNG o WebP di al massimo 5 MiB, ricodificata a non più di 512 pixel per lato, senza metadati. Il ' +
+          'suo indirizzo è anche in user_metadata.avatar_url.',
+        consumes: ['multipart/form-data'],
+        body: PictureForm,
+        response: { 200: PictureAnswer }
+      }
+    )
   }, async (request, reply) => {
     const { userId, file } = request.body
     await directory.checkOperator(userId)

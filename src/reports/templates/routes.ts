@@ -10,7 +10,7 @@ import {
   TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving, TemplateVersionParams, TemplateVersions
 } from '#schemas/template.ts'
 import type { RequestFields } from '#src/http/faults.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
@@ -40,29 +40,23 @@ function isStorable (value: unknown): boolean {
   return Object.entries(value).every(([name, inner]) => isStorable(name) && isStorable(inner))
 }
 
-const described = describing('PDF')
+const route = routesUnder('PDF')
 const URL = '/api/v1/templates'
 
-const listRoute = {
-  config: { access: 'auth' },
-  schema: described('listModelli', 'I modelli dei PDF', { response: { 200: TemplateList } })
-} as const
+const listRoute = route({ access: 'auth' }, 'listModelli', 'I modelli dei PDF', { response: { 200: TemplateList } })
 
-const getRoute = {
-  config: { access: 'auth' },
-  schema: described('getModello', 'Un modello dei PDF, con le variabili che vuole dai dati', {
-    errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateAnswer, 304: Type.Null() }
-  })
-} as const
+const getRoute = route({ access: 'auth' }, 'getModello', 'Un modello dei PDF, con le variabili che vuole dai dati', {
+  errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateAnswer, 304: Type.Null() }
+})
 
-const saveRoute = {
-  config: {
+const saveRoute = route(
+  {
     access: 'admin',
     versioned: true,
     headers: { reads: ['If-None-Match'], sends: { Location: [200, 201] } },
     findFaults: savingFaults
   },
-  schema: described('putModello', 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id', {
+  'putModello', 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id', {
     errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],
     description:
       'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione; con If-None-Match: * se ne ' +
@@ -70,51 +64,50 @@ const saveRoute = {
     params: TemplateParams,
     body: TemplateSaving,
     response: { 200: TemplateSaved(200), 201: TemplateSaved(201), 400: Ref(TemplateFault) }
-  })
-} as const
+  }
+)
 
-const deleteRoute = {
-  config: { access: 'admin', versioned: true },
-  schema: described('deleteModello', 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano', {
+const deleteRoute = route(
+  { access: 'admin', versioned: true },
+  'deleteModello', 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano', {
     errorCodes: ['MODELLO_NON_TROVATO', 'MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO'],
     params: TemplateParams,
     response: { 200: TemplateRemoved }
-  })
-} as const
+  }
+)
 
 const previewRoute = {
   bodyLimit: REPORT_BODY_MAX,
-  config: { access: 'auth', heavy: true },
-  schema: described('previewModello', 'Il PDF di un modello con i dati di prova; non si conserva', {
-    errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
-    params: TemplateParams,
-    body: PreviewRequest,
-    response: { 200: PdfBytes, 400: Ref(TemplateFault) }
-  })
-} as const
+  ...route(
+    { access: 'auth', heavy: true }, 'previewModello', 'Il PDF di un modello con i dati di prova; non si conserva', {
+      errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
+      params: TemplateParams,
+      body: PreviewRequest,
+      response: { 200: PdfBytes, 400: Ref(TemplateFault) }
+    }
+  )
+}
 
-const checkRoute = {
-  config: { access: 'auth', heavy: true },
-  schema: described('validaModello', 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo', {
+const checkRoute = route(
+  { access: 'auth', heavy: true },
+  'validaModello', 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo', {
     body: TemplateCheck, response: { 200: TemplateChecked }
-  })
-} as const
+  }
+)
 
-const versionsRoute = {
-  config: { access: 'auth' },
-  schema: described('listVersioniModello', 'Le versioni di un modello dei PDF, dall’ultima: se ne conservano 50', {
+const versionsRoute = route(
+  { access: 'auth' }, 'listVersioniModello', 'Le versioni di un modello dei PDF, dall’ultima: se ne conservano 50', {
     errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateVersions }
-  })
-} as const
+  }
+)
 
-const versionRoute = {
-  config: { access: 'auth' },
-  schema: described('getVersioneModello', 'Un modello dei PDF come era in una sua versione', {
+const versionRoute = route(
+  { access: 'auth' }, 'getVersioneModello', 'Un modello dei PDF come era in una sua versione', {
     errorCodes: ['MODELLO_NON_TROVATO', 'VERSIONE_NON_TROVATA'],
     params: TemplateVersionParams,
     response: { 200: TemplateAnswer }
-  })
-} as const
+  }
+)
 
 /** Templates of PDFs: everybody may read and try them, administrators change them. */
 export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {

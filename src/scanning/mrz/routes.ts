@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ParsedMrz, ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { BirthPlace, GuestCodes } from '../guest/codes-in-force.ts'
 import { documentKind } from '../guest/document-kind.ts'
@@ -9,14 +9,11 @@ import { checkLines } from './lines.ts'
 import { zoneNotices } from './zone-notices.ts'
 import { parseZone, type Zone } from './parse.ts'
 
-const described = describing('Scansione')
+const route = routesUnder('Scansione')
 
-const parseRoute = {
-  config: { access: 'auth' },
-  schema: described('parseMrz', 'Legge le righe della zona a lettura ottica di un documento', {
-    body: ParseMrzBody, response: { 200: ParseMrzAnswer }
-  })
-} as const
+const parseRoute = route({ access: 'auth' }, 'parseMrz', 'Legge le righe della zona a lettura ottica di un documento', {
+  body: ParseMrzBody, response: { 200: ParseMrzAnswer }
+})
 
 /** A zone as the API shows it. */
 export function present (zone: Zone): ParsedMrz {

@@ -1,28 +1,30 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
-import { describing } from '#src/lib/describing.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { departureOf } from '#src/http/departures.ts'
 import { documentReader, type TextSource } from './read-document.ts'
 
-const described = describing('Scansione')
+const route = routesUnder('Scansione')
 
 const ocrRoute = {
   bodyLimit: IMAGE_BODY_MAX,
-  config: { access: 'auth', holdsBody: true, heavy: true },
-  schema: described('ocr', 'Legge il testo e la zona a lettura ottica nell’immagine di un documento', {
-    errorCodes: [
-      'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'OCR_NON_DISPONIBILE',
-      'OCR_QUOTA_ESAURITA', 'OCR_IMMAGINE_TROPPO_GRANDE', 'OCR_CREDENZIALI_RIFIUTATE', 'OCR_RISPOSTA_NON_VALIDA'
-    ],
-    description:
-      'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
-      'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
-    body: OcrBody,
-    response: { 200: OcrAnswer }
-  })
-} as const
+  ...route(
+    { access: 'auth', holdsBody: true, heavy: true },
+    'ocr', 'Legge il testo e la zona a lettura ottica nell’immagine di un documento', {
+      errorCodes: [
+        'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'OCR_NON_DISPONIBILE',
+        'OCR_QUOTA_ESAURITA', 'OCR_IMMAGINE_TROPPO_GRANDE', 'OCR_CREDENZIALI_RIFIUTATE', 'OCR_RISPOSTA_NON_VALIDA'
+      ],
+      description:
+        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
+        'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
+      body: OcrBody,
+      response: { 200: OcrAnswer }
+    }
+  )
+}
 
 interface OcrOptions { clock: Clock, texts: TextSource }
 

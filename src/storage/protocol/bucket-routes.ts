@@ -12,7 +12,7 @@ import {
 } from '../buckets.ts'
 import { isBucketName, isFreeBucketName } from '../file-names.ts'
 import { discardSome } from '../object-rows.ts'
-import { described, type ProtocolOptions } from '../named-files.ts'
+import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentBucket } from './present-files.ts'
 
@@ -38,41 +38,29 @@ const UPDATED = 'Successfully updated'
 const EMPTIED = 'Empty bucket has been queued. Completion may take up to an hour.'
 const DELETED = 'Successfully deleted'
 
-const listRoute = {
-  config: { access: 'auth' },
-  schema: described('storageListBuckets', 'I bucket', { querystring: BucketListQuery, response: { 200: BucketList } })
-} as const
+const listRoute = route({ access: 'auth' }, 'storageListBuckets', 'I bucket', {
+  querystring: BucketListQuery, response: { 200: BucketList }
+})
 
-const getRoute = {
-  config: { access: 'auth' },
-  schema: described('storageGetBucket', 'Un bucket', { params: BucketParams, response: { 200: Ref(StorageBucket) } })
-} as const
+const getRoute = route({ access: 'auth' }, 'storageGetBucket', 'Un bucket', {
+  params: BucketParams, response: { 200: Ref(StorageBucket) }
+})
 
-const createRoute = {
-  config: { access: 'admin' },
-  schema: described('storageCreateBucket', 'Crea un bucket', { body: BucketCreation, response: { 200: BucketMade } })
-} as const
+const createRoute = route({ access: 'admin' }, 'storageCreateBucket', 'Crea un bucket', {
+  body: BucketCreation, response: { 200: BucketMade }
+})
 
-const updateRoute = {
-  config: { access: 'admin' },
-  schema: described('storageUpdateBucket', 'Cambia un bucket', {
-    params: BucketParams, body: BucketUpdate, response: { 200: Done(UPDATED) }
-  })
-} as const
+const updateRoute = route({ access: 'admin' }, 'storageUpdateBucket', 'Cambia un bucket', {
+  params: BucketParams, body: BucketUpdate, response: { 200: Done(UPDATED) }
+})
 
-const emptyRoute = {
-  config: { access: 'admin' },
-  schema: described('storageEmptyBucket', 'Svuota un bucket', {
-    params: BucketParams, body: NoFields, response: { 200: Done(EMPTIED) }
-  })
-} as const
+const emptyRoute = route({ access: 'admin' }, 'storageEmptyBucket', 'Svuota un bucket', {
+  params: BucketParams, body: NoFields, response: { 200: Done(EMPTIED) }
+})
 
-const deleteRoute = {
-  config: { access: 'admin' },
-  schema: described('storageDeleteBucket', 'Elimina un bucket vuoto', {
-    params: BucketParams, response: { 200: Done(DELETED) }
-  })
-} as const
+const deleteRoute = route({ access: 'admin' }, 'storageDeleteBucket', 'Elimina un bucket vuoto', {
+  params: BucketParams, response: { 200: Done(DELETED) }
+})
 
 /** Buckets: everybody with credentials sees them, administrators make and change them. */
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { files }) => {

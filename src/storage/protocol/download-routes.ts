@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DownloadQuery, FileContent, FileParams, FilePart, LinkQuery, ObjectInfo } from '#schemas/storage-protocol.ts'
-import { described, type ProtocolOptions } from '../named-files.ts'
+import { route, type ProtocolOptions } from '../named-files.ts'
 import { checkLink, StorageError } from './errors.ts'
 import { presentInfo } from './present-files.ts'
 
@@ -10,44 +10,30 @@ const content = { 200: FileContent, 206: FilePart, 304: Type.Null() }
 const download = { params: FileParams, querystring: DownloadQuery, response: content }
 const info = { params: FileParams, response: { 200: ObjectInfo } }
 
-const downloadRoute = {
-  config: { access: 'auth' },
-  schema: described('storageDownload', 'Il contenuto di un file', download)
-} as const
+const downloadRoute = route({ access: 'auth' }, 'storageDownload', 'Il contenuto di un file', download)
 
-const authenticatedRoute = {
-  config: { access: 'auth' },
-  schema: described('storageDownloadAuthenticated',
-    'Il contenuto di un file, con l’indirizzo che lo dice privato', download)
-} as const
+const authenticatedRoute = route(
+  { access: 'auth' },
+  'storageDownloadAuthenticated', 'Il contenuto di un file, con l’indirizzo che lo dice privato', download
+)
 
-const publicRoute = {
-  config: { access: 'public' },
-  schema: described('storageDownloadPublic', 'Il contenuto di un file di un bucket pubblico', download)
-} as const
+const publicRoute = route(
+  { access: 'public' }, 'storageDownloadPublic', 'Il contenuto di un file di un bucket pubblico', download
+)
 
-const infoRoute = {
-  config: { access: 'auth' },
-  schema: described('storageInfo', 'Che cosa si sa di un file', info)
-} as const
+const infoRoute = route({ access: 'auth' }, 'storageInfo', 'Che cosa si sa di un file', info)
 
-const authenticatedInfoRoute = {
-  config: { access: 'auth' },
-  schema: described('storageInfoAuthenticated',
-    'Che cosa si sa di un file, con l’indirizzo che lo dice privato', info)
-} as const
+const authenticatedInfoRoute = route(
+  { access: 'auth' }, 'storageInfoAuthenticated', 'Che cosa si sa di un file, con l’indirizzo che lo dice privato', info
+)
 
-const publicInfoRoute = {
-  config: { access: 'public' },
-  schema: described('storageInfoPublic', 'Che cosa si sa di un file di un bucket pubblico', info)
-} as const
+const publicInfoRoute = route(
+  { access: 'public' }, 'storageInfoPublic', 'Che cosa si sa di un file di un bucket pubblico', info
+)
 
-const linkRoute = {
-  config: { access: 'public' },
-  schema: described('storageDownloadByLink', 'Il contenuto di un file, con un link firmato', {
-    params: FileParams, querystring: LinkQuery, response: content
-  })
-} as const
+const linkRoute = route({ access: 'public' }, 'storageDownloadByLink', 'Il contenuto di un file, con un link firmato', {
+  params: FileParams, querystring: LinkQuery, response: content
+})
 
 /** Downloads of files, and what is known of them. */
 const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {

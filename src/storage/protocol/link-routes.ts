@@ -7,7 +7,7 @@ import type { StoredObject } from '#src/services/files/storage.ts'
 import { isOfTheProduct } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
 import { findVisible, isTaken } from '../object-rows.ts'
-import { described, type ProtocolOptions } from '../named-files.ts'
+import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 
 /** Seconds for which a link is good at most, whatever was asked for: of personal files, and of others. */
@@ -15,26 +15,19 @@ const LONGEST = { personal: 3600, other: 7 * 86_400 }
 /** Seconds within which an upload with a link begins. */
 const UPLOAD_SECONDS = 60
 
-const signRoute = {
-  config: { access: 'auth', scope: 'lettura' },
-  schema: described('storageSign', 'Un link che legge un file', {
-    params: FileParams, body: SignBody, response: { 200: Signed }
-  })
-} as const
+const signRoute = route({ access: 'auth', scope: 'lettura' }, 'storageSign', 'Un link che legge un file', {
+  params: FileParams, body: SignBody, response: { 200: Signed }
+})
 
-const signManyRoute = {
-  config: { access: 'auth', scope: 'lettura' },
-  schema: described('storageSignMany', 'Link che leggono dei file', {
-    params: BucketParams, body: SignManyBody, response: { 200: SignedMany }
-  })
-} as const
+const signManyRoute = route({ access: 'auth', scope: 'lettura' }, 'storageSignMany', 'Link che leggono dei file', {
+  params: BucketParams, body: SignManyBody, response: { 200: SignedMany }
+})
 
-const signUploadRoute = {
-  config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
-  schema: described('storageSignUpload', 'Un link che carica un file', {
+const signUploadRoute = route(
+  { access: 'auth', headers: { reads: ['X-Upsert'] } }, 'storageSignUpload', 'Un link che carica un file', {
     params: FileParams, body: NoFields, response: { 200: SignedUpload }
-  })
-} as const
+  }
+)
 
 /** Links that stand for credentials. They are written without percent signs: clients encode them. */
 const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {

@@ -10,7 +10,7 @@ import type { StoredObject } from '#src/services/files/storage.ts'
 import { listFolder, listPrefix } from '../listing.ts'
 import { isFileName } from '../file-names.ts'
 import { discardByName, findVisible, lockObject } from '../object-rows.ts'
-import { described, type ProtocolOptions } from '../named-files.ts'
+import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentRow } from './present-files.ts'
 
@@ -18,41 +18,31 @@ interface Transfer { bucketId: string, sourceKey: string, destinationKey: string
 
 const REMOVED = 'Successfully deleted'
 
-const listRoute = {
-  config: { access: 'auth', scope: 'lettura' },
-  schema: described('storageList', 'I file di una cartella', {
-    params: BucketParams, body: ListBody, response: { 200: EntryList }
-  })
-} as const
+const listRoute = route({ access: 'auth', scope: 'lettura' }, 'storageList', 'I file di una cartella', {
+  params: BucketParams, body: ListBody, response: { 200: EntryList }
+})
 
-const listPartsRoute = {
-  config: { access: 'auth', scope: 'lettura' },
-  schema: described('storageListV2', 'I file il cui nome inizia così, a parti', {
+const listPartsRoute = route(
+  { access: 'auth', scope: 'lettura' }, 'storageListV2', 'I file il cui nome inizia così, a parti', {
     params: BucketParams, body: ListV2Body, response: { 200: ListV2Answer }
-  })
-} as const
+  }
+)
 
-const removeManyRoute = {
-  config: { access: 'auth' },
-  schema: described('storageRemoveMany', 'Elimina dei file', {
-    params: BucketParams, body: RemoveBody, response: { 200: Removed }
-  })
-} as const
+const removeManyRoute = route({ access: 'auth' }, 'storageRemoveMany', 'Elimina dei file', {
+  params: BucketParams, body: RemoveBody, response: { 200: Removed }
+})
 
-const removeRoute = {
-  config: { access: 'auth' },
-  schema: described('storageRemove', 'Elimina un file', { params: FileParams, response: { 200: Done(REMOVED) } })
-} as const
+const removeRoute = route({ access: 'auth' }, 'storageRemove', 'Elimina un file', {
+  params: FileParams, response: { 200: Done(REMOVED) }
+})
 
-const moveRoute = {
-  config: { access: 'auth' },
-  schema: described('storageMove', 'Sposta un file', { body: MoveBody, response: { 200: Moved } })
-} as const
+const moveRoute = route({ access: 'auth' }, 'storageMove', 'Sposta un file', {
+  body: MoveBody, response: { 200: Moved }
+})
 
-const copyRoute = {
-  config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
-  schema: described('storageCopy', 'Copia un file', { body: CopyBody, response: { 200: Copied } })
-} as const
+const copyRoute = route({ access: 'auth', headers: { reads: ['X-Upsert'] } }, 'storageCopy', 'Copia un file', {
+  body: CopyBody, response: { 200: Copied }
+})
 
 /** Lists of files, and what is done with files that are there. */
 const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {

@@ -5,7 +5,7 @@ import { FileParams, Uploaded, UploadLinkQuery } from '#schemas/storage-protocol
 import { FileBody } from '#schemas/storage-upload.ts'
 import { isFileName } from '../file-names.ts'
 import { isTaken } from '../object-rows.ts'
-import { described, type ProtocolOptions } from '../named-files.ts'
+import { route, type ProtocolOptions } from '../named-files.ts'
 import { checkLink, StorageError } from './errors.ts'
 import { fileLimit, receive } from './received.ts'
 
@@ -14,22 +14,20 @@ interface Destination { bucket: string, name: string, owner: string, replace: bo
 
 const upload = { params: FileParams, body: FileBody, response: { 200: Uploaded } }
 
-const uploadRoute = {
-  config: { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
-  schema: described('storageUpload', 'Carica un file; con x-upsert: true anche al posto di un altro', upload)
-} as const
+const uploadRoute = route(
+  { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
+  'storageUpload', 'Carica un file; con x-upsert: true anche al posto di un altro', upload
+)
 
-const updateRoute = {
-  config: { access: 'auth', headers: { reads: ['X-Metadata'] } },
-  schema: described('storageUpdate', 'Carica un file al posto di quello che c’è', upload)
-} as const
+const updateRoute = route(
+  { access: 'auth', headers: { reads: ['X-Metadata'] } },
+  'storageUpdate', 'Carica un file al posto di quello che c’è', upload
+)
 
-const linkRoute = {
-  config: { access: 'public', headers: { reads: ['X-Metadata'] } },
-  schema: described('storageUploadToLink', 'Carica un file con un link firmato', {
-    querystring: UploadLinkQuery, ...upload
-  })
-} as const
+const linkRoute = route(
+  { access: 'public', headers: { reads: ['X-Metadata'] } },
+  'storageUploadToLink', 'Carica un file con un link firmato', { querystring: UploadLinkQuery, ...upload }
+)
 
 /** Uploads: the bytes of a file, of whatever type, are written while they arrive. */
 const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {

@@ -5,7 +5,7 @@ import { Passkey, PasskeyBody, PasskeyOptions, PasskeyParams, PasskeyUpdate } fr
 import { EmptyBody } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { described } from '../../described.ts'
+import { route } from '../../provider-route.ts'
 import { AuthError } from '../../errors.ts'
 import { isBanned, type User } from '../../people/find-users.ts'
 import { record, recordOf } from '../../audit-record.ts'
@@ -32,36 +32,30 @@ const MAX_PASSKEYS = 10
 
 /** People's own passkeys. Who has a second factor needs it here, like everywhere. */
 const passkeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/passkeys/registration/options', {
-    config: { access: 'user' },
-    schema: described('authPasskeyRegistrationOptions', 'Comincia la registrazione di una passkey', {
+  app.post('/passkeys/registration/options', route(
+    { access: 'user' }, 'authPasskeyRegistrationOptions', 'Comincia la registrazione di una passkey', {
       body: EmptyBody, response: { 200: PasskeyOptions }
-    })
-  }, async (request) => await beginRegistration(request))
+    }
+  ), async (request) => await beginRegistration(request))
 
-  app.post('/passkeys/registration/verify', {
-    config: { access: 'user' },
-    schema: described('authPasskeyRegistrationVerify', 'Registra una passkey', {
+  app.post('/passkeys/registration/verify', route(
+    { access: 'user' }, 'authPasskeyRegistrationVerify', 'Registra una passkey', {
       body: PasskeyBody, response: { 200: Ref(Passkey) }
-    })
-  }, async (request) => presentPasskey(await register(request, request.body)))
+    }
+  ), async (request) => presentPasskey(await register(request, request.body)))
 
-  app.get('/passkeys', {
-    config: { access: 'user' },
-    schema: described('authListPasskeys', 'Le proprie passkey', {
-      response: { 200: Type.Array(Ref(Passkey), { examples: [Passkey.examples] }) }
-    })
-  }, async ({ principal }) => {
+  app.get('/passkeys', route({ access: 'user' }, 'authListPasskeys', 'Le proprie passkey', {
+    response: { 200: Type.Array(Ref(Passkey), { examples: [Passkey.examples] }) }
+  }), async ({ principal }) => {
     requireParty(app)
     return (await listPasskeys(app.db, principal!.userId!)).map(presentPasskey)
   })
 
-  app.patch('/passkeys/:passkey_id', {
-    config: { access: 'user' },
-    schema: described('authRenamePasskey', 'Dà un nome a una propria passkey', {
+  app.patch('/passkeys/:passkey_id', route(
+    { access: 'user' }, 'authRenamePasskey', 'Dà un nome a una propria passkey', {
       params: PasskeyParams, body: PasskeyUpdate, response: { 200: Ref(Passkey) }
-    })
-  }, async ({ principal, params, body }) => {
+    }
+  ), async ({ principal, params, body }) => {
     requireParty(app)
     const id = parseUuid(params.passkey_id, 'passkey_id')
     return presentPasskey(await app.db.transaction(async (tx) => {
@@ -70,12 +64,9 @@ const passkeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }))
   })
 
-  app.delete('/passkeys/:passkey_id', {
-    config: { access: 'user' },
-    schema: described('authDeletePasskey', 'Elimina una propria passkey', {
-      params: PasskeyParams, response: { 204: Type.Null() }
-    })
-  }, async (request, reply) => {
+  app.delete('/passkeys/:passkey_id', route({ access: 'user' }, 'authDeletePasskey', 'Elimina una propria passkey', {
+    params: PasskeyParams, response: { 204: Type.Null() }
+  }), async (request, reply) => {
     requireParty(app)
     await remove(request, parseUuid(request.params.passkey_id, 'passkey_id'))
     return await reply.code(204).send(null)
@@ -145,12 +136,11 @@ function requireParty ({ identity: { config } }: FastifyInstance): RelyingParty 
 
 /** Signing in with a passkey. The session is at `aal1`, as with Supabase Auth: a second factor comes after it. */
 export const passkeySignInRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.post('/passkeys/authentication/options', {
-    config: { access: 'public' },
-    schema: described('authPasskeyOptions', 'Comincia l’accesso con una passkey', {
+  app.post('/passkeys/authentication/options', route(
+    { access: 'public' }, 'authPasskeyOptions', 'Comincia l’accesso con una passkey', {
       body: EmptyBody, response: { 200: PasskeyOptions }
-    })
-  }, async (request, reply) => {
+    }
+  ), async (request, reply) => {
     const party = requireParty(app)
     await countProof(request, reply)
     const { options, challenge } = await askToProve(party, [], 'passkey')
@@ -158,12 +148,11 @@ export const passkeySignInRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return { challenge_id: id, options, expires_at }
   })
 
-  app.post('/passkeys/authentication/verify', {
-    config: { access: 'public' },
-    schema: described('authPasskeyVerify', 'Accede con una passkey', {
+  app.post('/passkeys/authentication/verify', route(
+    { access: 'public' }, 'authPasskeyVerify', 'Accede con una passkey', {
       body: PasskeyBody, response: { 200: Ref(AuthSession) }
-    })
-  }, async (request, reply) => {
+    }
+  ), async (request, reply) => {
     const { user, session } = await proveAndSignIn(request, reply, request.body)
     return await sessionAnswer(app.identity.signer, user, session)
   })
