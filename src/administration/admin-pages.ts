@@ -6,13 +6,11 @@ import { NoBody } from '#schemas/session.ts'
 import type { Config } from '#src/config/config.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
-import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import noBody from '#src/http/no-body.ts'
 import { attributesFor, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './admin-cookies.ts'
 import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
-import { overview } from './overview.ts'
 import { PAGE_POLICY, overviewPage } from './overview-page.ts'
 
 const route = routesUnder('Sistema')
@@ -75,7 +73,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
   })
 
   app.get('/ad/', pageRoute, async (_request, reply) => {
-    const page = overviewPage(VERSION, await overview(db, config.ALLOGGIATI_MODE))
+    const page = await overviewPage(db, config.ALLOGGIATI_MODE)
     return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
   })
 

@@ -1,7 +1,13 @@
 import type { AuditEvent } from '#schemas/audit.ts'
+import { ledgerSummary } from '#src/alloggiati/index.ts'
+import type { Config } from '#src/config/config.ts'
+import { countPeople } from '#src/identity/index.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { htmlPage, pagePolicy } from '#src/lib/page.ts'
-import type { Counted, Overview } from './overview.ts'
+import { VERSION } from '#src/lib/version.ts'
+import { auditPage } from '#src/services/audit/list.ts'
+import type { Database } from '#src/database/connect.ts'
+import { countByState } from '#src/services/mail/queue.ts'
 
 const STYLE = `
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; color: #222;
@@ -20,10 +26,11 @@ const ALARM = html` class="alarm"`
 
 const IN_ROME = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium' })
 
-/** The first page for administrators. */
-export function overviewPage (version: string, { mode, people, submissions, alarms, actions }: Overview): string {
+/** The first page for administrators: the installation at a glance. */
+export async function overviewPage (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<string> {
+  const { people, submissions, alarms, actions } = await overview(db, mode)
   return layout('Amministrazione', html`
-<p>Versione ${version} · Alloggiati Web: <strong>${mode === 'production' ? 'produzione' : 'sandbox'}</strong></p>
+<p>Versione ${VERSION} · Alloggiati Web: <strong>${mode === 'production' ? 'produzione' : 'sandbox'}</strong></p>
 <h2>Persone</h2>
 ${counts(people)}
 <h2>Invii alla Polizia</h2>
@@ -63,4 +70,45 @@ function counts (rows: readonly Counted[], alarming = false): Html {
 
 function layout (title: string, content: Html): string {
   return htmlPage({ language: 'it', title, style: STYLE, content: html`<h1>${title}</h1>\n${content}` })
+}
+
+const LATEST = 20
+
+/** Something counted, in the words in which it is shown. */
+interface Counted { what: string, n: number }
+
+/** The installation at a glance. No names, no addresses. */
+interface Overview {
+  people: Counted[]
+  /** Of this mode, by state; states without any are left out. */
+  submissions: Counted[]
+  /** What waits for a person. */
+  alarms: Counted[]
+  actions: AuditEvent[]
+}
+
+async function overview (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<Overview> {
+  const [people, ledger, mail, { data: actions }] = await Promise.all([
+    countPeople(db),
+    ledgerSummary(db, mode),
+    countByState(db),
+    auditPage(db, {}, LATEST)
+  ])
+  const inState = (stato: string) => ledger.states.find((row) => row.stato === stato)?.submissions ?? 0
+  return {
+    people: [
+      { what: 'Utenti', n: people.users },
+      { what: 'Sessioni attive', n: people.sessions }
+    ],
+    submissions: ledger.states
+      .map(({ stato, description, submissions: n }) => ({ what: `${stato}: ${description}`, n }))
+      .filter(({ n }) => n > 0),
+    alarms: [
+      { what: 'Invii di esito sconosciuto', n: inState('sconosciuto') },
+      { what: 'Invii su cui una persona deve decidere', n: inState('da_verificare') },
+      { what: 'Sospensioni degli invii in vigore', n: ledger.suspended ? 1 : 0 },
+      { what: 'E-mail non consegnate', n: mail.fallita }
+    ],
+    actions
+  }
 }

@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { ConfigError } from './data-folder.ts'
 
@@ -23,29 +23,12 @@ export function isWithin (outer: string, folder: string): boolean {
   return (realFolder(folder) + sep).startsWith(realFolder(outer) + sep)
 }
 
-/** Where the links of a path lead; of one that is not there, those of what there is of it, and where they would. */
+/** Where the links of a path lead; what is not there yet is taken as it is written. */
 function realFolder (folder: string): string {
   const path = resolve(folder)
   try {
     return realpathSync.native(path)
-  } catch (err) {
-    if (dirname(path) === path) return path
-    const parent = realFolder(dirname(path))
-    const target = isMissing(err) ? linkTarget(path) : undefined
-    return target === undefined ? join(parent, basename(path)) : realFolder(resolve(parent, target))
-  }
-}
-
-/** Of links that lead around in a circle the system says something else. */
-function isMissing (err: unknown): boolean {
-  return err instanceof Error && 'code' in err && err.code === 'ENOENT'
-}
-
-/** What a link says, also where nothing is there. */
-function linkTarget (path: string): string | undefined {
-  try {
-    return readlinkSync(path)
   } catch {
-    return undefined
+    return dirname(path) === path ? path : join(realFolder(dirname(path)), basename(path))
   }
 }

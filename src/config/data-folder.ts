@@ -1,5 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 
 /** A setting that stops the start: the message is one line and begins with the variable's name. */
 export class ConfigError extends Error {
@@ -26,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export function makeDataFolder (folder: string): void {
   try {
-    make(folder)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Where it is a file, root may do all that is asked for below.
     if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' })
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -39,15 +38,4 @@ export function makeDataFolder (folder: string): void {
 export function dataFolderError (folder: string, err: unknown): ConfigError {
   const code = err instanceof Error && 'code' in err ? String(err.code) : 'illeggibile'
   return new ConfigError('DATA_DIR', `la cartella ${folder} non si può usare: ${REASONS[code] ?? code}`)
-}
-
-/** One folder after the other: Node's own `recursive` never ends below `/proc` (Node 24.21). */
-function make (folder: string): void {
-  if (existsSync(folder)) return
-  if (dirname(folder) !== folder) make(dirname(folder))
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (err) {
-    if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
-  }
 }

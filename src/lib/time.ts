@@ -17,24 +17,11 @@ const MS_PER_DAY = 86_400_000
 const MS_PER_HOUR = 3_600_000
 const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
 
-const romeDay = new Intl.DateTimeFormat('en-CA', {
-  timeZone: 'Europe/Rome',
-  year: 'numeric',
-  month: '2-digit',
-  day: '2-digit'
+// The Swedish forms are the ISO ones: `2026-11-22` and `2026-11-22 14:00:00`.
+const romeDay = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short' })
+const romeClock = new Intl.DateTimeFormat('sv-SE', {
+  timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium'
 })
-
-const romeClock = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'Europe/Rome',
-  hourCycle: 'h23',
-  year: 'numeric',
-  month: '2-digit',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit'
-})
-
 const romeText = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
 
 /** An instant as people in Italy write it, in Europe/Rome: `22/11/26, 14:00`. */
@@ -108,8 +95,7 @@ export function instantInRome (day: Day, hour: number, minute = 0): Date {
   return candidates.find((instant) => wallClock(instant) === wall) ?? candidates[1]!
 }
 
-/** Read from the text, which costs half of what its parts cost: `22/11/2026, 14:00:00`. */
+/** What the clocks in Rome show at an instant, read as if it were UTC. */
 function wallClock (instant: Date): number {
-  const [day, month, year, hour, minute, second] = romeClock.format(instant).split(/\D+/).map(Number)
-  return Date.UTC(year!, month! - 1, day, hour, minute, second)
+  return Date.parse(`${romeClock.format(instant).replace(' ', 'T')}Z`)
 }

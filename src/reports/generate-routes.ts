@@ -7,15 +7,15 @@ import { CSV_BYTES_MAX, PdfRequest, REPORT_BODY_MAX, ReportForm, ReportRequest }
 import { TemplateFault } from '#schemas/template.ts'
 import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
+import { prefers } from '#src/lib/accept.ts'
 import type { RequestFields } from '#src/http/faults.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { REPORT_TEMPLATE, warn, type PdfJob } from '#src/pdf/index.ts'
+import { REPORT_TEMPLATE, warn, type GeneratedPdf, type PdfJob, type ReportRows } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
-import { keepPdf, madeAnswer, makeFor } from './kept-pdfs.ts'
-import { answerReport, type ReportWishes } from './answer-report.ts'
+import { keepPdf, madeAnswer, makeFor, sendPdf, type App } from './kept-pdfs.ts'
 import { findTemplate } from './templates/repository.ts'
 import { ownerOf } from './whose.ts'
 
@@ -76,11 +76,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
     // A repeated request is answered from the record, and not told of a PDF that was deleted since.
     request.isUndecided = true
-    if (request.begun !== null) {
-      const record = await begunBy(request)
-      reply.header('idempotency-replayed', 'true')
-      return madeAnswer(config.PUBLIC_URL, record)
-    }
+    if (request.begun !== null) return madeAnswer(config.PUBLIC_URL, await begunBy(app, request, reply))
     const { body } = request
     const utente = await ownerOf(app, request, body.user_id)
     const pdf = await makeFor(app, reply, await jobOf(request))
@@ -89,13 +85,6 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     const record = await keepPdf(app, request, pdf, { tipo: 'documento_pdf', utente, template_id, nome })
     warn(reply, pdf)
     return madeAnswer(config.PUBLIC_URL, record)
-  }
-
-  /** What a request with the same key has made. */
-  async function begunBy (request: FastifyRequest) {
-    const record = await app.pdf.find(app.db, request.begun![0]!)
-    if (!record) throw new ChiaveEseguita()
-    return record
   }
 
   async function jobOf ({ body, bodyText }: FastifyRequest<{ Body: PdfRequest }>): Promise<PdfJob> {
@@ -155,4 +144,61 @@ function templateFaults ({ template_id, template }: Readonly<Record<string, unkn
 function nameOf (wanted: string | undefined, usual: string): string {
   const name = wanted?.trim() || usual
   return /\.pdf$/i.test(name) ? name : `${name}.pdf`
+}
+
+interface ReportWishes {
+  rows: ReportRows
+  templateId: string | undefined
+  user_id: string | undefined
+  titolo: string | undefined
+}
+
+/**
+ * Makes a financial report and answers with it or, where the client would rather have JSON, with where it is. It is
+ * kept for a person, and where JSON is wanted.
+ */
+async function answerReport (
+  app: App, { config, clock }: GenerateOptions, request: FastifyRequest, reply: FastifyReply, wishes: ReportWishes
+): Promise<unknown> {
+  const wantsJson = prefers(request.headers.accept, 'application/json', 'application/pdf')
+  if (request.begun !== null) return await answerAgain(app, config, request, reply, wantsJson)
+  const { templateId = REPORT_TEMPLATE, user_id, titolo } = wishes
+  const utente = await ownerOf(app, request, user_id)
+  const pdf = await makeFor(app, reply, await reportJob(app, clock, wishes))
+  const nome = `${(titolo ?? 'report').trim() || 'report'}-${clock.today()}.pdf`
+  warn(reply, pdf)
+  // A repeated request is answered from the record, in the form that it asks for.
+  request.isUndecided = true
+  if (utente === null && !wantsJson) return sendPdf(reply, pdf.bytes, nome)
+  const description = { tipo: 'report_finanziario' as const, utente, template_id: templateId, nome }
+  const record = await keepPdf(app, request, pdf, description)
+  return wantsJson ? madeAnswer(config.PUBLIC_URL, record) : sendPdf(reply, pdf.bytes, nome)
+}
+
+async function reportJob (
+  { db }: App, clock: Clock, { rows, templateId = REPORT_TEMPLATE, titolo }: ReportWishes
+): Promise<PdfJob> {
+  const source = templateId === REPORT_TEMPLATE ? undefined : (await findTemplate(db, templateId)).template
+  const data = clock.today()
+  return { kind: 'report', request: { ...rows, titolo, data }, source, date: Date.parse(`${data}T00:00:00Z`) }
+}
+
+async function answerAgain (
+  app: App, config: Config, request: FastifyRequest, reply: FastifyReply, wantsJson: boolean
+): Promise<unknown> {
+  request.isUndecided = true
+  const record = await begunBy(app, request, reply)
+  const object = await app.storage.find(app.db, record.bucket, record.oggetto)
+  if (!object) throw new ChiaveEseguita()
+  if (wantsJson) return madeAnswer(config.PUBLIC_URL, record)
+  const pieces = await (await app.storage.read(object)).toArray() as Buffer[]
+  return sendPdf(reply, Buffer.concat(pieces), record.nome)
+}
+
+/** The record of what a request with the same key has made. */
+async function begunBy ({ db, pdf }: App, { begun }: FastifyRequest, reply: FastifyReply): Promise<GeneratedPdf> {
+  const record = await pdf.find(db, begun![0]!)
+  if (!record) throw new ChiaveEseguita()
+  reply.header('idempotency-replayed', 'true')
+  return record
 }

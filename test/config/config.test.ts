@@ -459,10 +459,10 @@ t.test('a fault in the list is named, without the secrets', (t) => {
     [[null], /^\[0\] deve essere un oggetto$/],
     [[[]], /^\[0\] deve essere un oggetto$/],
     [[{}], /^\[0\]\.name manca$/],
-    [[{ ...GOOGLE, segreto: 'x' }], /^\[0\] ha un campo sconosciuto: segreto$/],
+    [[{ ...GOOGLE, segreto: 'x' }], /^\[0\] ha un campo che un provider OpenID Connect non ha: segreto$/],
     [
       JSON.stringify([GOOGLE]).replace('"name"', '"__proto__":"x","name"'),
-      /^\[0\] ha un campo sconosciuto: __proto__$/
+      /^\[0\] ha un campo che un provider OpenID Connect non ha: __proto__$/
     ],
     [[{ ...GOOGLE, client_id: 7 }], /^\[0\]\.client_id deve essere un testo$/],
     [[{ ...GOOGLE, client_id: '' }], /^\[0\]\.client_id deve essere un testo$/],
@@ -474,8 +474,11 @@ t.test('a fault in the list is named, without the secrets', (t) => {
       /^\[0\]\.name non è ammesso$/
     ]),
     [[GOOGLE, GOOGLE], /^due provider hanno lo stesso name$/],
-    [[{ ...GITHUB, issuer: 'https://github.com' }], /^\[0\]\.issuer non vale per github$/],
-    [[{ ...GOOGLE, token_endpoint: 'https://x.example' }], /^\[0\]\.token_endpoint non vale per un provider OpenID Connect$/],
+    [[{ ...GITHUB, issuer: 'https://github.com' }], /^\[0\] ha un campo che github non ha: issuer$/],
+    [
+      [{ ...GOOGLE, token_endpoint: 'https://x.example' }],
+      /^\[0\] ha un campo che un provider OpenID Connect non ha: token_endpoint$/
+    ],
     [[{ ...GOOGLE, issuer: 'http://accounts.example' }], /^\[0\]\.issuer deve essere https, o http su loopback$/],
     [[{ ...GITHUB, userinfo_endpoint: 'https://a:b@x.example' }], /^\[0\]\.userinfo_endpoint deve essere https/],
     [[{ ...GOOGLE, response_mode: 'fragment' }], /^\[0\]\.response_mode può essere query o form_post$/],

@@ -10,7 +10,9 @@ interface Checked { template: string, esempio?: Record<string, unknown> | undefi
 /** What is wrong with a template, and what it wants of the data. */
 export async function checkTemplate (app: App, reply: FastifyReply, checked: Checked) {
   const { fault, variables: variabili, warnings } = await check(app, reply, checked)
-  const errors = fault === null ? [] : [{ ...place(fault), codice: fault.code, messaggio: fault.message }]
+  const errors = fault === null
+    ? []
+    : [{ riga: fault.riga, colonna: fault.colonna, codice: fault.code, messaggio: fault.message }]
   return { valid: fault === null, variabili, errors, warnings }
 }
 
@@ -35,8 +37,4 @@ export function variables (app: App) {
 function check ({ pdf }: App, reply: FastifyReply, { template, esempio = undefined }: Checked) {
   const options = { caller: reply.request.principal!.id, signal: departureOf(reply) }
   return pdf.check({ source: template, example: esempio ?? null }, options)
-}
-
-function place ({ riga, colonna }: { riga: number | null, colonna: number | null }) {
-  return { riga, colonna }
 }
