@@ -1,23 +1,16 @@
+import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { notSignedIn, usageError } from './errors.ts'
-import { createOutput, type Output } from './output.ts'
+import { createOutput } from './output.ts'
 import { exchange, refusal, type Answer, type Request } from './server-call.ts'
 import { readKey, type StoredKey } from './stored-key.ts'
 import type { Terminal } from './terminal.ts'
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000'
 
-/** What a command works with. */
-export interface Context {
-  terminal: Terminal
-  out: Output
-  /** Base URL of the server: `--url`, else `LOCANDA_URL`, else the stored one, else this machine. */
-  base (): Promise<string>
-  stored (): Promise<StoredKey | undefined>
-  /** A request to a server: the caller says which, and with which credentials. */
-  send (base: string, path: string, request?: Request): Promise<Answer>
-}
+export type Context = ReturnType<typeof createContext>
 
-export function createContext (terminal: Terminal, options: { json?: boolean, url?: string }): Context {
+/** What a command works with. */
+export function createContext (terminal: Terminal, options: { json?: boolean, url?: string }) {
   const out = createOutput(terminal, options.json === true)
   const { timeoutMs, env } = terminal
   let known: Promise<StoredKey | undefined> | undefined
@@ -34,12 +27,14 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
     terminal,
     out,
     stored,
-    async base () {
+    /** Base URL of the server: `--url`, else `LOCANDA_URL`, else the stored one, else this machine. */
+    async base (): Promise<string> {
       if (options.url !== undefined) return baseUrl(options.url, '--url')
       if (env.LOCANDA_URL) return baseUrl(env.LOCANDA_URL, 'LOCANDA_URL')
       return (await stored())?.url ?? DEFAULT_URL
     },
-    async send (base, path, request = {}) {
+    /** A request to a server: the caller says which, and with which credentials. */
+    async send (base: string, path: string, request: Request = {}): Promise<Answer> {
       // Node would then take any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
         throw usageError(
@@ -72,8 +67,7 @@ export function baseUrl (text: string, source: string): string {
 /** False where what is sent can be read on the way: http to another machine. */
 export function isPrivate (base: string): boolean {
   const { protocol, hostname } = new URL(base)
-  // `URL` has already brought every spelling of an IPv4 address to four decimal numbers.
-  return protocol === 'https:' || /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
+  return protocol === 'https:' || isLoopbackHost(hostname)
 }
 
 /**

@@ -32,6 +32,9 @@ export class CliError extends Error {
 /** The command line itself is wrong. */
 export const usageError = (message: string) => new CliError(EXIT.usage, 'USO_NON_VALIDO', message)
 
+/** A setting of this computer, or of the server, cannot be used. */
+export const configError = (message: string) => new CliError(EXIT.failed, 'CONFIGURAZIONE', message)
+
 /** There is no key that could be used, or the server does not take it: signing in helps. */
 export const notSignedIn = (reason: string, risposta?: object) =>
   new CliError(EXIT.credentials, 'NON_AUTENTICATO', `${reason}: eseguire «locanda login»`, risposta)

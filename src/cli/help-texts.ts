@@ -1,4 +1,4 @@
-/* What follows the lists of options: examples, and what an option's one line has no room for. */
+/* What follows the lists of options: what an option's one line has no room for, and examples. */
 
 export const HELP = {
   program: `
@@ -19,105 +19,47 @@ Codici di uscita:
   login: `
 La password viene chiesta al terminale; senza un terminale si legge dalla prima riga dello standard input, oppure da
 LOCANDA_PASSWORD. Va soltanto a indirizzi https, o di questa macchina. Si salva la chiave, non la password. A chi ha un
-secondo fattore viene chiesto un codice (o uno di recupero); senza un terminale si legge da LOCANDA_CODE. Con --browser
-si accede sulle pagine del server, anche con una passkey o un altro provider: il programma non vede la password.
-
-Esempi:
-  locanda login
-  locanda login --browser
-  locanda login --url https://locanda.example --email anna@example.com
-  locanda login --email anna@example.com < password.txt`,
+secondo fattore viene chiesto un codice (o uno di recupero); senza un terminale si legge da LOCANDA_CODE. Chi accede con
+una passkey o un altro provider crea una chiave API sulle pagine del server, e la dà con --chiave (o in LOCANDA_KEY).`,
 
   key: `
-La chiave è scritta da sola su stdout e non viene salvata. Serve di nuovo la password, come per «locanda login».
-
-Esempi:
-  locanda key --giorni 30 --scope lettura
-  locanda key --scope lettura scrittura --email anna@example.com
-  locanda --json key`,
-
-  list: `
-Esempi:
-  locanda prenotazioni list --q bianchi
-  locanda prenotazioni list --da 2026-11-01 --a 2026-11-30 --sort -check_in
-  locanda --json prenotazioni list --limit 1000`,
-
-  show: `
-Esempio:
-  locanda prenotazioni show 12`,
+La chiave è scritta da sola su stdout e non viene salvata. Serve di nuovo la password, come per «locanda login».`,
 
   validate: `
-Esce con 5 se ci sono errori; gli avvisi non contano.
-
-Esempi:
-  locanda alloggiati valida schedine.json
-  locanda alloggiati valida --prenotazione 12
-  generatore | locanda alloggiati valida -`,
+Esce con 5 se ci sono errori; gli avvisi non contano.`,
 
   rehearse: `
-Una prova non registra nulla. Esce con 5 se le schedine contengono errori.
-
-Esempi:
-  locanda alloggiati invio --test schedine.json
-  locanda alloggiati invio --test --prenotazione 12`,
+Una prova non registra nulla. Esce con 5 se le schedine contengono errori.`,
 
   job: `
 Serve una chiave di un amministratore. Il lavoro è eseguito dal server, anche se questo comando viene interrotto. Esce
-con 1 se il lavoro fallisce o è già in corso.
-
-Esempi:
-  locanda job
-  locanda job receipts`,
+con 1 se il lavoro fallisce o è già in corso.`,
 
   maintenance: `
 Durante la manutenzione entrano soltanto gli amministratori. Con --server il comando legge l'ambiente del server
-(MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l'indirizzo: serve a chi si è chiuso fuori.
-
-Esempi:
-  locanda manutenzione on --messaggio 'Di nuovo in linea alle 14'
-  locanda manutenzione on --consenti invii
-  locanda manutenzione off
-  DATA_DIR=/srv/locanda locanda manutenzione off --server`,
+(MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l'indirizzo: serve a chi si è chiuso fuori.`,
 
   admin: `
 Con l'ambiente del server (MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) il comando ne chiama l'indirizzo: serve a chi
 non può più accedere. La password viene chiesta due volte; senza un terminale è la prima riga dello standard input,
-oppure LOCANDA_PASSWORD.
-
-Esempi:
-  DATA_DIR=/srv/locanda locanda admin create --email anna@example.com
-  DATA_DIR=/srv/locanda locanda admin reset-password --email anna@example.com --genera
-  DATA_DIR=/srv/locanda locanda admin reset-password --email anna@example.com --rimuovi-secondo-fattore`,
+oppure LOCANDA_PASSWORD.`,
 
   serviceKey: `
 Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso
-con cui è stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.
-
-Esempio:
-  DATA_DIR=/srv/locanda locanda service-key`,
+con cui è stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.`,
 
   backup: `
 Non chiede nulla al server, che può essere in funzione: legge il suo ambiente (DATABASE_URL o DATA_DIR, MASTER_KEY,
 S3_…). La passphrase si dà in BACKUP_PASSPHRASE, oppure viene chiesta. La chiave MASTER_KEY non è nel salvataggio:
-conservarla a parte.
-
-Esempi:
-  DATA_DIR=/srv/locanda locanda backup /mnt/salvataggi/locanda.tar.age
-  locanda backup --verify /mnt/salvataggi/locanda.tar.age`,
+conservarla a parte.`,
 
   restore: `
 Vuole un database e un posto dei file vuoti, e la chiave MASTER_KEY del salvataggio; il salvataggio può essere di una
 versione precedente di Locanda. Dopo, gli invii alla Polizia restano sospesi finché un amministratore non ha confrontato
-le ricevute.
-
-Esempio:
-  DATA_DIR=/srv/locanda-nuova locanda restore /mnt/salvataggi/locanda.tar.age`,
+le ricevute.`,
 
   doctor: `
 Legge l'ambiente del server e guarda chiave, database, orologio, file, posta, Redis, credenziali della Polizia, disco,
 salvataggi, indirizzo pubblico, certificato e proxy. Non cambia e non invia nulla. Esce con 1 se c'è un errore; gli
-avvisi non contano.
-
-Esempio:
-  DATA_DIR=/srv/locanda locanda doctor`
+avvisi non contano.`
 }

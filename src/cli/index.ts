@@ -9,13 +9,8 @@ process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'E
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 function onInterrupt (leave: () => void): () => void {
-  const letGo = () => { for (const signal of SIGNALS) process.removeListener(signal, onSignal) }
-  const onSignal = () => {
-    letGo()
-    leave()
-  }
-  for (const signal of SIGNALS) process.on(signal, onSignal)
-  return letGo
+  for (const signal of SIGNALS) process.once(signal, leave)
+  return () => { for (const signal of SIGNALS) process.removeListener(signal, leave) }
 }
 
 const { env, stdin, stdout, stderr } = process

@@ -1,31 +1,31 @@
 import { EXIT, type CliError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Where a command's words go: results to standard output, all else to standard error. */
-export interface Output {
-  json: boolean
-  /** A result: the text for people, or the value with `--json`. */
-  result (text: string, value: unknown): void
-  /** A remark beside the result. */
-  note (text: string): void
-  /** The same warning once. */
-  warn (text: string): void
-  fail (err: CliError): void
-}
+export type Output = ReturnType<typeof createOutput>
 
-/** With `json` everything is JSON: results indented, remarks left out, warnings and errors one object a line. */
-export function createOutput ({ stdout, stderr }: Terminal, json: boolean): Output {
+/**
+ * Where a command's words go: results to standard output, all else to standard error. With `json` everything is JSON:
+ * results indented, remarks left out, warnings and errors one object a line.
+ */
+export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
   const warned = new Set<string>()
   return {
     json,
-    result: (text, value) => { stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`) },
-    note: (text) => { if (!json) stderr.write(`${line(text)}\n`) },
-    warn (text) {
+    /** A result: the text for people, or the value with `--json`. */
+    result (text: string, value: unknown): void {
+      stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`)
+    },
+    /** A remark beside the result. */
+    note (text: string): void {
+      if (!json) stderr.write(`${line(text)}\n`)
+    },
+    /** The same warning once. */
+    warn (text: string): void {
       if (warned.has(text)) return
       warned.add(text)
       stderr.write(`${json ? JSON.stringify({ warning: { messaggio: text } }) : `Attenzione: ${line(text)}`}\n`)
     },
-    fail ({ exit, codice, message, risposta }) {
+    fail ({ exit, codice, message, risposta }: CliError): void {
       const error = { codice, messaggio: message, uscita: exit, risposta }
       const text = exit === EXIT.interrupted ? line(message) : `Errore: ${line(message)}`
       stderr.write(`${json ? JSON.stringify({ error }) : text}\n`)
@@ -39,4 +39,66 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean): Outp
  */
 export function line (text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu, ' ')
+}
+
+export interface Column {
+  title: string
+  right?: boolean
+  /** The widest that it may get: what is longer is cut. */
+  max?: number
+}
+
+const GAP = '  '
+const graphemes = new Intl.Segmenter('it', { granularity: 'grapheme' })
+/** Rows in aligned columns under a head of capitals. */
+export function table (columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map((text, at) => cut(line(text), columns[at]?.max ?? Infinity)))
+  const all = [columns.map(({ title }) => title.toUpperCase()), ...cells]
+  const widths = columns.map((_, at) => Math.max(...all.map((row) => width(row[at] ?? ''))))
+  return all
+    .map((row) =>
+      row
+        .map((text, at) => padded(text, widths[at] ?? 0, columns[at]?.right))
+        .join(GAP)
+        .trimEnd()
+    )
+    .join('\n')
+}
+
+/** Names and values, one a line; what is not known is a dash. */
+export function card (fields: readonly (readonly [name: string, value: string | null])[]): string {
+  const widest = Math.max(...fields.map(([name]) => width(name)))
+  return fields.map(([name, value]) => padded(name, widest) + GAP + (value === null ? '—' : line(value))).join('\n')
+}
+
+// The Swedish form is the ISO one: 2026-11-21 10:30.
+const minutes = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
+
+/** Day and time in Italy of an ISO 8601 instant; what is none stays as it is. */
+export function moment (instant: string): string {
+  return Number.isNaN(Date.parse(instant)) ? instant : minutes.format(new Date(instant))
+}
+
+/** The day in Italy of an ISO 8601 instant. */
+export function dayOf (instant: string): string {
+  return moment(instant).split(' ', 1)[0]!
+}
+
+/** The characters of a text as people count them. */
+function charactersOf (text: string): string[] {
+  return Array.from(graphemes.segment(text), ({ segment }) => segment)
+}
+
+function width (text: string): number {
+  return charactersOf(text).length
+}
+
+function padded (text: string, to: number, right = false): string {
+  const blanks = ' '.repeat(Math.max(0, to - width(text)))
+  return right ? blanks + text : text + blanks
+}
+
+function cut (text: string, max: number): string {
+  const characters = charactersOf(text)
+  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
 }

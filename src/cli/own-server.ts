@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Environment } from '#schemas/config.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Context } from './command-context.ts'
-import { CliError, EXIT } from './errors.ts'
+import { CliError, configError, EXIT } from './errors.ts'
 import { refusal, type Answer, type Request } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -21,11 +21,8 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
   const dataDir = env.DATA_DIR || Environment.properties.DATA_DIR.default
   // Reading the configuration would make a key of its own for a server that does not exist.
   if (!env.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
-    throw new CliError(
-      EXIT.failed,
-      'SERVER_NON_TROVATO',
-      `Nessun server ha i suoi dati in ${dataDir}: servono l'ambiente e la cartella del server (DATA_DIR, MASTER_KEY)`
-    )
+    const text = `Nessun server ha i suoi dati in ${dataDir}: servono DATA_DIR e MASTER_KEY del server`
+    throw new CliError(EXIT.failed, 'SERVER_NON_TROVATO', text)
   }
   const [{ ConfigError, readConfig }, { createKeys }, { momentaryServiceKey, serviceKey }] = await Promise.all([
     import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/index.ts')
@@ -35,7 +32,7 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
     const keys = createKeys(config.MASTER_KEY)
     return { config, ownServiceKey: serviceKey(config, keys), momentaryKey: momentaryServiceKey(config, keys) }
   } catch (err) {
-    throw err instanceof ConfigError ? new CliError(EXIT.failed, 'CONFIGURAZIONE', err.message) : err
+    throw err instanceof ConfigError ? configError(err.message) : err
   }
 }
 
@@ -48,20 +45,9 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
 export async function callOwnServer (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { config, momentaryKey } = await serverEnvironment(context.terminal.env)
   const key = config.IDP_URL === undefined ? momentaryKey : config.IDP_SERVICE_KEY
-  if (key === undefined) {
-    throw new CliError(EXIT.failed, 'CONFIGURAZIONE', 'IDP_SERVICE_KEY: con un provider esterno è necessaria')
-  }
+  if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')
   const base = listeningAddress(config)
-  const headers = { authorization: `Bearer ${key}` }
-  const answer = await context.send(base, path, { ...request, headers }).catch((err: unknown) => {
-    if (!(err instanceof CliError) || err.exit !== EXIT.unreachable) throw err
-    throw new CliError(
-      err.exit,
-      err.codice,
-      `Nessun server risponde a ${base}, l'indirizzo dell'ambiente (HOST, PORT): se il server ne ha un altro, ` +
-        "ripetere il comando con l'ambiente del server; se è fermo, avviarlo: una manutenzione non lo impedisce"
-    )
-  })
+  const answer = await context.send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
   // A server of another environment does not know the key. During a maintenance it then answers 503 MANUTENZIONE.
   if ([401, 403].includes(answer.status) || refusal(answer).codice === 'MANUTENZIONE') {
     throw new CliError(

@@ -4,6 +4,7 @@ import { BOOKING_SORTS } from '#schemas/booking.ts'
 import { Id } from '#schemas/common.ts'
 import { MAINTENANCE_ALLOWANCES } from '#schemas/setting.ts'
 import { isDay } from '#src/lib/time.ts'
+import { VERSION } from '#src/lib/version.ts'
 import { type Context, createContext, DEFAULT_URL } from './command-context.ts'
 import { createAdmin, resetPassword } from './commands/admin.ts'
 import { checkConnection, rehearse, type Source, validate } from './commands/alloggiati.ts'
@@ -16,7 +17,7 @@ import { type Exit, EXIT, usageError } from './errors.ts'
 import { HELP } from './help-texts.ts'
 import { serverEnvironment } from './own-server.ts'
 import type { Terminal } from './terminal.ts'
-import { table } from './text-table.ts'
+import { table } from './output.ts'
 
 /* What the library says by itself, in Italian. */
 
@@ -37,44 +38,44 @@ const inItalian: HelpConfiguration = {
 
 /* Readers of option values: what does not fit is a wrong use that names the option. */
 
-const day = (option: string) => (text: string): string => {
-  if (!isDay(text)) throw usageError(`${option}: «${text}» non è un giorno (AAAA-MM-GG)`)
+const checked = (option: string, isGood: (text: string) => boolean, reason: string) => (text: string): string => {
+  if (!isGood(text)) throw usageError(`${option}: «${text}» ${reason}`)
   return text
 }
 
-const integer = (option: string, min: number, max: number) => (text: string): number => {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < min || value > max) {
-    throw usageError(`${option}: «${text}» non è un numero intero da ${min} a ${max}`)
-  }
-  return value
+const day = (option: string) => checked(option, isDay, 'non è un giorno (AAAA-MM-GG)')
+
+/** An empty one is as from a script whose variable is not set. */
+const fileName = checked('file', (text) => text.trim() !== '', 'è vuoto')
+
+const oneOf = (option: string, values: readonly string[]) =>
+  checked(option, (text) => values.includes(text), `non è fra ${values.join(', ')}`)
+
+const integer = (option: string, min: number, max: number) => {
+  const isGood = (text: string) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max
+  const read = checked(option, isGood, `non è un numero intero da ${min} a ${max}`)
+  return (text: string): number => Number(read(text))
 }
 
 const identifier = (option: string) => integer(option, 1, Id.maximum ?? Infinity)
-
-const oneOf = (option: string, values: readonly string[]) => (text: string): string => {
-  if (!values.includes(text)) throw usageError(`${option}: «${text}» non è fra ${values.join(', ')}`)
-  return text
-}
 
 /** For an option that may be given more than once. */
 const someOf = (option: string, values: readonly string[]) => (text: string, before: string[] = []): string[] =>
   [...before, oneOf(option, values)(text)]
 
 /** Makes a command's action: its arguments as the library passes them, after what it works with. */
-type Run = <A extends unknown[]>(work: (context: Context, ...args: A) => Promise<Exit>) =>
-(...args: A) => Promise<void>
+type Run = <A extends unknown[]>(work: (context: Context, ...args: A) => Promise<Exit>) => (...args: A) => Promise<void>
 
 /**
  * All commands, their options and their help.
  * @param finish told the exit code of the command that was run
  */
-export function createProgram (terminal: Terminal, version: string, finish: (exit: Exit) => void): Command {
+export function createProgram (terminal: Terminal, finish: (exit: Exit) => void): Command {
   const program = new Command('locanda')
     .description('Prenotazioni, ospiti e schedine di un server Locanda, dalla riga di comando.')
     .option('--json', 'risultati in JSON su stdout, errori in JSON su stderr')
     .option('--url <url>', `indirizzo del server (altrimenti LOCANDA_URL, quello dell'ultimo accesso, ${DEFAULT_URL})`)
-    .version(version, '--version', 'mostra la versione')
+    .version(VERSION, '--version', 'mostra la versione')
     .helpOption('-h, --help', 'mostra l\'aiuto')
     .helpCommand('help [comando]', 'mostra l\'aiuto di un comando')
     .configureHelp(inItalian)
@@ -102,9 +103,9 @@ export function createProgram (terminal: Terminal, version: string, finish: (exi
 function addSignIn (program: Command, run: Run): void {
   const signIn = (name: string, description: string, help: string) => command(program, name, description, help)
     .option('--email <e-mail>', 'chi accede; senza, viene chiesto')
-    .option('--browser', 'accede con il browser, sulle pagine del server')
 
   signIn('login', 'Accede e salva una chiave per questo computer', HELP.login)
+    .option('--chiave', 'senza password: con una chiave API creata sulle pagine del server')
     .action(run(login))
   command(program, 'logout', 'Revoca la chiave salvata e la elimina')
     .action(run(logout))
@@ -116,14 +117,14 @@ function addSignIn (program: Command, run: Run): void {
 
 function addBookings (program: Command, run: Run): void {
   const prenotazioni = group(program, 'prenotazioni', 'Le prenotazioni')
-  command(prenotazioni, 'list', 'Elenca le prenotazioni', HELP.list)
+  command(prenotazioni, 'list', 'Elenca le prenotazioni')
     .option('--q <testo>', 'cerca in nome, codice ed e-mail')
     .option('--da <giorno>', 'arrivi da questo giorno (AAAA-MM-GG)', day('--da'))
     .option('--a <giorno>', 'arrivi fino a questo giorno compreso', day('--a'))
     .option('--limit <n>', 'quante al massimo, da 1 a 1000; senza, 100', integer('--limit', 1, 1000))
     .option('--sort <ordine>', `ordine: ${BOOKING_SORTS.join(', ')}`, oneOf('--sort', BOOKING_SORTS))
     .action(run(listBookings))
-  command(prenotazioni, 'show', 'Mostra una prenotazione con i suoi ospiti', HELP.show)
+  command(prenotazioni, 'show', 'Mostra una prenotazione con i suoi ospiti')
     .argument('<id>', 'il numero della prenotazione', identifier('id'))
     .action(run(showBooking))
 }
@@ -151,13 +152,9 @@ function addAlloggiati (program: Command, run: Run): void {
     .action(run((context, file: string | undefined, options: SourceOptions) =>
       validate(context, sourceOf(file, options))))
   withSource('invio', 'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)', HELP.rehearse)
-    .option('--test', "soltanto una prova: necessaria, gli invii definitivi si fanno nell'applicazione")
-    .action(run(async (context, file: string | undefined, { test, ...options }: SourceOptions & { test?: boolean }) => {
-      if (test === true) return await rehearse(context, sourceOf(file, options))
-      throw usageError(
-        "Da qui si fanno soltanto prove, con --test: l'invio definitivo non si può annullare e si fa nell'applicazione"
-      )
-    }))
+    .requiredOption('--test', "soltanto una prova: necessaria, gli invii definitivi si fanno nell'applicazione")
+    .action(run((context, file: string | undefined, options: SourceOptions) =>
+      rehearse(context, sourceOf(file, options))))
 }
 
 function sourceOf (file: string | undefined, { prenotazione, appartamento }: SourceOptions): Source {
@@ -210,11 +207,11 @@ function addOperations (program: Command, run: Run): void {
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', HELP.serviceKey)
     .action(run((context) => printServiceKey(context)))
   command(program, 'backup', 'Salva database e file in un file cifrato (sulla macchina del server)', HELP.backup)
-    .argument('<file>', 'dove: un file che c\'è già viene sostituito alla fine')
+    .argument('<file>', 'dove: un file che c\'è già viene sostituito alla fine', fileName)
     .option('--verify', 'legge tutto un salvataggio e lo controlla, senza il server')
     .action(run(backup))
   command(program, 'restore', 'Rimette un salvataggio in un database nuovo (sulla macchina del server)', HELP.restore)
-    .argument('<file>', 'il salvataggio')
+    .argument('<file>', 'il salvataggio', fileName)
     .action(run(restore))
   command(program, 'doctor', 'Controlla ciò che serve al server (sulla sua macchina)', HELP.doctor)
     .action(run((context) => doctor(context)))

@@ -1,5 +1,4 @@
 import { CommanderError } from 'commander'
-import { runningVersion, VERSION } from '#src/lib/version.ts'
 import { CliError, EXIT, usageError, type Exit } from './errors.ts'
 import { createOutput } from './output.ts'
 import { createProgram } from './program.ts'
@@ -12,11 +11,7 @@ import type { Terminal } from './terminal.ts'
  */
 export async function run (args: readonly string[], terminal: Terminal): Promise<Exit> {
   let exit: Exit = EXIT.ok
-  // Git is asked only where somebody wants to know.
-  const version = args.includes('--version')
-    ? await runningVersion().then((running) => running.version, () => VERSION)
-    : VERSION
-  const program = createProgram(terminal, version, (code) => { exit = code })
+  const program = createProgram(terminal, (code) => { exit = code })
   try {
     await program.parseAsync(args, { from: 'user' })
     return exit

@@ -23,10 +23,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connessione rifiutata',
   ECONNRESET: 'connessione interrotta',
   UND_ERR_SOCKET: 'connessione interrotta',
-  EHOSTUNREACH: 'macchina non raggiungibile',
-  ENETUNREACH: 'rete non raggiungibile',
   ENOTFOUND: 'nome sconosciuto',
-  EAI_AGAIN: 'nome non risolto',
   ETIMEDOUT: 'nessuna risposta in tempo',
   UND_ERR_CONNECT_TIMEOUT: 'nessuna risposta in tempo',
   ERR_SSL_WRONG_VERSION_NUMBER: 'non parla TLS: forse è un indirizzo http'
@@ -81,25 +78,17 @@ export function expectBody<T extends object> (answer: Answer, ...fields: (keyof 
   if (answer.status < 200 || answer.status > 299) throw refusal(answer)
   const body = fieldsOf(answer.body)
   if (body === undefined || !fields.every((name) => name in body)) {
-    throw new CliError(
-      EXIT.failed,
-      'RISPOSTA_NON_VALIDA',
-      "La risposta non è quella di un server Locanda: controllare l'indirizzo"
-    )
+    const text = "La risposta non è quella di un server Locanda: controllare l'indirizzo"
+    throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', text)
   }
   return body as T
 }
 
 /** What a server meant by an answer that is no success. */
-export function refusal ({ status, headers, body }: Answer): CliError {
+export function refusal ({ status, body }: Answer): CliError {
   if (status >= 300 && status < 400) {
-    const target = headers.get('location') ?? ''
-    const where = URL.canParse(target) ? ` a ${new URL(target).origin}` : ''
-    return new CliError(
-      EXIT.failed,
-      'REINDIRIZZAMENTO',
-      `Il server rimanda${where}: i reindirizzamenti non vengono seguiti, indicare l'indirizzo definitivo con --url`
-    )
+    const text = 'Il server rimanda a un altro indirizzo: indicare quello definitivo con --url'
+    return new CliError(EXIT.failed, 'REINDIRIZZAMENTO', text)
   }
   const told = fieldsOf(body)
   return new CliError(

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { writeWhole } from '#src/lib/whole-file.ts'
-import { CliError, EXIT } from './errors.ts'
+import { configError } from './errors.ts'
 import { fieldsOf } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -21,8 +21,7 @@ export function keyFile (terminal: Terminal): string {
 }
 
 /**
- * The stored key; undefined when there is none.
- * @returns also whether others than the user can read the file
+ * The stored key, and whether others than the user can read its file; undefined when there is none.
  * @throws CliError when the file is there and cannot be used
  */
 export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey, exposed: boolean } | undefined> {
@@ -36,7 +35,7 @@ export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey,
     const { code } = err as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
     // A parser's message would quote the content.
-    throw failure(
+    throw configError(
       `Il file ${file} non è utilizzabile (${code ?? 'contenuto non valido'}): ` +
         'correggerlo, o eliminarlo ed eseguire «locanda login»'
     )
@@ -52,7 +51,7 @@ export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<
     await chmod(folder(terminal), 0o700)
     await writeWhole(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
-    throw failure(`Impossibile scrivere ${file} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
+    throw configError(`Impossibile scrivere ${file} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
   }
 }
 
@@ -70,8 +69,4 @@ function isStoredKey (value: unknown): value is StoredKey {
   const { url, id, key, expires_at } = fieldsOf(value) ?? {}
   return typeof url === 'string' && URL.canParse(url) && isKey(key) &&
     typeof id === 'string' && typeof expires_at === 'string'
-}
-
-function failure (message: string): CliError {
-  return new CliError(EXIT.failed, 'CONFIGURAZIONE', message)
 }

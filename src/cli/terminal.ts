@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { Writable, type Readable } from 'node:stream'
-import { CliError, EXIT } from './errors.ts'
+import { CliError, EXIT, usageError } from './errors.ts'
 
 /** All that a command sees of its process and machine: `index.ts` fills it in, and nothing else reads `process`. */
 export interface Terminal {
@@ -41,15 +41,12 @@ export async function ask ({ stdin, stderr }: Terminal, question: string, hidden
   })
   if (hidden) stderr.write(question)
   lines.prompt()
-  let isShown = false
   try {
-    const given = await answer
-    isShown = !hidden
-    return given
+    return await answer
   } finally {
     lines.close()
-    // Neither a hidden Enter nor an interruption has ended the question's line.
-    if (!isShown) stderr.write('\n')
+    // A hidden Enter has not ended the question's line.
+    if (hidden) stderr.write('\n')
   }
 }
 
@@ -58,22 +55,32 @@ export function isInteractive ({ stdin }: Terminal): boolean {
   return stdin.isTTY === true
 }
 
-/** A secret: from the environment, from the terminal, or from the first line of standard input. */
-export async function secretOf (
-  terminal: Terminal, variable: string, question: string
-): Promise<{ secret: string, isTyped: boolean }> {
-  const given = terminal.env[variable]
-  if (given) return { secret: given, isTyped: false }
-  const isTyped = isInteractive(terminal)
-  return { secret: await (isTyped ? ask(terminal, question, true) : firstLine(terminal)), isTyped }
+/**
+ * A secret: from the environment, from the terminal, or from the first line of standard input.
+ * @param question what is asked for, without the colon
+ * @throws CliError where none is given
+ */
+export async function secretOf (terminal: Terminal, variable: string, question: string): Promise<string> {
+  const given = terminal.env[variable] ||
+    await (isInteractive(terminal) ? ask(terminal, `${question}: `, true) : firstLine(terminal))
+  if (given === '') throw usageError(`${question}: manca (${variable})`)
+  return given
+}
+
+/** A secret that is new: at the terminal it is typed twice, as a slip would lock its person out. */
+export async function newSecret (terminal: Terminal, variable: string, question: string): Promise<string> {
+  const secret = await secretOf(terminal, variable, question)
+  const isTyped = !terminal.env[variable] && isInteractive(terminal)
+  if (isTyped && await ask(terminal, 'Ancora una volta: ', true) !== secret) {
+    throw usageError(`${question}: le due volte non sono uguali`)
+  }
+  return secret
 }
 
 /** Without its end. */
 async function firstLine ({ stdin }: Terminal): Promise<string> {
-  let given = ''
-  for await (const chunk of stdin.setEncoding('utf8')) {
-    given += chunk
-    if (given.includes('\n')) break
-  }
-  return given.split(/\r?\n/, 1)[0] ?? ''
+  const lines = createInterface({ input: stdin })
+  const { value = '' } = await lines[Symbol.asyncIterator]().next()
+  lines.close()
+  return value
 }

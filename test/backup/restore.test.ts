@@ -458,8 +458,8 @@ t.test('wrong use of the commands is said in one line', async (t) => {
     [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Manca la passphrase/],
     [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],
     [['backup'], own, /Manca l'argomento/],
-    [['backup', ''], own, /Il nome del file è vuoto/],
-    [['restore', ' '], own, /Il nome del file è vuoto/]
+    [['backup', ''], own, /file: «\s*» è vuoto/],
+    [['restore', ' '], own, /file: «\s*» è vuoto/]
   ] as const) {
     const { code, stderr } = await act(args, { env })
     t.equal(code, 2)

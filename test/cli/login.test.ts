@@ -7,11 +7,9 @@ import { PassThrough, Writable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { run } from '#src/cli/run-command.ts'
 import { freePort } from '#test/free-port.ts'
-import { temporaryFolder } from '#test/helper.ts'
-import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
-import { type VisitorBrowser, visitorBrowser } from '#test/identity/pages/visitor.ts'
+import { API_KEY, temporaryFolder } from '#test/helper.ts'
+import { visitorBrowser } from '#test/identity/pages/visitor.ts'
 import { account, EMAIL, keysOf, PASSWORD } from './account.ts'
-import { begin } from './by-browser.ts'
 import { errorOf, user } from './process.ts'
 import { site } from './site.ts'
 import { type Received, type Replies, type Reply, standIn } from './stand-in.ts'
@@ -22,16 +20,6 @@ await account(server)
 const LOGIN = ['login', '--email', EMAIL]
 const env = { LOCANDA_URL: url, LOCANDA_PASSWORD: PASSWORD }
 const LIST = ['prenotazioni', 'list']
-
-/** The address to which the page sends the browser back. */
-function backOf (browser: VisitorBrowser): string {
-  return /^0;url=(.*)$/.exec(String(browser.page().headers.refresh))?.[1] ?? ''
-}
-
-async function signIn (page: string): Promise<VisitorBrowser> {
-  const browser = await visitorBrowser(app).open(page)
-  return await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
-}
 
 t.test("login keeps a key that works, in a file of the user's alone, and shows neither key nor password", async (t) => {
   const { run, file, kept } = user(t)
@@ -58,7 +46,8 @@ t.test('the password is the first line of standard input, or LOCANDA_PASSWORD', 
   }
   t.equal((await run(LOGIN, { env, input: 'un-altra\n' })).code, 0)
   for (const input of ['', '\n', `\n${PASSWORD}`]) {
-    t.match(await run(LOGIN, { env: { LOCANDA_URL: url }, input }), { code: 2, stderr: 'Errore: Manca la password\n' })
+    const refused = await run(LOGIN, { env: { LOCANDA_URL: url }, input })
+    t.match(refused, { code: 2, stderr: 'Errore: Password: manca (LOCANDA_PASSWORD)\n' })
   }
 })
 
@@ -124,9 +113,7 @@ t.test('a key that is expired or revoked ends with 3 and the advice; logout forg
 t.test('when the server cannot be reached logout keeps the key, which is still good', async (t) => {
   const { act, file, keep } = user(t)
   keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove' })
-  const { code, stderr } = await act(['logout'])
-  t.equal(code, 4)
-  t.match(stderr, file)
+  t.equal((await act(['logout'])).code, 4)
   t.ok(statSync(file))
 })
 
@@ -168,83 +155,30 @@ t.test('a request that a key may not make ends with 1 and the server\'s words', 
   })
 })
 
-t.test('a person signs in on the pages, and the program gets a key without seeing the password', async (t) => {
-  const { code, page, said, out } = await begin(t, url, ['login', '--browser'])
-  t.match(said, /^Aprire nel browser di questo computer, e accedere:\nhttp.*\n$/)
-  t.match(new URL(page).searchParams.get('redirect_to'), /^http:\/\/127\.0\.0\.1:\d+\/[\da-f]{32}$/)
-  const browser = await signIn(page)
-  t.match(browser.page().body, 'Un programma di questo computer')
-  t.equal(backOf(browser), '', 'to sign in agrees to nothing: somebody else may have sent the person')
-  await browser.submit('/auth/accedi/continua')
-  const back = backOf(browser)
-  for (const other of ['/', '//', '/favicon.ico', `/?code=${'a'.repeat(36)}`]) {
-    t.equal((await fetch(new URL(back).origin + other)).status, 404, 'nobody else is listened to')
-  }
-  const answer = await fetch(back)
-  t.match(await answer.text(), 'Ricevuto')
-  t.equal(await code, 0)
-  t.match(await out, /^Accesso a http.* riuscito/)
-  t.match((await keysOf(server)).at(-1), { name: 'portatile', days: 90, revoked: false })
-  t.equal((await app.sql`select from sessions`).length, 1, 'that of the pages: the program has ended its own')
-  await t.rejects(fetch(back), 'and listens no more')
+t.test('a key that a person has made on the pages is kept, and its password is not asked for', async (t) => {
+  const browser = await visitorBrowser(app).open('/auth/accedi')
+  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
+  await browser.open('/auth/account/chiavi/nuova')
+  await browser.submit('/auth/account/chiavi/nuova', { name: 'terminale', days: '7', lettura: '1' })
+  const key = /<code>(lcd_\w+)<\/code>/.exec(browser.page().body)![1]!
+  const { act, kept } = user(t)
+  const taken = await act(['login', '--chiave'], { env: { LOCANDA_URL: url }, input: `${key}\n` })
+  t.match(taken, { code: 0, stdout: /^Accesso a http.* riuscito/, stderr: '' })
+  t.match(kept(), { url, key })
+  t.equal((await act(LIST)).code, 0)
+  t.equal((await act(['logout'])).code, 0)
+  t.match((await keysOf(server)).at(-1), { name: 'terminale', days: 7, revoked: true })
 })
 
-t.test('the button agrees to the program that the page named, and to no other', async (t) => {
-  const asking = (port: number) =>
-    `/auth/accedi?redirect_to=${encodeURIComponent(`http://127.0.0.1:${port}/`)}` +
-    `&code_challenge=${'a'.repeat(43)}&code_challenge_method=s256`
-  const browser = await signIn(asking(4001))
-  const answer = async (fields: Record<string, string>) => {
-    await browser.submit('/auth/accedi/continua', fields)
-    return backOf(browser)
-  }
-  const seen = /name="app" value="([^"]+)"/.exec(browser.page().body)![1]!
-  await browser.open(asking(4002))
-  t.equal(await answer({ app: seen }), '', 'another page has asked meanwhile: the person is asked anew')
-  t.match(browser.page().body, 'Un programma di questo computer')
-  t.match(await answer({}), /^http:\/\/127\.0\.0\.1:4002\/\?code=/)
-})
-
-t.test('a second factor is proven on the page, and the key counts as made with it', async (t) => {
-  const browser = await signIn('/auth/accedi')
-  await browser.submit('/auth/account/fattori/nuovo')
-  const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
-  await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
-  await forgetCodes(app)
-  const { code, page } = await begin(t, url, ['login', '--browser'])
-  const other = await signIn(page)
-  t.equal(other.page().path, '/auth/verifica')
-  await other.submit('/auth/verifica', { code: codeOf(secret) })
-  t.match(other.page().body, 'Un programma di questo computer')
-  await other.submit('/auth/accedi/continua')
-  await fetch(backOf(other))
-  t.equal(await code, 0)
-  t.match(await app.sql`select second_factor from api_keys order by created_at desc limit 1`, [{ second_factor: true }])
-})
-
-t.test('an address of this machine is one of a program only as a program would write it', async (t) => {
-  const challenge = '&code_challenge=' + 'a'.repeat(43) + '&code_challenge_method=s256'
-  const asked = async (redirect: string, more = challenge) =>
-    (await app.inject(`/auth/accedi?redirect_to=${encodeURIComponent(redirect)}${more}`)).statusCode
-  t.equal(await asked('http://127.0.0.1:4000/abc'), 200)
-  t.equal(await asked('http://[::1]:4000/'), 200)
-  for (const wrong of [
-    'https://127.0.0.1:4000/', 'http://localhost:4000/', 'http://127.0.0.1.evil.example/', 'http://a@127.0.0.1/',
-    'http://127.0.0.1:4000/a/b', 'http://127.0.0.1:4000/?a=b', 'http://127.0.0.1:4000/#a', 'http://127.0.0.2/'
-  ]) t.equal(await asked(wrong), 400, wrong)
-  t.equal(await asked('http://127.0.0.1:4000/', ''), 400, 'and only with a challenge')
-  const link = new URLSearchParams({ redirect_to: 'http://127.0.0.1:4000/' })
-  const landed = await app.inject(`/auth/v1/verify?token=x&type=recovery&${link.toString()}`)
-  t.notMatch(landed.headers.location ?? '', '127.0.0.1:4000', 'no link of a mail leads there')
-})
-
-t.test('a program that nobody answers gives up, and one without pages to go to says so', async (t) => {
-  const { code } = await begin(t, url, ['login', '--browser'], 300)
-  t.equal(await code, 3)
-  const { run: runHere } = user(t)
-  t.match(await runHere(['login', '--browser', '--email', EMAIL], { env: { LOCANDA_URL: url } }), {
-    code: 2, stderr: /senza --email/
-  })
+t.test('a text that is no key of a person is refused, and nothing is kept', async (t) => {
+  const { act, file } = user(t)
+  const login = (LOCANDA_KEY: string, more: string[] = []) =>
+    act(['login', '--chiave', ...more], { env: { LOCANDA_URL: url, LOCANDA_KEY } })
+  t.match(await login(`lcd_${'0'.repeat(16)}_${'0'.repeat(64)}_${'0'.repeat(12)}`), { code: 3 })
+  t.match(await login('due parole'), { code: 2, stderr: /chiave API/ })
+  t.match(await login(API_KEY), { code: 2, stderr: /di una persona/ })
+  t.match(await login('lcd_x', ['--email', EMAIL]), { code: 2, stderr: /--email/ })
+  t.notOk(existsSync(file))
 })
 
 const KEY = {
@@ -405,7 +339,7 @@ t.test('a password is never sent over http to another machine, by whoever it is 
     server: { 'GET /api/config': { body: { backendUrl: 'http://auth.locanda.example', backendKey: 'anonima' } } }
   })
   t.match(await elsewhere.login(), {
-    code: 1,
+    code: 2,
     stderr: /^Errore: La password non viene inviata in chiaro a http:\/\/auth\.locanda\.example: [^\n]+\n$/
   })
   t.same(asked(elsewhere.api.received), ['GET /api/config'])
@@ -482,7 +416,7 @@ t.test('Ctrl-C and Ctrl-D at a question leave with 130, and nothing is sent or k
         [question]: key
       })
       t.equal(await run(['login', '--url', url], terminal), 130)
-      t.match(written.stderr, /\nInterrotto\n$/)
+      t.match(written.stderr, /Interrotto\n$/)
       t.same(received.map(({ url }) => url), ['/api/config'])
       t.notOk(existsSync(file))
       t.equal(raw.at(-1), false)

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { AuthFactor } from '#schemas/auth/factor.ts'
-import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Context } from '../command-context.ts'
-import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
+import { CliError, EXIT, type Exit } from '../errors.ts'
 import { callOwnServer, serverEnvironment } from '../own-server.ts'
-import { expectBody, fieldsOf, refusal, type Answer } from '../server-call.ts'
-import { ask, secretOf } from '../terminal.ts'
+import { expectBody, fieldsOf, type Answer } from '../server-call.ts'
+import { newSecret } from '../terminal.ts'
 
 export interface AdminOptions { email: string, genera?: boolean }
 export interface ResetOptions extends AdminOptions { rimuoviSecondoFattore?: boolean }
@@ -29,36 +27,19 @@ export async function createAdmin (context: Context, options: AdminOptions): Pro
 
 /**
  * Gives a person a new password, on the server whose environment this is; their sessions and keys end. Their second
- * factors and passkeys are named, and removed in the same step where that is asked.
+ * factors and passkeys are removed in the same step where that is asked.
  */
 export async function resetPassword (context: Context, options: ResetOptions): Promise<Exit> {
   await requireOwnAccounts(context)
-  const { id, email, factors = [] } = await findUser(context, options.email)
-  const path = `${USERS}/${id}`
-  const { body: passkeys, ...answer } = await callOwnServer(context, `${path}/passkeys`)
-  if (!Array.isArray(passkeys)) throw refusal({ ...answer, body: passkeys })
-  const fattori = factors.map(factorText)
-  const passkey = (passkeys as Passkey[]).map(({ friendly_name: name }) => name ? `passkey «${name}»` : 'passkey')
-  const proofs = [...fattori, ...passkey].join(', ')
-
+  const { id, email } = await findUser(context, options.email)
   const password = await newPassword(context, options)
   const rimossi = options.rimuoviSecondoFattore === true
   const body = { password, ...rimossi && { rimuovi_secondo_fattore: true } }
-  userOf(await callOwnServer(context, path, { method: 'PUT', body }))
-  const left = rimossi ? `Rimossi: ${proofs}.` : `Restano: ${proofs}; li toglie --rimuovi-secondo-fattore.`
-  const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.` +
-    (proofs === '' ? '' : ` ${left}`)
-  return tell(context, options, text, { id, email, fattori, passkey, rimossi }, password)
-}
-
-const FACTORS: Readonly<Record<string, string>> = {
-  totp: 'app', webauthn: 'dispositivo', recovery_code: 'codici di recupero'
-}
-
-function factorText ({ factor_type: type, friendly_name: name, status }: AuthFactor): string {
-  const kind = FACTORS[type] ?? type
-  const named = name === undefined || type === 'recovery_code' ? kind : `${kind} «${name}»`
-  return status === 'verified' ? named : `${named} (da confermare)`
+  userOf(await callOwnServer(context, `${USERS}/${id}`, { method: 'PUT', body }))
+  const left = rimossi ? 'sono rimossi' : 'restano, se ci sono (li toglie --rimuovi-secondo-fattore)'
+  const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più. Secondi fattori ` +
+    `e passkey ${left}.`
+  return tell(context, options, text, { id, email, rimossi }, password)
 }
 
 async function findUser (context: Context, given: string): Promise<AuthUser> {
@@ -73,12 +54,7 @@ async function findUser (context: Context, given: string): Promise<AuthUser> {
 /** From `--genera`, from the environment, twice from the terminal, or from the first line of standard input. */
 async function newPassword ({ terminal }: Context, { genera }: AdminOptions): Promise<string> {
   if (genera === true) return randomBytes(GENERATED_BYTES).toString('base64url')
-  const { secret, isTyped } = await secretOf(terminal, 'LOCANDA_PASSWORD', 'Nuova password: ')
-  if (secret === '') throw usageError('Manca la password')
-  if (isTyped && await ask(terminal, 'Ancora una volta: ', true) !== secret) {
-    throw usageError('Le due password non sono uguali')
-  }
-  return secret
+  return await newSecret(terminal, 'LOCANDA_PASSWORD', 'Nuova password')
 }
 
 /** A password is shown only where this program has made it up. */

@@ -5,7 +5,7 @@ import type { Segnalazione } from '#schemas/schedina.ts'
 import { call, type Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import { expectBody, fieldsOf, parsedJson, refusal, type Answer } from '../server-call.ts'
-import { table, type Column } from '../text-table.ts'
+import { table } from '../output.ts'
 
 /** Where the records come from: a file (`-`: standard input), or what is stored of a booking. */
 export interface Source { file?: string | undefined, prenotazione?: number, appartamento?: number }
@@ -13,10 +13,6 @@ export interface Source { file?: string | undefined, prenotazione?: number, appa
 interface Check { connected: boolean, message: string, endpoint: string }
 interface CheckAnswer { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
 
-const REMARK_COLUMNS: readonly Column[] = [{ title: 'ospite', right: true }, { title: 'campo' }, { title: 'messaggio' }]
-const OUTCOME_COLUMNS: readonly Column[] = [
-  { title: 'ospite', right: true }, { title: 'esito' }, { title: 'messaggio' }
-]
 /** The refusals that say that the records are wrong; all others are about something else. */
 const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
 
@@ -79,15 +75,19 @@ function rejected (context: Context, answer: Answer): Exit {
   return EXIT.invalid
 }
 
-/** Guests are counted from 1 for people, from 0 on the wire. */
 function remarks (items: readonly Segnalazione[]): string {
-  return table(REMARK_COLUMNS, items.map(({ ospite, campo, messaggio }) => [String(ospite + 1), campo, messaggio]))
+  return perGuest('campo', items.map(({ ospite, campo, messaggio }) => [ospite, campo, messaggio]))
 }
 
 function outcomes (rows: readonly EsitoSchedina[]): string {
-  return table(OUTCOME_COLUMNS, rows.map(({ ospite, esito, messaggio_soap, dettaglio }) => [
-    String(ospite + 1), esito, [messaggio_soap, dettaglio].filter((text) => text !== '').join(': ')
-  ]))
+  return perGuest('esito', rows.map(({ ospite, esito, messaggio_soap, dettaglio }) =>
+    [ospite, esito, [messaggio_soap, dettaglio].filter((text) => text !== '').join(': ')]))
+}
+
+/** Guests are counted from 1 for people, from 0 on the wire. */
+function perGuest (title: string, rows: readonly (readonly [guest: number, text: string, message: string])[]): string {
+  const columns = [{ title: 'ospite', right: true }, { title }, { title: 'messaggio' }]
+  return table(columns, rows.map(([guest, ...texts]) => [String(guest + 1), ...texts]))
 }
 
 async function records ({ terminal }: Context, file = '-'): Promise<object> {

@@ -1,16 +1,19 @@
 import { rm } from 'node:fs/promises'
 import { ownKey, type Context } from '../command-context.ts'
-import { CliError, EXIT, type Exit } from '../errors.ts'
+import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import { refusal } from '../server-call.ts'
-import { mintKey, type SignInOptions } from '../sign-in.ts'
+import { givenKey, mintKey } from '../sign-in.ts'
 import { isKey, keyFile, writeKey, type StoredKey } from '../stored-key.ts'
-import { dayOf } from '../text-table.ts'
+import { dayOf } from '../output.ts'
 
-/** Signs in and keeps a key of the user's; the one that it replaces is revoked. */
-export async function login (context: Context, signIn: SignInOptions): Promise<Exit> {
+export interface LoginOptions { email?: string, chiave?: boolean }
+
+/** Signs in, or takes a key of the user's, and keeps the key; the one that it replaces is revoked. */
+export async function login (context: Context, { email, chiave = false }: LoginOptions): Promise<Exit> {
   const { terminal, out } = context
   const [url, earlier] = await Promise.all([context.base(), context.stored()])
-  const { apiKey: key, id, expires_at } = await mintKey(context, url, signIn)
+  if (chiave && email !== undefined) throw usageError('Con --chiave non serve --email')
+  const { apiKey: key, id, expires_at } = await (chiave ? givenKey(context, url) : mintKey(context, url, email))
   if (!isKey(key)) throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', 'Il server ha dato una chiave illeggibile')
   const stored = { url, id, key, expires_at }
   try {
@@ -37,22 +40,18 @@ export async function login (context: Context, signIn: SignInOptions): Promise<E
 export async function logout (context: Context): Promise<Exit> {
   const { terminal, out } = context
   const stored = await ownKey(context)
-  await revoke(context, stored).catch((err: unknown) => {
-    if (!(err instanceof CliError)) throw err
-    const message = `${err.message}. La chiave vale ancora, e resta in ${keyFile(terminal)}`
-    throw new CliError(err.exit, err.codice, message, err.risposta)
-  })
+  await revoke(context, stored)
   await rm(keyFile(terminal), { force: true })
   const { url, id } = stored
   out.result(`La chiave per ${url} è revocata ed eliminata da questo computer.`, { url, id })
   return EXIT.ok
 }
 
-export interface KeyOptions extends SignInOptions { giorni?: number, scope?: readonly string[] }
+export interface KeyOptions { email?: string, giorni?: number, scope?: readonly string[] }
 
 /** Makes a further key, for another program: shown this once and not kept. */
-export async function key (context: Context, { giorni: days, scope: scopes, ...signIn }: KeyOptions): Promise<Exit> {
-  const made = await mintKey(context, await context.base(), signIn, { days, scopes })
+export async function key (context: Context, { email, giorni: days, scope: scopes }: KeyOptions): Promise<Exit> {
+  const made = await mintKey(context, await context.base(), email, { days, scopes })
   context.out.note(`Chiave ${made.id}, valida fino al ${dayOf(made.expires_at)}: non verrà mostrata di nuovo.`)
   context.out.result(made.apiKey, made)
   return EXIT.ok

@@ -1,9 +1,9 @@
 import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { call, type Context } from '../command-context.ts'
-import { CliError, EXIT, type Exit } from '../errors.ts'
+import { EXIT, type Exit } from '../errors.ts'
 import { callOwnServer } from '../own-server.ts'
-import { expectBody, refusal, type Answer } from '../server-call.ts'
-import { card, moment } from '../text-table.ts'
+import { expectBody, type Answer } from '../server-call.ts'
+import { card, moment } from '../output.ts'
 
 const PATH = '/api/settings/maintenance'
 
@@ -27,15 +27,6 @@ export async function endMaintenance (context: Context, { server }: { server?: b
 }
 
 function show ({ out }: Context, answer: Answer): Exit {
-  if (answer.status === 503 && refusal(answer).codice === 'MANUTENZIONE') {
-    throw new CliError(
-      EXIT.failed,
-      'MANUTENZIONE',
-      'Il servizio è in manutenzione e la chiave usata non è di un amministratore: eseguire «locanda login» come ' +
-        'amministratore, oppure «locanda manutenzione off --server» sulla macchina del server',
-      refusal(answer).risposta
-    )
-  }
   const state = expectBody<MaintenanceState>(answer, 'enabled', 'message', 'since', 'allow')
   const { enabled, since, message, allow } = state
   out.result(

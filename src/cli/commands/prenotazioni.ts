@@ -3,7 +3,7 @@ import type { Country } from '#schemas/country.ts'
 import { call, type Context } from '../command-context.ts'
 import { EXIT, type Exit } from '../errors.ts'
 import { expectBody } from '../server-call.ts'
-import { card, moment, table, type Column } from '../text-table.ts'
+import { card, moment, table, type Column } from '../output.ts'
 
 export interface ListOptions { q?: string, da?: string, a?: string, limit?: number, sort?: string }
 

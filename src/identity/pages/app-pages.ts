@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '#src/config/config.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { issueHandover } from '../sign-in/hand-over.ts'
-import { isLoopbackApp, redirectWithCode } from '../sign-in/redirects.ts'
+import { redirectWithCode } from '../sign-in/redirects.ts'
 import { Fields } from './forms.ts'
 import { appOf, clearApp, tagOf, type AppRequest } from './page-cookies.ts'
 import { form, link } from './parts.ts'
@@ -24,7 +23,7 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
     if (asked === undefined) throw new Elsewhere(ACCOUNT)
     // Another request has come in its place: the person agrees to the one that they see.
     if (request.body.app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
-    return await goOn(request, reply, visitor, true)
+    return await goOn(request, reply, visitor)
   })
 
   app.post(DECLINE, page('postRifiuta', 'Non dà una sessione all’applicazione', {
@@ -37,30 +36,15 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
 export default appPages
 
 /**
- * Whether the second factor is to be proven again: a program of this computer makes itself a key, which where the
- * server wants a recent proof is given to nobody else.
- */
-export function isProofTooOld (
-  { REQUIRE_RECENT_MFA }: Config, { caller: { recentUntil = 0 } }: Visitor, { redirectTo }: AppRequest
-): boolean {
-  return REQUIRE_RECENT_MFA && isLoopbackApp(redirectTo) && recentUntil <= Date.now()
-}
-
-/**
  * Leads a person on who has just proven who they are: to the second factor, back to the front end that has sent them,
- * or to the account. A program of this computer gets its session after a question; `isAgreed`: it has been answered.
+ * or to the account.
  */
-export async function goOn (
-  request: FastifyRequest, reply: FastifyReply, visitor: Visitor, isAgreed = false
-): Promise<FastifyReply> {
-  const { db, identity: { config, keys } } = request.server
+export async function goOn (request: FastifyRequest, reply: FastifyReply, visitor: Visitor): Promise<FastifyReply> {
+  const { db, identity: { keys } } = request.server
   const { lacks } = visitor.caller
   if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
   const asked = appOf(request)
   if (asked === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
-  if (isProofTooOld(config, visitor, asked)) return await reply.redirect(SECOND_FACTOR, 303)
-  // Any program of this computer, also another user's, may have sent the person here: to sign in is not to agree.
-  if (isLoopbackApp(asked.redirectTo) && !isAgreed) return showContinue(request, reply, visitor, asked)
   const code = await db.transaction((tx) => issueHandover(tx, keys, visitor, asked))
   clearApp(reply)
   return showReturn(request, reply, redirectWithCode(asked.redirectTo, code))
@@ -79,11 +63,10 @@ ${continueForm(asked, texts)}${
 }
 
 export function continueForm (asked: AppRequest, texts: Texts): Html {
-  const { redirectTo } = asked
-  const { protocol, host } = new URL(redirectTo)
+  const { protocol, host } = new URL(asked.redirectTo)
   // A front end as people know it.
   const who = host || protocol.slice(0, -1)
-  return html`<p>${fill(isLoopbackApp(redirectTo) ? texts.programAsks : texts.appAsks, who)}</p>
+  return html`<p>${fill(texts.appAsks, who)}</p>
 ${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
   form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
 }

@@ -7,7 +7,7 @@ import type { Config } from '#src/config/config.ts'
 import { onlyValue } from '#src/lib/cookie-header.ts'
 import { ownCookies } from '#src/lib/own-paths.ts'
 import { readChallenge, type Challenge } from '../sign-in/flow-states.ts'
-import { allowedRedirect, isLoopbackApp } from '../sign-in/redirects.ts'
+import { allowedRedirect } from '../sign-in/redirects.ts'
 import { Refused } from './ask.ts'
 
 /* The cookies of the pages. The API and the protocol take none of them. */
@@ -86,7 +86,7 @@ export function clearApp (reply: FastifyReply): void {
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
   const { redirect_to: asked } = query
   if (asked === undefined) return undefined
-  const redirectTo = isLoopbackApp(asked) ? new URL(asked).href : allowedRedirect(config, asked)
+  const redirectTo = allowedRedirect(config, asked)
   if (!URL.canParse(asked) || new URL(asked).href !== redirectTo) throw badApp()
   const challenge = challengeOf(query)
   // Without it, whoever sees the address that the browser goes back to would have the session.

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
-import { goOn, isProofTooOld, showContinue } from './app-pages.ts'
+import { goOn, showContinue } from './app-pages.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
 import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
 import { Fields } from './forms.ts'
@@ -14,7 +14,7 @@ import { page, PageQuery } from './route.ts'
 import { show } from './show.ts'
 import { fill } from './page-texts.ts'
 import {
-  ACCOUNT, beginVisit, findVisitor, needsPassword, PASSWORD, SECOND_FACTOR, SIGN_IN, SIGN_OUT
+  ACCOUNT, beginVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
 } from './visitors.ts'
 
 /** From our own pages, or from a front end. */
@@ -37,10 +37,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     const asked = readAppRequest(config, request.query)
     if (asked) setApp(reply, asked)
     const visitor = await findVisitor(request)
-    if (visitor && asked && visitor.caller.lacks === undefined) {
-      if (isProofTooOld(config, visitor, asked)) return await reply.redirect(SECOND_FACTOR, 303)
-      return showContinue(request, reply, visitor, asked)
-    }
+    if (visitor && asked && visitor.caller.lacks === undefined) return showContinue(request, reply, visitor, asked)
     if (visitor) return await reply.redirect(ACCOUNT, 303)
     return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
   })

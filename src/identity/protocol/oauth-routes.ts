@@ -9,7 +9,7 @@ import { parseForm } from '#src/lib/urlencoded.ts'
 import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { deleteOldFlows, readChallenge } from '../sign-in/flow-states.ts'
-import { allowedRedirect, isLoopbackApp } from '../sign-in/redirects.ts'
+import { allowedRedirect } from '../sign-in/redirects.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { callbackAddress } from '../oauth/clients.ts'
 import { endFlow, errorRedirect, startFlow, type AuthorizeRequest } from '../oauth/flows.ts'
@@ -121,8 +121,7 @@ function signInPageFor (config: Config, asked: AuthorizeRequest): string {
   if (code_challenge === null || code_challenge_method === null) {
     throw new OAuthError('invalid_request', 'validation_failed', 'The sign-in page requires PKCE (flowType: pkce)')
   }
-  const { redirect_to: wanted } = asked
-  const redirect_to = wanted !== undefined && isLoopbackApp(wanted) ? wanted : allowedRedirect(config, wanted)
+  const redirect_to = allowedRedirect(config, asked.redirect_to)
   const query = new URLSearchParams({ redirect_to, code_challenge, code_challenge_method })
   return `${config.PUBLIC_URL}/auth/accedi?${query.toString()}`
 }

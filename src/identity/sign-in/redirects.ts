@@ -38,17 +38,6 @@ export function allowedRedirect (
   return (isService || isListed || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
 
-/**
- * An address of this machine, as a program that runs beside the browser listens there (RFC 8252, section 7.3). What
- * comes there is of use only to who knows the secret behind the challenge (PKCE), so it must never be a session.
- */
-export function isLoopbackApp (address: string): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol, hostname, username, password, pathname, search, hash } = new URL(address)
-  return protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname) && username === '' && password === '' &&
-    /^\/[\w-]*$/.test(pathname) && search === '' && hash === ''
-}
-
 /** A path as a reader has it in the end, who may decode it more than once; undefined when readers may differ. */
 function decodedPath (path: string): string | undefined {
   try {

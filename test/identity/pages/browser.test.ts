@@ -2,12 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { de } from '#src/identity/sign-in/mail-texts/mail-de.ts'
 import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
-import { begin } from '#test/cli/by-browser.ts'
 import { freePort } from '#test/free-port.ts'
 import { build } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { read } from '#test/identity/mail/mailbox.ts'
-import { listen } from '#test/identity/oauth/listen.ts'
 import { setting } from '#test/identity/oauth/setting.ts'
 import { as } from '#test/identity/requests.ts'
 import { startSmtp } from '#test/smtp.ts'
@@ -392,34 +390,6 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     await write('[action="/auth/account/fattori/rinomina"] [name=name]', 'Il telefono')
     t.equal(await press(button('/auth/account/fattori/rinomina')), '/auth/account?esito=fatto')
     t.match(await evaluate('document.body.innerText'), 'Il telefono')
-  })
-
-  t.test('a program of this computer gets a session, or none, by a button', async (t) => {
-    // The browser stays on the page that leads here.
-    const { url: program } = await listen(t, (_request, response) => { response.writeHead(204).end() })
-    const query = new URLSearchParams({
-      redirect_to: `${program}/abc`, code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
-    })
-    const asking = `/auth/accedi?${query.toString()}`
-    await person('ines@example.org')
-    t.equal(await signIn('ines@example.org', asking), '/auth/accedi', 'to sign in is not to agree')
-    t.same(await faults(), [])
-    await open(`${base}/auth/account`)
-    t.same(await faults(), [], 'the account asks, too')
-    t.equal(await press(button('/auth/accedi/rifiuta')), '/auth/account')
-    t.same(await faults(), [])
-    await open(base + asking)
-    t.same(await faults(), [])
-    t.equal(await press(button('/auth/accedi/continua')), '/auth/accedi/continua')
-    t.same(await faults(), [])
-
-    const { page, code } = await begin(t, base, ['login', '--browser'])
-    await open(page)
-    await hit(button('/auth/accedi/continua'))
-    const text = () => evaluate<string>('document.body.innerText').catch(() => '')
-    while (!(await text()).startsWith('Ricevuto')) await sleep(LOOK_MS)
-    t.equal(await code, 0)
-    t.same(await faults(), [], 'nor has the program’s own page')
   })
 
   t.test('no other page has a fault', async (t) => {

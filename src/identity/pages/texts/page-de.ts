@@ -22,8 +22,6 @@ export const de: Texts = {
   signedOut: 'Sie sind abgemeldet.',
   continueTo: 'Weiter zur Anwendung',
   appAsks: 'Die Anwendung {n} möchte Sie mit diesem Konto anmelden.',
-  programAsks:
-    'Ein Programm auf diesem Computer (wie „locanda login“) unter {n} möchte sich mit diesem Konto anmelden.',
   otherAccount: 'Ein anderes Konto verwenden',
   decline: 'Nein, nicht anmelden',
   returning: 'Zurück zur Anwendung',

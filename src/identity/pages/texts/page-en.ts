@@ -22,7 +22,6 @@ export const en: Texts = {
   signedOut: 'You are signed out.',
   continueTo: 'Continue to the application',
   appAsks: 'The application {n} asks to sign you in with this account.',
-  programAsks: 'A program on this computer (such as “locanda login”), at {n}, asks to sign in with this account.',
   otherAccount: 'Use another account',
   decline: 'No, do not let it in',
   returning: 'Back to the application',

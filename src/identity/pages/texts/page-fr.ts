@@ -22,8 +22,6 @@ export const fr: Texts = {
   signedOut: 'Vous êtes déconnecté.',
   continueTo: 'Continuer vers l’application',
   appAsks: 'L’application {n} demande à vous connecter avec ce compte.',
-  programAsks:
-    'Un programme de cet ordinateur (comme « locanda login »), à l’adresse {n}, demande à se connecter avec ce compte.',
   otherAccount: 'Utiliser un autre compte',
   decline: 'Non, ne pas le connecter',
   returning: 'Retour à l’application',

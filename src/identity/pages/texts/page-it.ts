@@ -23,8 +23,6 @@ export const it = {
   signedOut: 'Sei uscito.',
   continueTo: 'Continua verso l’applicazione',
   appAsks: 'L’applicazione {n} chiede di farti entrare con questo account.',
-  programAsks:
-    'Un programma di questo computer (come «locanda login»), all’indirizzo {n}, chiede di entrare con questo account.',
   otherAccount: 'Usa un altro account',
   decline: 'No, non farlo entrare',
   returning: 'Ritorno all’applicazione',
