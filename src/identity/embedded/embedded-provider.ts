@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { ChangeListener } from '#src/database/changes.ts'
-import { apiKeyFormat } from '../keys/api-keys.ts'
+import type { Authenticator } from '#src/http/auth.ts'
+import { apiKeyFormat, keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { oauthClients } from '../oauth/clients.ts'
 import { deleteUnconfirmed } from '../people/unconfirmed.ts'
 import type { IdentityProvider, ProviderOptions } from '../identity-provider.ts'
 import { deleteEndedSessions } from '../sign-in/person-sessions.ts'
 import { issuerOf, machineSecret } from '../tokens/machine-tokens.ts'
-import { SigningKeys } from '../tokens/signing-keys.ts'
-import { embeddedAuthenticator } from './embedded-authenticator.ts'
+import {
+  bearerAuthenticator, headerOf, readMachineToken, readPersonToken, type VerifiedToken
+} from '../tokens/bearer.ts'
+import { ACCESS_TOKEN_SECONDS, SigningKeys } from '../tokens/signing-keys.ts'
 import { EmbeddedDirectory } from './embedded-directory.ts'
 import { EmbeddedStandings } from './standings.ts'
 
@@ -70,4 +73,50 @@ function addJobs (app: FastifyInstance, signingKeys: SigningKeys): void {
       if (deleted > 0) log.info({ utenti: deleted }, 'sign-ups that nobody confirmed were deleted')
     }
   })
+}
+
+interface Parts {
+  issuer: string
+  machineSecret: Buffer
+  signingKeys: SigningKeys
+  standings: EmbeddedStandings
+  apiKeys: ApiKeyFormat
+}
+
+interface SignedToken extends VerifiedToken { kid: string }
+
+function embeddedAuthenticator (
+  app: FastifyInstance, { issuer, machineSecret, signingKeys, standings, apiKeys }: Parts
+): Authenticator {
+  const { jwt } = app
+
+  return {
+    bearer: bearerAuthenticator<SignedToken>({
+      isStillValid: ({ kid }) => signingKeys.isLive(kid),
+      standing: ({ sessionId }) => standings.cached(sessionId) ?? standings.session(sessionId),
+
+      async verify (token) {
+        const { alg, kid } = headerOf(jwt, token) ?? {}
+        if (alg === 'HS256') return readMachineToken(jwt, token, machineSecret, [issuer])
+        if (alg !== 'ES256' || typeof kid !== 'string') return 'bad_jwt'
+        const key = await signingKeys.find(kid)
+        if (key === undefined) return 'bad_jwt'
+        const found = readPersonToken(jwt, token, {
+          key, algorithm: 'ES256', issuer, maxAgeSeconds: ACCESS_TOKEN_SECONDS + 60
+        })
+        if (found === undefined) return 'bad_jwt'
+        const { userId, sessionId, expiresAt } = found
+        return { userId, sessionId, expiresAt, kid }
+      }
+    }),
+
+    key: keyAuthenticator(app, apiKeys, (id) => standings.key(id)),
+
+    async isAdmin (principal) {
+      const { kind, admin, scopes } = principal
+      if (kind !== 'user') return admin
+      if (scopes !== undefined && !scopes.includes('amministrazione')) return false
+      return await standings.isAdmin(principal)
+    }
+  }
 }

@@ -1,5 +1,4 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
@@ -23,8 +22,6 @@ const BETWEEN_FETCHES_MS = 30_000
 const FRESH_MS = 10 * MINUTE
 /** While the provider fails, known keys are used for so long. */
 const STALE_MS = 24 * 60 * MINUTE
-const ABSENT_MS = 5 * MINUTE
-const ABSENT_MAX = 1000
 const TIMEOUT_MS = 5000
 const RESPONSE_BYTES = 64 * 1024
 const KEYS_MAX = 50
@@ -42,8 +39,6 @@ export function createJwks ({
   url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS
 }: JwksOptions) {
   safeAddress(url)
-  /** Until when a `kid` that was not in the set is not asked for again. */
-  const absent = new LRUCache<string, number>({ max: ABSENT_MAX })
   let keys: ReadonlyMap<string, VerificationKey> = new Map()
   let fetchedAt = -Infinity
   let triedAt = -Infinity
@@ -64,13 +59,9 @@ export function createJwks ({
         if (age() >= FRESH_MS) void refresh()
         return known
       }
-      if ((absent.get(kid) ?? -Infinity) > now()) return undefined
-      const asked = await refresh()
+      await refresh()
       if (age() >= STALE_MS) throw new ProviderNonRaggiungibile()
-      const found = keys.get(kid)
-      // Only a fetched set proves that the key is absent: a new key must not wait because a fetch was not possible.
-      if (!found && asked) absent.set(kid, now() + ABSENT_MS)
-      return found
+      return keys.get(kid)
     }
   }
 

@@ -14,11 +14,9 @@ import { factorList, identityList, keyList, mailLanguage, passkeyList, sessionLi
 import { continueForm } from './app-pages.ts'
 import { ask, type Asked } from './ask.ts'
 import { ADD_PASSKEY, asksDevices } from './devices.ts'
-import { Fields } from './forms.ts'
 import { appOf } from './page-cookies.ts'
-import { alarm, form, link, NOTHING, notice } from './parts.ts'
-import { page, PageQuery } from './route.ts'
-import { show } from './show.ts'
+import { alarm, form, link, NOTHING, notice, show } from './parts.ts'
+import { formPage, page, PageQuery } from './route.ts'
 import { fill, type TextKey } from './page-texts.ts'
 import { ACCOUNT, backToAccount, LINK, NO_FACTOR, PASSWORD, requireVisitor, SIGN_OUT } from './visitors.ts'
 
@@ -96,16 +94,16 @@ const accountPages: FastifyPluginAsyncTypebox = async (app) => {
   }), async (request, reply) => await showAccount(request, reply, request.query.esito))
 
   for (const { url, names: [id, summary], fields, asked } of accountForms(asksDevices(app.identity.config))) {
-    app.post(url, page(id, summary, { body: Fields(fields) }), async (request, reply) => {
+    app.post(url, formPage(id, summary, fields), async (request, reply) => {
       const { token } = await requireVisitor(request)
       await ask(request, { token, ...asked(request.body) })
       return await backToAccount(reply)
     })
   }
 
-  app.post(`${ACCOUNT}/sessioni/chiudi`, page('postSessione', 'Chiude una sessione', {
-    body: Fields(['id'])
-  }), async (request, reply) => {
+  app.post(`${ACCOUNT}/sessioni/chiudi`, formPage(
+    'postSessione', 'Chiude una sessione', ['id']
+  ), async (request, reply) => {
     const { caller } = await requireVisitor(request)
     await endOwnSession(request, caller, request.body.id ?? '')
     return await backToAccount(reply)

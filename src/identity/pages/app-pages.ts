@@ -3,20 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
 import { issueHandover } from '../sign-in/hand-over.ts'
 import { redirectWithCode } from '../sign-in/redirects.ts'
-import { Fields } from './forms.ts'
 import { appOf, clearApp, tagOf, type AppRequest } from './page-cookies.ts'
-import { form, link } from './parts.ts'
-import { page } from './route.ts'
-import { show } from './show.ts'
+import { form, link, show } from './parts.ts'
+import { formPage } from './route.ts'
 import { fill, type Texts } from './page-texts.ts'
 import {
   ACCOUNT, CONTINUE, DECLINE, Elsewhere, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
 } from './visitors.ts'
 
 const appPages: FastifyPluginAsyncTypebox = async (app) => {
-  app.post(CONTINUE, page('postContinua', 'Torna all’applicazione con una sessione', {
-    body: Fields(['app'])
-  }), async (request, reply) => {
+  app.post(CONTINUE, formPage(
+    'postContinua', 'Torna all’applicazione con una sessione', ['app']
+  ), async (request, reply) => {
     const visitor = await requireVisitor(request)
     // It has been too long.
     const asked = appOf(request)
@@ -26,9 +24,7 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
     return await goOn(request, reply, visitor)
   })
 
-  app.post(DECLINE, page('postRifiuta', 'Non dà una sessione all’applicazione', {
-    body: Fields([])
-  }), async (_request, reply) => {
+  app.post(DECLINE, formPage('postRifiuta', 'Non dà una sessione all’applicazione', []), async (_request, reply) => {
     clearApp(reply)
     return await reply.redirect(ACCOUNT, 303)
   })

@@ -6,12 +6,10 @@ import { html } from '#src/lib/html.ts'
 import { pendingEnrolment } from '../factors/totp.ts'
 import { ofType } from '../factors/factor-store.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
-import { Fields } from './forms.ts'
-import { field, form, link, NOTHING } from './parts.ts'
+import { field, form, link, NOTHING, show } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { page } from './route.ts'
+import { formPage } from './route.ts'
 import { proveApp } from './second-factor-pages.ts'
-import { show } from './show.ts'
 import { ACCOUNT, backToAccount, beginVisit, requireVisitor, type Visitor } from './visitors.ts'
 
 const NEW = `${ACCOUNT}/fattori/nuovo`
@@ -25,9 +23,7 @@ type Enrolled = Static<typeof EnrolledFactor>
  * itself: no address leads there again.
  */
 const factorPages: FastifyPluginAsyncTypebox = async (app) => {
-  app.post(NEW, page('postNuovaApp', 'Comincia la registrazione di un’app', {
-    body: Fields([])
-  }), async (request, reply) => {
+  app.post(NEW, formPage('postNuovaApp', 'Comincia la registrazione di un’app', []), async (request, reply) => {
     const { token } = await requireVisitor(request, ['enrolment'])
     const enrolled = await ask<Enrolled>(request, {
       method: 'POST', url: '/auth/v1/factors', token, payload: { factor_type: 'totp' }
@@ -35,9 +31,9 @@ const factorPages: FastifyPluginAsyncTypebox = async (app) => {
     return showEnrolment(request, reply, { id: enrolled.id, totp: enrolled.totp })
   })
 
-  app.post(CONFIRM, page('postConfermaApp', 'Conferma un’app con il primo codice', {
-    body: Fields(['id', 'code', 'secret'])
-  }), async (request, reply) => {
+  app.post(CONFIRM, formPage(
+    'postConfermaApp', 'Conferma un’app con il primo codice', ['id', 'code', 'secret']
+  ), async (request, reply) => {
     const { id = '', code = '', secret = '' } = request.body
     const visitor = await requireVisitor(request, ['enrolment'])
     try {
@@ -50,9 +46,9 @@ const factorPages: FastifyPluginAsyncTypebox = async (app) => {
     }
   })
 
-  app.post(`${ACCOUNT}/codici`, page('postCodici', 'Fa nuovi codici di recupero', {
-    body: Fields([])
-  }), async (request, reply) => showCodes(request, reply, await makeCodes(request, await requireVisitor(request))))
+  app.post(`${ACCOUNT}/codici`, formPage(
+    'postCodici', 'Fa nuovi codici di recupero', []
+  ), async (request, reply) => showCodes(request, reply, await makeCodes(request, await requireVisitor(request))))
 }
 export default factorPages
 

@@ -1,24 +1,14 @@
 import cookie from '@fastify/cookie'
-import { Type } from '@sinclair/typebox'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
-import { Closed } from '#schemas/common.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
 import { hasMark, setMark } from './page-cookies.ts'
 
-/** A device's answer is the longest field. */
 const FORM_BYTES = 64 * 1024
-const LONGEST = 32_768
 
 const CookieAssenti = createError('COOKIE_ASSENTI', 'Il browser non accetta i cookie di questo server', 400)
 const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da una pagina di questo server', 403)
-
-/** The body of a form with these fields, of which each may be left out. */
-export function Fields<const T extends readonly string[]> (names: T) {
-  const field = Type.Optional(Type.String({ maxLength: LONGEST }))
-  return Closed(Object.fromEntries(names.map((name) => [name, field])) as Record<T[number], typeof field>)
-}
 
 /**
  * Forms, as the only format of a body, and from our own pages alone. Browsers say where a form comes from

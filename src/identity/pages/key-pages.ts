@@ -3,11 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SCOPES, type MintedKey, type Scope } from '#schemas/api-key.ts'
 import { html } from '#src/lib/html.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
-import { Fields } from './forms.ts'
-import { alarm, checks, field, form, link } from './parts.ts'
+import { alarm, checks, field, form, link, show } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { page } from './route.ts'
-import { show } from './show.ts'
+import { formPage, page } from './route.ts'
 import { SCOPE_TEXTS } from './page-texts.ts'
 import { ACCOUNT, NEW_KEY, requireVisitor, type Visitor } from './visitors.ts'
 
@@ -20,9 +18,9 @@ const keyPages: FastifyPluginAsyncTypebox = async (app) => {
     'getNuovaChiave', 'La pagina per una nuova chiave API'
   ), async (request, reply) => showForm(request, reply, await requireVisitor(request)))
 
-  app.post(NEW_KEY, page('postNuovaChiave', 'Crea una chiave API', {
-    body: Fields(['name', 'days', ...SCOPES])
-  }), async (request, reply) => {
+  app.post(NEW_KEY, formPage(
+    'postNuovaChiave', 'Crea una chiave API', ['name', 'days', ...SCOPES]
+  ), async (request, reply) => {
     const { body } = request
     const scopes = SCOPES.filter((scope) => body[scope] !== undefined)
     return await makeKey(request, reply, { name: body.name ?? '', days: body.days ?? '', scopes })

@@ -7,11 +7,9 @@ import { normalizeEmail } from '../people/email.ts'
 import { CONFIRM_PAGE as CONFIRM } from '../sign-in/account-mails.ts'
 import { confirmedByAddress, confirmedByLink, kindsSentTo } from '../sign-in/one-time-tokens.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
-import { Fields } from './forms.ts'
-import { alarm, field, form, link, notice } from './parts.ts'
+import { alarm, field, form, link, notice, show } from './parts.ts'
 import { explain, minutesOf, settleRefusal } from './refusals.ts'
-import { page, PageQuery } from './route.ts'
-import { show } from './show.ts'
+import { formPage, page, PageQuery } from './route.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
 import { backToAccount, beginVisit, needsPassword, PASSWORD } from './visitors.ts'
 
@@ -42,9 +40,9 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
     return confirmed ? showWaiting(request, reply, confirmed) : showLink(request, reply, { token, type })
   })
 
-  app.post(CONFIRM, page('postConferma', 'Prende il collegamento di una e-mail', {
-    body: Fields(['token', 'type'])
-  }), async (request, reply) => {
+  app.post(CONFIRM, formPage(
+    'postConferma', 'Prende il collegamento di una e-mail', ['token', 'type']
+  ), async (request, reply) => {
     const { token: token_hash = '', type = '' } = request.body
     try {
       return await prove(request, reply, { type, token_hash })
@@ -57,9 +55,9 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
     }
   })
 
-  app.post(`${CONFIRM}/codice`, page('postCodice', 'Prende il codice di una e-mail', {
-    body: Fields(['email', 'code'])
-  }), async (request, reply) => await proveCode(request, reply, request.body.email ?? '', request.body.code ?? ''))
+  app.post(`${CONFIRM}/codice`, formPage(
+    'postCodice', 'Prende il codice di una e-mail', ['email', 'code']
+  ), async (request, reply) => await proveCode(request, reply, request.body.email ?? '', request.body.code ?? ''))
 
   app.get(FORGOT, page('getRecupera', 'La pagina per una password dimenticata', {
     querystring: PageQuery
@@ -71,9 +69,9 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
     }))
   })
 
-  app.post(FORGOT, page('postRecupera', 'Chiede il messaggio per un’altra password', {
-    body: Fields(['email'])
-  }), async (request, reply) => {
+  app.post(FORGOT, formPage(
+    'postRecupera', 'Chiede il messaggio per un’altra password', ['email']
+  ), async (request, reply) => {
     const { email = '' } = request.body
     try {
       await ask(request, { method: 'POST', url: '/auth/v1/recover', payload: { email: email.trim() } })

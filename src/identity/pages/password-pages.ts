@@ -3,11 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import type { UserRow } from '../people/find-users.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
-import { Fields } from './forms.ts'
-import { alarm, field, form, link, NOTHING } from './parts.ts'
+import { alarm, field, form, link, NOTHING, show } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { page } from './route.ts'
-import { show } from './show.ts'
+import { formPage, page } from './route.ts'
 import { languageOf } from './page-texts.ts'
 import { ACCOUNT, backToAccount, PASSWORD, requireVisitor } from './visitors.ts'
 
@@ -25,9 +23,9 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
     return showPassword(request, reply, user)
   })
 
-  app.post(PASSWORD, page('postPassword', 'Salva una password', {
-    body: Fields(['email', 'password', 'current'])
-  }), async (request, reply) => {
+  app.post(PASSWORD, formPage(
+    'postPassword', 'Salva una password', ['email', 'password', 'current']
+  ), async (request, reply) => {
     const { password = '', current } = request.body
     const { token, user } = await requireVisitor(request, [], 'password')
     try {

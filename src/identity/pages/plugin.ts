@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { prefers } from '#src/lib/accept.ts'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
@@ -12,18 +12,15 @@ import factorPages from './factor-pages.ts'
 import forms from './forms.ts'
 import keyPages from './key-pages.ts'
 import mailPages from './mail-pages.ts'
-import { link, NOTHING } from './parts.ts'
+import { link, NOTHING, SCRIPT, show } from './parts.ts'
 import passwordPages from './password-pages.ts'
 import providerPages from './provider-pages.ts'
 import { showError } from './refusals.ts'
 import { page } from './route.ts'
 import secondFactorPages from './second-factor-pages.ts'
-import { SCRIPT, show } from './show.ts'
 import signInPages from './sign-in-pages.ts'
 
 const ROOT = '/auth/'
-/** What a script asks, and no person. */
-const QUESTION = /\/opzioni$/
 
 /**
  * The pages for people, under `/auth/`: HTML that the server writes, forms that work without scripts, in the language
@@ -32,7 +29,6 @@ const QUESTION = /\/opzioni$/
 const pages: FastifyPluginAsync = async (app) => {
   await app.register(forms)
   app.setErrorHandler(showError)
-  const leadBack = waysBack(app)
   // A file: the policy of the pages lets no script run that stands inside of them.
   const script = readFileSync(new URL('forms.js', import.meta.url), 'utf8')
   app.get(SCRIPT, page('getScriptModuli', 'Lo script delle pagine'), async (_request, reply) =>
@@ -41,7 +37,6 @@ const pages: FastifyPluginAsync = async (app) => {
     signInPages, appPages, providerPages, secondFactorPages, accountPages, factorPages, keyPages, mailPages,
     passwordPages, ...(asksDevices(app.identity.config) ? [devicePages] : [])
   ]) await app.register(routes)
-  leadBack()
 }
 export default pages
 
@@ -69,6 +64,8 @@ ${frontEnd === undefined ? NOTHING : link(frontEnd, texts.openApp)}${
 export const unknownPages: FastifyPluginAsync = async (app) => {
   app.setErrorHandler<FastifyError>((err, request, reply) => {
     if (!wantsPage(request)) return renderError(err, request, reply)
+    // A form's address, which a browser asks for again after a stay in another program.
+    if (err.statusCode === 405) return reply.redirect(ROOT, 303)
     return showError(err, request, reply).header('vary', 'accept, accept-language')
   })
   app.setNotFoundHandler((request, reply) => {
@@ -81,35 +78,4 @@ export const unknownPages: FastifyPluginAsync = async (app) => {
 
 function wantsPage ({ method, headers: { accept } }: FastifyRequest): boolean {
   return ['GET', 'HEAD'].includes(method) && prefers(accept, 'text/html', 'application/json')
-}
-
-/**
- * Notes the routes of the pages. Many answer a form with a page, whose address a browser asks for again: when it is
- * loaded anew, or after a stay in another program. The function that is returned leads those that take forms alone to
- * the nearest page above them.
- */
-function waysBack (app: FastifyInstance): () => void {
-  const pages = new Set<string>()
-  const forms = new Set<string>()
-  app.addHook('onRoute', ({ method, url }) => {
-    if ([method].flat().includes('GET')) pages.add(url)
-    if ([method].flat().includes('POST')) forms.add(url)
-  })
-
-  return () => {
-    const formsAlone = [...forms].filter((url) => !pages.has(url) && !QUESTION.test(url))
-    for (const [at, url] of formsAlone.entries()) {
-      const above = pageAbove(url, pages)
-      app.get(url, page(`getRitorno${at}`, 'Porta alla pagina che ha il modulo'), async (_request, reply) =>
-        await reply.redirect(above, 303))
-    }
-  }
-}
-
-function pageAbove (url: string, pages: ReadonlySet<string>): string {
-  for (let end = url.lastIndexOf('/'); end > 0; end = url.lastIndexOf('/', end - 1)) {
-    const above = url.slice(0, end)
-    if (pages.has(above)) return above
-  }
-  return ROOT
 }

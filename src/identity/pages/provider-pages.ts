@@ -9,12 +9,10 @@ import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
 import { goOn } from './app-pages.ts'
 import { ask, Refused } from './ask.ts'
-import { Fields } from './forms.ts'
 import { setVerifier, verifierOf } from './page-cookies.ts'
-import { alarm, form, link } from './parts.ts'
+import { alarm, form, link, show } from './parts.ts'
 import { explain } from './refusals.ts'
-import { page } from './route.ts'
-import { show } from './show.ts'
+import { formPage, page } from './route.ts'
 import { ACCOUNT, backToAccount, beginVisit, LINK, requireVisitor, SIGN_IN } from './visitors.ts'
 
 const SIGN_IN_RETURN = `${SIGN_IN}/ritorno`
@@ -44,9 +42,9 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
     querystring: ReturnQuery
   }), async (request, reply) => showSignInReturn(request, reply, request.query.code))
 
-  app.post(SIGN_IN_RETURN, page('postRitorno', 'Finisce l’accesso con un provider', {
-    body: Fields(['code'])
-  }), async (request, reply) => {
+  app.post(SIGN_IN_RETURN, formPage(
+    'postRitorno', 'Finisce l’accesso con un provider', ['code']
+  ), async (request, reply) => {
     const tokens = await exchange(request, request.body.code)
     return await goOn(request, reply, await beginVisit(request, reply, tokens))
   })
@@ -70,9 +68,9 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
     return showLinkReturn(request, reply, request.query)
   })
 
-  app.post(LINK_RETURN, page('postRitornoCollega', 'Collega un altro provider', {
-    body: Fields(['code'])
-  }), async (request, reply) => {
+  app.post(LINK_RETURN, formPage(
+    'postRitornoCollega', 'Collega un altro provider', ['code']
+  ), async (request, reply) => {
     await requireVisitor(request)
     const { access_token: token } = await exchange(request, request.body.code)
     // The session of the page goes on, at the level that was proven in it.

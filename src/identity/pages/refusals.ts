@@ -2,8 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import { settleError } from '#src/http/errors.ts'
 import { Refused, wordsFor } from './ask.ts'
-import { alarm, link } from './parts.ts'
-import { show } from './show.ts'
+import { alarm, link, show } from './parts.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
 import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
@@ -28,9 +27,6 @@ export function settleRefusal ({ status, code, retryAfter }: Refused, request: F
 const PROOF_WANTED = ['insufficient_aal', 'SECONDO_FATTORE_RICHIESTO', 'SECONDO_FATTORE_RECENTE']
 const SESSION_ENDED = ['session_not_found', 'bad_jwt', 'no_authorization', 'NON_AUTENTICATO', 'user_not_found']
 
-/** Of an address that is none, and of one that takes forms or scripts alone. */
-const UNKNOWN = [404, 405]
-
 export function showError (err: FastifyError | Refused | Elsewhere, request: FastifyRequest, reply: FastifyReply) {
   if (err instanceof Elsewhere) return reply.redirect(err.location, 303)
   if (err instanceof Refused && PROOF_WANTED.includes(err.code)) return reply.redirect(SECOND_FACTOR, 303)
@@ -38,7 +34,7 @@ export function showError (err: FastifyError | Refused | Elsewhere, request: Fas
   const refused = err instanceof Refused ? err : refusedBy(err, request, reply)
   if (err instanceof Refused) settleRefusal(err, request, reply)
   return show(request, reply, (texts) => ({
-    title: UNKNOWN.includes(refused.status) ? texts.notFoundTitle : texts.failed,
+    title: refused.status === 404 ? texts.notFoundTitle : texts.failed,
     isFaulty: true,
     content: html`${alarm(explain(refused, texts))}${link('/auth/', texts.continue)}`
   }))

@@ -7,11 +7,9 @@ import type { FactorRow } from '../people/find-users.ts'
 import { goOn } from './app-pages.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
 import { asksDevices, deviceForm, PROVE_DEVICE } from './devices.ts'
-import { Fields } from './forms.ts'
-import { alarm, field, form, NOTHING } from './parts.ts'
+import { alarm, field, form, NOTHING, show } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { page, PageQuery } from './route.ts'
-import { show } from './show.ts'
+import { formPage, page, PageQuery } from './route.ts'
 import type { Texts } from './page-texts.ts'
 import {
   ACCOUNT, beginVisit, Elsewhere, NO_FACTOR, PASSWORD, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
@@ -31,9 +29,9 @@ const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
     return showProof(request, reply, visitor, { dopo: request.query.dopo })
   })
 
-  app.post(SECOND_FACTOR, page('postVerifica', 'Prova il secondo fattore con un’app', {
-    body: Fields(['id', 'code', 'dopo'])
-  }), async (request, reply) => {
+  app.post(SECOND_FACTOR, formPage(
+    'postVerifica', 'Prova il secondo fattore con un’app', ['id', 'code', 'dopo']
+  ), async (request, reply) => {
     const { id = '', code = '', dopo } = request.body
     const visitor = await requireVisitor(request, ['proof'])
     try {
@@ -44,9 +42,9 @@ const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
     }
   })
 
-  app.post(RECOVERY, page('postRecupero', 'Prova il secondo fattore con un codice', {
-    body: Fields(['code', 'dopo'])
-  }), async (request, reply) => {
+  app.post(RECOVERY, formPage(
+    'postRecupero', 'Prova il secondo fattore con un codice', ['code', 'dopo']
+  ), async (request, reply) => {
     const { code = '', dopo } = request.body
     const visitor = await requireVisitor(request, ['proof'])
     try {

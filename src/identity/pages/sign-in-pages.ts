@@ -6,12 +6,10 @@ import { html } from '#src/lib/html.ts'
 import { goOn, showContinue } from './app-pages.ts'
 import { ask, refusalOf, type Refused } from './ask.ts'
 import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
-import { Fields } from './forms.ts'
-import { alarm, field, form, link, NOTHING, notice, titleOf } from './parts.ts'
+import { alarm, field, form, link, NOTHING, notice, show, titleOf } from './parts.ts'
 import { AppQuery, clearApp, clearSession, readAppRequest, setApp } from './page-cookies.ts'
 import { explain, settleRefusal } from './refusals.ts'
-import { page, PageQuery } from './route.ts'
-import { show } from './show.ts'
+import { Fields, formPage, page, PageQuery } from './route.ts'
 import { fill } from './page-texts.ts'
 import {
   ACCOUNT, beginVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
@@ -42,9 +40,9 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
   })
 
-  app.post(SIGN_IN, page('postAccesso', 'Accede con la password', {
-    body: Fields(['email', 'password'])
-  }), async (request, reply) => {
+  app.post(SIGN_IN, formPage(
+    'postAccesso', 'Accede con la password', ['email', 'password']
+  ), async (request, reply) => {
     const { email = '', password = '' } = request.body
     try {
       const url = '/auth/v1/token?grant_type=password'

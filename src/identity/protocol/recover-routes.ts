@@ -13,12 +13,6 @@ import { linkTarget, requireAddress, requireMail, resendEmailChange, runUniforml
 import { admitMail } from './request-limits.ts'
 import { signUp } from './signup-routes.ts'
 
-/** Where a sign-in by mail is asked for. Older clients know the second address, of which nothing is said any more. */
-const SIGN_INS = [
-  { url: '/otp', operationId: 'authOtp', hide: false },
-  { url: '/magiclink', operationId: 'authMagicLink', hide: true }
-]
-
 type RedirectTo = string | undefined
 
 /** Requests for mails. The answers are the same for addresses without an account. */
@@ -38,11 +32,9 @@ const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return {}
   })
 
-  for (const { url, operationId, hide } of SIGN_INS) {
-    app.post(url, route({ access: 'public' }, operationId, 'Chiede un collegamento o un codice per accedere', {
-      hide, querystring: RedirectQuery, body: OtpBody, response: { 200: Nothing }
-    }), async (request, reply) => await mailSignIn(request, reply, request.body, request.query.redirect_to))
-  }
+  app.post('/otp', route({ access: 'public' }, 'authOtp', 'Chiede un collegamento o un codice per accedere', {
+    querystring: RedirectQuery, body: OtpBody, response: { 200: Nothing }
+  }), async (request, reply) => await mailSignIn(request, reply, request.body, request.query.redirect_to))
 
   app.post('/resend', route({ access: 'public' }, 'authResend', 'Chiede un’altra volta una conferma', {
     querystring: RedirectQuery, body: ResendBody, response: { 200: Nothing }
