@@ -18,19 +18,10 @@ export function encodeCursor ({ sort, value, id }: Position): string {
 
 /** @throws CampiNonValidi when the cursor is not one of ours, or belongs to another order */
 export function decodeCursor (cursor: string, sort: string): Position {
-  const parts = parse(cursor)
-  if (parts !== undefined) {
-    const [order, value, id] = parts
-    if (
-      order === sort &&
-      typeof value === 'string' &&
-      VALUE.test(value) &&
-      Number.isInteger(id) &&
-      Math.abs(Number(id)) <= MAX_ID
-    ) {
-      return { sort, value, id: Number(id) }
-    }
-  }
+  const [order, value, id] = parse(cursor) ?? []
+  const isPosition = typeof value === 'string' && VALUE.test(value) && Number.isInteger(id) &&
+    Math.abs(Number(id)) <= MAX_ID
+  if (order === sort && isPosition) return { sort, value, id: Number(id) }
   throw new CampiNonValidi({ campo: 'cursor', messaggio: 'non è valido per questo ordinamento' })
 }
 

@@ -42,7 +42,7 @@ export function createJwks ({
   let keys: ReadonlyMap<string, VerificationKey> = new Map()
   let fetchedAt = -Infinity
   let triedAt = -Infinity
-  let fetching: Promise<boolean> | undefined
+  let fetching: Promise<void> | undefined
 
   const age = () => now() - fetchedAt
 
@@ -65,24 +65,21 @@ export function createJwks ({
     }
   }
 
-  /** Whether the set has been fetched. Callers at the same time wait for the same fetch. Never rejects. */
-  function refresh (): Promise<boolean> {
-    if (fetching) return fetching
-    if (now() - triedAt < BETWEEN_FETCHES_MS) return Promise.resolve(false)
-    triedAt = now()
-    fetching = load().finally(() => { fetching = undefined })
-    return fetching
+  /** Callers at the same time wait for the same fetch. Never rejects. */
+  async function refresh (): Promise<void> {
+    if (fetching === undefined && now() - triedAt >= BETWEEN_FETCHES_MS) {
+      triedAt = now()
+      fetching = load().finally(() => { fetching = undefined })
+    }
+    await fetching
   }
 
-  async function load (): Promise<boolean> {
+  async function load (): Promise<void> {
     try {
-      const set = readKeys(await download(fetch, url, timeoutMs))
-      keys = set
+      keys = readKeys(await download(fetch, url, timeoutMs))
       fetchedAt = now()
-      return true
     } catch (err) {
       log.warn({ motivo: reasonOf(err) }, 'the keys of the identity provider could not be fetched')
-      return false
     }
   }
 }

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { TransactionRollbackError } from 'drizzle-orm'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Config } from '#src/config/config.ts'
@@ -9,7 +7,7 @@ import { AuthError, validationFailed } from '../errors.ts'
 import { languageOfPerson } from '../languages.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import type { User, UserRow } from '../people/find-users.ts'
-import { createUser, updateUser, type UserChange } from '../people/users.ts'
+import { updateUser, type UserChange } from '../people/users.ts'
 import { record } from '../audit-record.ts'
 import { createFlow, readChallenge, type Challenge, type ChallengeParameters } from '../sign-in/flow-states.ts'
 import { composeMail, CONFIRM_PAGE, type MailKind } from '../sign-in/account-mails.ts'
@@ -58,7 +56,6 @@ export interface MailRequest {
   reply: FastifyReply
   kind: SentKind
   to: string
-  target: LinkTarget
 }
 
 /**
@@ -144,45 +141,20 @@ export async function sendOnRecord (
 }
 
 /**
- * Counts the mail, does the work and delivers, in the same time whether the address has an account or not. Where a
- * mail cannot be written down, it fails for every address. The caller has admitted the mail.
+ * Counts the mail, does the work and delivers, in the same time whether the address has an account or not. The caller
+ * has admitted the mail.
  * @throws AuthError over_email_send_rate_limit
  */
 export async function runUniformly<T> (
-  { request, reply, kind, to, target }: MailRequest, work: (tx: Transaction) => Promise<T>
+  { request, reply, kind, to }: MailRequest, work: (tx: Transaction) => Promise<T>
 ): Promise<T> {
   const { server: app } = request
   const result = await withMinimumTime(() => app.db.transaction(async (tx) => {
     await countMail(tx, reply, KINDS[kind].mail, to)
-    await rehearse(tx, async (inner, ghost) => {
-      await sendOnRecord(inner, request, ghost, kind, target)
-      // A person who was sent a mail of this kind before has its token replaced, by an update.
-      await issueLink(app, inner, ghost, kind, target)
-    })
     return await work(tx)
   }))
   app.mail.deliver()
   return result
-}
-
-/**
- * Does the work with a ghost, an account that no person has, and takes it back by a savepoint. What a request writes
- * depends on whether its address has an account. On a full disk one request would succeed and the other fail, and the
- * difference would tell which addresses have an account. So the caller rehearses for every address, in the transaction
- * of the real work: then each one writes, and each one fails. The rollback also frees the locks that the rehearsal
- * took, the one at the end of the audit log among them (PostgreSQL, "Explicit Locking").
- */
-export async function rehearse (
-  tx: Transaction, work: (inner: Transaction, ghost: User) => Promise<unknown>
-): Promise<void> {
-  try {
-    await tx.transaction(async (inner) => {
-      await work(inner, await createUser(inner, { email: `${randomUUID()}@nobody.invalid`, confirmed: false }))
-      inner.rollback()
-    })
-  } catch (err) {
-    if (!(err instanceof TransactionRollbackError)) throw err
-  }
 }
 
 export const EMAIL_CHANGE_KINDS = [

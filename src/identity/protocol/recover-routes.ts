@@ -25,7 +25,7 @@ const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const email = requireAddress(body)
     const target = linkTarget(app.identity.config, redirect_to, body)
     await admitMail(request, reply, 'recovery', email)
-    await runUniformly({ request, reply, kind: 'recovery', to: email, target }, async (tx) => {
+    await runUniformly({ request, reply, kind: 'recovery', to: email }, async (tx) => {
       const user = await findUnbannedUser(tx, email)
       if (user) await sendOnRecord(tx, request, user, 'recovery', target)
     })
@@ -52,7 +52,7 @@ const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const kind = 'reauthentication'
     await admitMail(request, reply, kind, user.email)
     const target = linkTarget(app.identity.config, undefined, {})
-    await runUniformly({ request, reply, kind, to: user.email, target }, (tx) =>
+    await runUniformly({ request, reply, kind, to: user.email }, (tx) =>
       sendOnRecord(tx, request, user, kind, target)
     )
     return {}
@@ -72,7 +72,7 @@ async function mailSignIn (
   const target = linkTarget(config, redirectTo, body)
   const mayCreate = config.SIGNUP_ENABLED && body.create_user !== false
   await admitMail(request, reply, 'magiclink', email)
-  await runUniformly({ request, reply, kind: 'magiclink', to: email, target }, async (tx) => {
+  await runUniformly({ request, reply, kind: 'magiclink', to: email }, async (tx) => {
     const user = await findUser(tx, { email })
     if (user && !isBanned(user.banned_until)) await sendOnRecord(tx, request, user, 'magiclink', target)
     else if (!user && mayCreate) await signUp(tx, request, { email, user_metadata }, 'magiclink', target)
@@ -95,7 +95,7 @@ async function resend (
   // Counted together with the first mail of this kind.
   await admitMail(request, reply, type, email)
   const kind = type === 'signup' ? type : 'email_change_current'
-  await runUniformly({ request, reply, kind, to: email, target }, async (tx) => {
+  await runUniformly({ request, reply, kind, to: email }, async (tx) => {
     const user = await findUnbannedUser(tx, email)
     if (type === 'signup' && user?.email_confirmed_at === null) await sendOnRecord(tx, request, user, 'signup', target)
     if (type === 'email_change' && user && user.new_email !== null) {

@@ -57,7 +57,7 @@ async function answerSignUp (
   const password_hash = await passwords.hash(body.password, 'later')
   const browser = browsers(config).remember(request)
   const account = { email, password_hash, password_browser: browser.digest, user_metadata }
-  const created = await runUniformly({ request, reply, kind: 'signup', to: email, target }, async (tx) => {
+  const created = await runUniformly({ request, reply, kind: 'signup', to: email }, async (tx) => {
     const known = await findUser(tx, { email })
     if (!known) return await signUp(tx, request, account, 'signup', { ...target, password_hash })
     await repeatSignUp(tx, request, known, account, target)

@@ -15,13 +15,13 @@ import { updateUser } from '../people/users.ts'
 import { recordOf } from '../audit-record.ts'
 import { browsers } from '../sign-in/browsers.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
-import { deleteExpiredTokens, issueToken, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
+import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
 import {
   allowedRedirect, redirectWithCode, redirectWithError, redirectWithMessage, redirectWithSession
 } from '../sign-in/redirects.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
-import { confirmEmailChange, rehearse, requireAddress } from './mail-flows.ts'
+import { confirmEmailChange, requireAddress } from './mail-flows.ts'
 import { countCode, countProof, withMinimumTime } from './request-limits.ts'
 
 /** By what a person who has got a mail has signed in, whatever the mail was for. */
@@ -74,15 +74,7 @@ async function proveAddress (
   if ('link' in proof) return await signIn(request, byLink(keys, proof))
   const { address, code, kinds } = proof
   await countCode(reply, address)
-  const take = async (tx: Transaction) => {
-    // A wrong code counts against the tokens that the address was sent. It was sent some only if
-    // somebody has it, or wants to.
-    await rehearse(tx, async (inner, { id: user_id, email: sent_to }) => {
-      await issueToken(inner, keys, { user_id, kind: 'magiclink', sent_to })
-      await takeByCode(inner, keys, { to: { userId: user_id }, code: '', kinds: ['magiclink'] })
-    })
-    return await takeByCode(tx, keys, { to: { address }, code, kinds })
-  }
+  const take = (tx: Transaction) => takeByCode(tx, keys, { to: { address }, code, kinds })
   return await withMinimumTime(() => signIn(request, { take }))
 }
 
@@ -238,13 +230,10 @@ function proofOf ({ type, token: code, token_hash: link, email, phone }: Static<
     return { kinds: kindsOf(type), link }
   }
   if (!email === !phone) throw validationFailed('Only an email address or phone number should be provided on verify')
-  if (phone) {
-    if (!PHONE.test(phone.replace(/[+ ]/g, ''))) {
-      throw validationFailed('Invalid phone number format (E.164 required)')
-    }
-    throw new AuthError('otp_expired')
+  if (phone && !PHONE.test(phone.replace(/[+ ]/g, ''))) {
+    throw validationFailed('Invalid phone number format (E.164 required)')
   }
-  if (PHONE_TYPES.includes(type)) throw new AuthError('otp_expired')
+  if (phone || PHONE_TYPES.includes(type)) throw new AuthError('otp_expired')
   return { kinds: kindsOf(type), address: requireAddress({ email }), code: code! }
 }
 

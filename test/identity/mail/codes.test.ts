@@ -212,15 +212,6 @@ t.test('sign-in by mail', async (t) => {
     t.equal(await enter('ada@ospiti.example'), undefined, 'the password stays')
   })
 
-  t.test('older clients ask for the same at another address', async (t) => {
-    const payload = { email: 'magda@ospiti.example' }
-    await person(payload.email)
-    const asked = await app.inject({ method: 'POST', url: '/auth/v1/magiclink', payload })
-    t.same([asked.statusCode, asked.json()], [200, {}])
-    const { fragment } = await follow((await letter()).link)
-    t.equal((await client().auth.getUser(fragment.get('access_token')!)).data.user?.email, payload.email)
-  })
-
   t.test('an unknown address gets a pending account, unless the client does not want it', async (t) => {
     await client().auth.signInWithOtp({
       email: 'bea@ospiti.example',
@@ -474,20 +465,20 @@ t.test('while the database has no room', async (t) => {
     await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload })
 
   t.test('a mail that could not be written may be asked for again at once, and then none for a minute', async (t) => {
-    for (const [path, body] of [['recover', {}], ['otp', {}], ['signup', { password: PASSWORD }]] as const) {
-      for (const email of [known, `${path}.${unknown}`]) {
-        await forgetCounts()
-        const send = async () => await post(path, { email, ...body })
-        const heal = await fillDisk(place, 'insert', 'mails')
-        for (let time = 1; time <= 2; time++) t.equal((await send()).statusCode, 503, `${path} ${email}`)
-        await heal()
-        // The minute is that of the mail, and not of a request that failed before.
-        await app.sql`update counters set ends_at = now() + interval '5 seconds' where name = 'mail/account'`
-        t.equal((await send()).statusCode, 200, `${path} ${email}`)
-        const refused = await send()
-        t.equal(refused.statusCode, 429)
-        t.ok(Number(refused.headers['retry-after']) > 5, 'the rest of a whole minute')
-      }
+    const requests = [
+      ['recover', { email: known }], ['otp', { email: known }], ['signup', { email: unknown, password: PASSWORD }]
+    ] as const
+    for (const [path, body] of requests) {
+      await forgetCounts()
+      const heal = await fillDisk(place, 'insert', 'mails')
+      for (let time = 1; time <= 2; time++) t.equal((await post(path, body)).statusCode, 503, path)
+      await heal()
+      // The minute is that of the mail, and not of a request that failed before.
+      await app.sql`update counters set ends_at = now() + interval '5 seconds' where name = 'mail/account'`
+      t.equal((await post(path, body)).statusCode, 200, path)
+      const refused = await post(path, body)
+      t.equal(refused.statusCode, 429)
+      t.ok(Number(refused.headers['retry-after']) > 5, 'the rest of a whole minute')
     }
   })
 })
