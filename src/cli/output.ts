@@ -1,8 +1,6 @@
 import { EXIT, type CliError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
-export type Output = ReturnType<typeof createOutput>
-
 /**
  * Where a command's words go: results to standard output, all else to standard error. With `json` everything is JSON:
  * results indented, remarks left out, warnings and errors one object a line.

@@ -255,10 +255,7 @@ async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: Gr
 /** A public route looks at no credentials: here one is asked for. */
 async function requirePerson (request: FastifyRequest): Promise<Linking> {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
-  if (token === undefined) {
-    const message = 'Linking requires a valid user access token in Authorization'
-    throw validationFailed(message)
-  }
+  if (token === undefined) throw validationFailed('Linking requires a valid user access token in Authorization')
   const caller = await request.server.identity.authenticator.bearer(token, request)
   if (typeof caller === 'string') {
     request.refusal = caller
