@@ -20,6 +20,20 @@ import {
   bookingOf, countLetters, fileOf, findLetter, findLetterById, letterPage, LETTERS, lockLetters, type StoredLetter
 } from './repository.ts'
 
+/** Does work on one thing after the work on the same thing that was asked for before, however that has ended. */
+function turns () {
+  const last = new Map<number, Promise<unknown>>()
+  return async <T>(thing: number, work: () => Promise<T>): Promise<T> => {
+    const mine = (last.get(thing) ?? Promise.resolve()).then(work, work)
+    last.set(thing, mine)
+    try {
+      return await mine
+    } finally {
+      if (last.get(thing) === mine) last.delete(thing)
+    }
+  }
+}
+
 const route = routesUnder('Lettere')
 const URL = '/api/lettere-benvenuto'
 
@@ -63,6 +77,8 @@ const deleteRoute = route({ access: 'auth' }, 'deleteLettera', 'Elimina la lette
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
   const { audit, db, pdf, storage } = app
+  // Of many requests for one booking in this process only the first makes a PDF.
+  const inTurn = turns()
   app.addSchema(Letter)
   // A repeated request must not be told of a letter that is gone, by this way or another one.
   app.addDiscardHook(LETTERS, (tx, names) =>
@@ -97,7 +113,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
       return { success: true, data: present(letter), message: 'Lettera di benvenuto creata' }
     }
     if (request.begun !== null) return answer(await begunBy(request))
-    const made = await generateLetter(app, { clock, establishments }, reply, body)
+    const made = await inTurn(body.prenotazione_id, () => generateLetter(app, { clock, establishments }, reply, body))
     warn(reply, made.pdf)
     return answer(made.letter)
   })
