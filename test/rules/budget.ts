@@ -6,16 +6,16 @@ export interface Budget { folders: readonly string[], lines: number, files: numb
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8940, files: 105 },
-  { folders: ['src/identity'], lines: 12_890, files: 126 },
-  { folders: ['src/alloggiati'], lines: 13_410, files: 108 },
-  { folders: ['src/backup', 'src/events'], lines: 3100, files: 38 },
-  { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1320, files: 19 },
-  { folders: ['src/pdf'], lines: 3810, files: 49 },
-  { folders: ['src/scanning'], lines: 2590, files: 38 },
-  { folders: ['src/cli'], lines: 1970, files: 23 },
-  { folders: ['src'], lines: 56_150, files: 626 },
-  { folders: ['test'], lines: 61_000, files: 385 }
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 92 },
+  { folders: ['src/identity'], lines: 12_800, files: 124 },
+  { folders: ['src/alloggiati'], lines: 11_850, files: 99 },
+  { folders: ['src/backup', 'src/events'], lines: 2900, files: 27 },
+  { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
+  { folders: ['src/pdf'], lines: 3700, files: 48 },
+  { folders: ['src/scanning'], lines: 2700, files: 38 },
+  { folders: ['src/cli'], lines: 1700, files: 20 },
+  { folders: ['src'], lines: 52_800, files: 583 },
+  { folders: ['test'], lines: 60_600, files: 384 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
