@@ -51,6 +51,9 @@ interface Rehearsed { token: string, rows: readonly Row[], at: number }
 
 interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
 
+/** By both clocks: the wall clock may be set, and the monotonic one stands still while the machine sleeps. */
+interface Instant { wall: number, monotonic: number }
+
 /** `not-noted`: the attempt is committed, and the folder of data did not take the end of the chain. */
 class NotDispatched extends Error {
   readonly reason: 'suspended' | 'flight-taken' | 'quiet-hours' | 'not-noted'
@@ -219,8 +222,7 @@ async function sendRehearsed (
  */
 async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
   const { db, chainHead } = context
-  const started = { wall: Date.now(), monotonic: performance.now() }
-  const end = await begin(context, claim, attempt).catch(async (err: unknown) => {
+  const { end, started } = await begin(context, claim, attempt).catch(async (err: unknown) => {
     if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('flight-taken')
     // A database that is older than its history is said to be so outside of the transaction that has found it out.
     const isSuspended = err instanceof HeadFileError || (err instanceof NotDispatched && err.reason === 'suspended')
@@ -235,14 +237,15 @@ async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }
 
-/** @returns the link of the chain that the attempt has made */
-async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<Link> {
+/** @returns the link of the chain that the attempt has made, and when its commit began: after the wait for the lock */
+async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<{ end: Link, started: Instant }> {
   const { db, chainHead, timeline, clock, name } = context
   const noted = await chainHead.last()
   return db.transaction(async (tx) => {
     await attribute(tx, name, WHY)
     // After the wait for the lock: by this moment the days are told on which the service may count it.
     const now = clock.now()
+    const started = { wall: Date.now(), monotonic: performance.now() }
     if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
     const [isWhole, suspension, isPromoted] = await Promise.all([
       chainHead.has(tx, noted), currentSuspension(tx), timeline.isPromoted(tx),
@@ -252,7 +255,7 @@ async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): P
     const set = { tentativo: attempt.numero, lease_fino_al: LEASE }
     const move = { da: 'preso', a: 'in_invio', perche: WHY, claim: claim.token, set } as const
     if (!await moveAttributed(tx, claim.id, move)) throw new Error('The submission belongs to another worker now')
-    return (await chainHead.end(tx))!
+    return { end: (await chainHead.end(tx))!, started }
   })
 }
 
