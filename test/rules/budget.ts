@@ -26,3 +26,6 @@ export const FUNCTION_LINES = 60
 
 /** File names that folders share. All others are unique in `src`. */
 export const SHARED_NAMES = ['index.ts', 'plugin.ts', 'routes.ts', 'errors.ts', 'repository.ts']
+
+/** Sentences that begin with a relative clause: to be brought to none. */
+export const ENGLISH = 0
