@@ -5,17 +5,17 @@ import { variablesOf } from './language/liquid.ts'
 import type { Warning } from './layout/build.ts'
 import { renderPdf } from './render.ts'
 
-/** A template, and data on which it is tried out. */
+/** A template to check, with optional example data. */
 export interface CheckJob { source: string, example: Record<string, unknown> | null }
 
 export interface CheckResult { fault: PdfFault | null, variables: string[], warnings: Warning[] }
 
-/** What may be right with data that nobody has given: an address, a colour, a currency that stands in them. */
+/** Errors that depend on values, such as a colour or address taken from the data. */
 const BY_VALUE = new Set<Problem>([
   'VALORE_NON_VALIDO', 'STILE_NON_AMMESSO', 'COLLEGAMENTO_NON_AMMESSO', 'DATI_NON_VALIDI', 'ATTRIBUTO_MANCANTE'
 ])
 
-/** Tries a template out. Without an example it is tried on no data, and only what is wrong on any data is a fault. */
+/** Renders the template. Without an example the data are empty, and errors that depend on values are ignored. */
 export default async function checkTemplate ({ source, example }: CheckJob): Promise<CheckResult> {
   let variables: string[] = []
   try {

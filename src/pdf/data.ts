@@ -1,21 +1,20 @@
 import { TemplateError } from './errors.ts'
 import { checkLimit } from './pdf-limits.ts'
 
-/** What a template may read: JSON, and nothing that runs. */
+/** The values that a template can read: JSON only, nothing executable. */
 export type Value = null | boolean | number | string | Value[] | { [name: string]: Value }
 export type Data = Record<string, Value>
 
-/** What XML forbids, and what no printed text has: controls but for tab and line ends. */
+/** Control characters, except tab and line ends: XML forbids them, and printed text has none. */
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\uFFFE\uFFFF]/g
-/** They reverse or hide the text that follows them. */
+/** Bidirectional control characters, which can reverse or hide the text that follows. */
 const INVISIBLE_ORDERS = /[\u202A-\u202E\u2066-\u2069]/g
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype']
 
 /**
- * A copy of the data that holds plain values alone, on objects without prototype: functions, getters and classes do not
- * get near a template. Texts are cleaned of what no document can hold.
- * @throws TemplateError for data that is not JSON, or too much of it
+ * Copies the data as plain values on objects without a prototype. Templates never see functions, getters or classes.
+ * @throws TemplateError for data that are not JSON or exceed the limits
  */
 export function plainData (data: unknown): Data {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
@@ -25,7 +24,7 @@ export function plainData (data: unknown): Data {
   return copyObject(data, 1, count)
 }
 
-/** A text as it can stand in a document. */
+/** Removes characters that a document cannot hold, and normalizes to NFC. */
 export function cleanText (text: string): string {
   return text.toWellFormed().replace(CONTROLS, '').replace(INVISIBLE_ORDERS, '').normalize('NFC')
 }
@@ -56,14 +55,14 @@ function copyObject (object: object, depth: number, count: Count): Data {
   return result
 }
 
-/** True for an object. */
+/** True for an object that is no array. */
 export function isRow (value: Value | undefined): value is Data {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * The value at `a.b.0.c`, by own properties alone; undefined where there is none. A name with dots in it, as columns of
- * files have, goes before the way that it could mean.
+ * The value at `a.b.0.c`, own properties only, or undefined. A property whose own name contains dots, as CSV columns
+ * may, takes precedence over the path.
  */
 export function valueAt (data: Value, path: string): Value | undefined {
   const whole = ownValue(data, path)

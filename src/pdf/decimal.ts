@@ -1,12 +1,12 @@
-/** An exact decimal number: `units / 10 ** scale`. Sums of money are made of these, and never of floating points. */
+/** An exact decimal number: `units / 10 ** scale`. Money is summed with these, never with floating point. */
 export interface Decimal { units: bigint, scale: number }
 
-/** The contract's amounts: digits, a dot before the decimals, no separators of thousands. */
+/** An amount in the API's format: digits, a dot before the decimals, no thousands separators. */
 const PLAIN = /^([+-]?)(\d{1,30})(?:\.(\d{1,18}))?$/
 
 /**
- * Reads `1234.50`, from a text or a number; undefined for what is no such number. A text with a comma or with
- * separators is not guessed: `1.234` is one and a bit, as the contract writes amounts.
+ * Parses `1234.50` from a string or number; undefined for anything else. A comma or thousands separator is never
+ * guessed: `1.234` is one and a bit.
  */
 export function readDecimal (value: unknown): Decimal | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
@@ -18,13 +18,12 @@ export function readDecimal (value: unknown): Decimal | undefined {
 
 export const ZERO: Decimal = { units: 0n, scale: 0 }
 
-/** The exact sum. */
 export function addDecimals (a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale)
   return { units: atScale(a, scale) + atScale(b, scale), scale }
 }
 
-/** As the contract writes it: `-1234.50`. Intl formats such a text without rounding it to a floating point first. */
+/** The API's format: `-1234.50`. Intl formats such a string without rounding it to floating point first. */
 export function writeDecimal ({ units, scale }: Decimal): `${number}` {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
   const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
@@ -35,7 +34,7 @@ export function isZero ({ units }: Decimal): boolean {
   return units === 0n
 }
 
-/** Only for what is drawn, as the height of a bar. */
+/** A floating-point value, for drawing only (the height of a bar). */
 export function approximate (decimal: Decimal): number {
   return Number(writeDecimal(decimal))
 }

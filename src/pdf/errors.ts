@@ -1,7 +1,7 @@
-/** A place in a template, or in a CSV file, both from 1. */
+/** A position in a template or CSV file. Both numbers count from 1. */
 export interface Place { riga: number, colonna: number }
 
-/** Why a template, or what goes into it, gives no PDF. */
+/** The error codes of templates and their data. */
 export const PROBLEMS = [
   'SINTASSI_NON_VALIDA',
   'ISTRUZIONE_SCONOSCIUTA',
@@ -19,11 +19,11 @@ export const PROBLEMS = [
 ] as const
 export type Problem = typeof PROBLEMS[number]
 
-/** What is wrong with a template, in words for its author. The message names the place, where there is one. */
+/** An error in a template, for its author. The message includes the position, if it is known. */
 export class TemplateError extends Error {
   readonly code: Problem
   readonly place: Place | undefined
-  /** The message without the place. */
+  /** The message without the position. */
   readonly words: string
   constructor (code: Problem, message: string, place?: Place) {
     super(place === undefined ? message : `riga ${place.riga}, colonna ${place.colonna}: ${message}`)

@@ -1,2 +1,2 @@
-/* The module of a thread's task: its default export is what runs. */
+/* A worker task: the thread calls the default export. */
 export { makeHtml as default } from './task.ts'

@@ -5,31 +5,31 @@ import type { LetterRequest } from './templates/letter-data.ts'
 import type { ReportRequest } from './templates/report-data.ts'
 
 /**
- * The data of a template: as they are, or as the field `data` of a body in JSON, which only the thread reads. A long
- * text is handed over at once, where a thousand objects are not.
+ * The data of a template: an object, or a JSON body with a `data` field that only the worker parses. One long string
+ * crosses to a thread faster than a thousand objects.
  */
 export type TemplateData = { data: Record<string, unknown> } | { body: string }
 
-/** The rows of a report: as they are, as the field `rows` of a body in JSON, or as a CSV file. */
+/** The rows of a report: objects, a JSON body with a `rows` field, or a CSV file. */
 export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: CsvFile }
 
-/** What is to be made: from a template that somebody wrote, or one of the product's own. */
+/** The source of a PDF: a user's template, or one of our built-in ones. */
 export type PdfSource =
   | { kind: 'template', source: string, language?: string | undefined } & TemplateData
   | { kind: 'letter', request: LetterRequest }
-  /** With `source`, by a template that somebody wrote for reports. */
+  /** With `source`, a user's report template replaces the built-in one. */
   | { kind: 'report', request: Omit<ReportRequest, 'rows'> & ReportRows, source?: string | undefined }
 
 export type PdfJob = PdfSource & {
-  /** Milliseconds since 1970: when the PDF says that it was made. */
+  /** The creation date in the PDF, in milliseconds since 1970. */
   date: number
   assets?: Record<string, Asset> | undefined
 }
 
-/** A fault of the template or of the data; `riga` and `colonna` are in the template, or in the CSV file. */
+/** An error in the template or the data. `riga` and `colonna` refer to the template or the CSV file. */
 export interface PdfFault { code: Problem, message: string, riga: number | null, colonna: number | null }
 
-/** Whether the template is one of the product's own. */
+/** True when the job uses a built-in template. */
 export function isOfProduct (job: PdfSource): boolean {
   return job.kind === 'letter' || (job.kind === 'report' && job.source === undefined)
 }

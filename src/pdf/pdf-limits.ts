@@ -1,12 +1,12 @@
 import { TemplateError, type Place } from './errors.ts'
 
 /**
- * What one PDF may take, and how people call it, so that a small template cannot ask for a large amount of work. The
- * thread has its own limits of time and memory besides.
+ * Limits of one PDF and their Italian names. They keep a small template from causing a large amount of work. Worker
+ * threads have further limits on time and memory.
  */
 const LIMITS = {
   source: [64_000, 'caratteri del modello'],
-  /** Rows of tables are not among them. */
+  /** Table rows are not counted. */
   expanded: [400_000, 'caratteri del modello con i suoi valori'],
   dataCharacters: [8_000_000, 'caratteri dei dati'],
   dataDepth: [12, 'livelli dei dati'],
@@ -29,7 +29,7 @@ const LIMITS = {
 export const [SOURCE_MAX] = LIMITS.source
 export const [ROWS_MAX] = LIMITS.rows
 
-/** @throws TemplateError when `count` is more than the limit of that name */
+/** @throws TemplateError when `count` exceeds the limit */
 export function checkLimit (limit: keyof typeof LIMITS, count: number, place?: Place): void {
   const [most, words] = LIMITS[limit]
   if (count > most) throw new TemplateError('LIMITE_SUPERATO', `troppo grande: al massimo ${most} ${words}`, place)

@@ -13,34 +13,34 @@ import { countPdfs, findPdf, pdfPage, recordPdf, removePdfs } from './records.ts
 import { refusalOf } from './refusal.ts'
 import type { default as pdfTask, makeHtml } from './task.ts'
 
-/* The tasks of threads: the server starts and idles without the engine, which is loaded there alone. */
+/* Worker tasks. Only worker threads load the engine. */
 const TASK = new URL('task.ts', import.meta.url)
 const HTML_TASK = new URL('html-task.ts', import.meta.url)
 const CHECK_TASK = new URL('check-task.ts', import.meta.url)
-/** With the time that the work waits for others. */
+/** Includes the time that a task waits in the queue. */
 const DEADLINE_MS = 60_000
 
 type WorkOptions = Pick<RunOptions, 'caller' | 'signal'>
 
 export interface Pdf {
   bytes: Buffer
-  /** What its author should know: variables that the data lack, characters that no font has. */
+  /** Warnings for the template's author: missing variables, unsupported characters. */
   warnings: { codice: string, messaggio: string }[]
 }
 
-/** PDFs: how they are made, and which of them are kept. */
+/** Makes PDFs, and keeps the records of stored ones. */
 export interface Pdfs {
   /**
-   * Makes a PDF, off the event loop, by the engine that is configured.
-   * @throws ModelloNonValido (400) for what is wrong with the template or the data
-   * @throws ServizioOccupato when too much work waits already
-   * @throws LavoroTroppoLungo or LavoroNonRiuscito past its time or memory; of an engine elsewhere, `engines/errors.ts`
+   * Makes a PDF off the event loop, with the configured engine.
+   * @throws ModelloNonValido (400) for an error in the template or the data
+   * @throws ServizioOccupato when the queue is full
+   * @throws LavoroTroppoLungo or LavoroNonRiuscito past time or memory; for external engines `engines/errors.ts`
    */
   make (job: PdfJob, options: WorkOptions): Promise<Pdf>
-  /** Tries a template out: which variables it wants, and what is wrong with it. */
+  /** Checks a template: the variables it uses, and its errors. */
   check (job: CheckJob, options: WorkOptions): Promise<CheckResult>
   record: typeof recordPdf
-  /** Forgets PDFs and discards their files, in the caller's transaction. */
+  /** Deletes records and discards their files, in the caller's transaction. */
   remove (tx: Transaction, ids: readonly string[]): Promise<void>
   find: typeof findPdf
   page: typeof pdfPage
@@ -55,11 +55,11 @@ declare module 'fastify' {
 
 interface PdfOptions {
   config: Config
-  /** For tests: milliseconds for one answer of an engine elsewhere. */
+  /** For tests: timeout of a request to an external engine. */
   patienceMs?: number | undefined
 }
 
-/** Makes PDFs for all areas, and keeps their records. */
+/** Decorates the app with `app.pdf`. */
 export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   const engine = externalEngine(config, app.log, patienceMs)
   if (engine) app.expectReachable({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
@@ -71,7 +71,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
     return { bytes: Buffer.from(buffer, byteOffset, byteLength), warnings: made.warnings }
   }
 
-  /** The page is made here, in a thread, and printed elsewhere. */
+  /** A worker builds the HTML here, and an external engine prints it. */
   async function makeElsewhere (engine: Engine, job: PdfJob, options: WorkOptions): Promise<Pdf> {
     const made = await app.workers.run<typeof makeHtml>(HTML_TASK, job, { ...options, deadlineMs: DEADLINE_MS })
     if (made.fault !== null) throw refusalOf(job, made.fault)
@@ -90,7 +90,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   })
 }, { name: 'pdf', dependencies: ['workers', 'storage', 'reachability'] })
 
-/** The engine elsewhere that is configured; undefined: PDFs are drawn here. */
+/** The configured external engine; undefined when PDFs are rendered here. */
 function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {
   const { PDF_ENGINE: name, PDF_ENGINE_URL: address, PDF_ENGINE_KEY: key } = config
   if (name === undefined || address === undefined) return undefined
@@ -100,10 +100,10 @@ function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: nu
     : apitemplate({ url, key: key!, log, patienceMs })
 }
 
-/** Characters of the header with the warnings: many proxies have room for 4 KiB of head, which holds others, too. */
+/** Maximum length of the warnings header. Many proxies limit all headers together to 4 KiB. */
 const WARNINGS_MAX = 2000
 
-/** `X-PDF-Warnings`: JSON in ASCII, as many warnings as find room; without any there is no header. */
+/** Sets `X-PDF-Warnings`: JSON in ASCII, with as many warnings as fit. Without warnings there is no header. */
 export function warn (reply: FastifyReply, { warnings }: Pick<Pdf, 'warnings'>): void {
   const told = [...warnings]
   let text = inAscii(told)

@@ -5,27 +5,27 @@ import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 
-/** A PDF that was made and is kept. */
+/** The record of a stored PDF. */
 export type GeneratedPdf = typeof pdfs.$inferSelect
 
-/** What is on record of a PDF. */
+/** The values of a new record. */
 export interface NewPdf {
-  /** A UUID; without one it is given. */
+  /** A UUID; generated when absent. */
   id?: string
   tipo: PdfKind
-  /** The id of the person whose it is; null: a machine's. */
+  /** The owner's user id; null for a machine. */
   utente: string | null
-  /** Null: the template came with the request. */
+  /** Null when the template came with the request. */
   template_id: string | null
-  /** The name of the file for who downloads it. */
+  /** The file name for downloads. */
   nome: string
-  /** Kept in the same transaction. */
+  /** The stored file, kept in the same transaction. */
   object: Pick<StoredObject, 'bucket' | 'name'>
   prenotazione_id?: number | null
 }
 
 export interface PdfFilters {
-  /** Whose; undefined: everybody's. */
+  /** The owner; undefined for all owners. */
   utente?: string | undefined
   tipi?: readonly PdfKind[] | undefined
 }
@@ -36,15 +36,15 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 const SORT = 'numero'
 
 /**
- * Puts a PDF on record, in the transaction that keeps its file (`storage.keep`). The record goes with the file: where
- * that is discarded or replaced, there is nothing to do.
+ * Inserts the record of a PDF, in the transaction that keeps its file (`storage.keep`). A foreign key deletes the
+ * record when the file is discarded or replaced.
  */
 export async function recordPdf (tx: Transaction, { object, ...values }: NewPdf): Promise<GeneratedPdf> {
   const [row] = await tx.insert(pdfs).values({ ...values, bucket: object.bucket, oggetto: object.name }).returning()
   return row!
 }
 
-/** Forgets PDFs and discards their files, in the caller's transaction. */
+/** Deletes records and discards their files, in the caller's transaction. */
 export async function removePdfs (storage: Storage, tx: Transaction, ids: readonly string[]): Promise<void> {
   const gone = await tx.delete(pdfs).where(inArray(pdfs.id, [...ids])).returning()
   for (const { bucket, oggetto } of gone) {
@@ -53,7 +53,7 @@ export async function removePdfs (storage: Storage, tx: Transaction, ids: readon
   }
 }
 
-/** Undefined, too, for what cannot be an id. */
+/** Undefined when there is none or the id is not a UUID. */
 export async function findPdf (db: Executor, id: string): Promise<GeneratedPdf | undefined> {
   if (!UUID.test(id)) return undefined
   const [row] = await db.select().from(pdfs).where(eq(pdfs.id, id))
@@ -61,14 +61,14 @@ export async function findPdf (db: Executor, id: string): Promise<GeneratedPdf |
 }
 
 /**
- * A page of PDFs, the newest first.
- * @throws CampiNonValidi for a cursor that is not ours
+ * A page of PDFs, newest first.
+ * @throws CampiNonValidi for an invalid cursor
  */
 export async function pdfPage (
   db: Executor, filters: PdfFilters, limit: number, cursor?: string
 ): Promise<PdfPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
-  // One more than asked for tells whether any follows.
+  // One extra row shows whether there is a next page.
   const rows = await db.select().from(pdfs)
     .where(and(conditions(filters), after && lt(pdfs.numero, after.id)))
     .orderBy(desc(pdfs.numero)).limit(limit + 1)

@@ -2,15 +2,15 @@ import { ShapedError } from '#src/lib/errors.ts'
 import type { Problem } from './errors.ts'
 import { isOfProduct, type PdfFault, type PdfJob } from './pdf-jobs.ts'
 
-/** What the data alone may be at fault for, whoever wrote the template. */
+/** Errors that the data can cause with any template, even a built-in one. */
 const OF_DATA: ReadonlySet<Problem> = new Set<Problem>(['DATI_NON_VALIDI', 'CSV_NON_VALIDO', 'LIMITE_SUPERATO'])
 
-/** The field of a request that is at fault, and what it is called. */
+/** The request field at fault, and its Italian name. */
 type Culprit = readonly [campo: string, words: string]
 
 const TEMPLATE: Culprit = ['template', 'Modello non valido']
 
-/** The template is at fault, or its data: `riga` and `colonna` say where in the template, or in the CSV file. */
+/** The template or its data are invalid. `riga` and `colonna` refer to the template or the CSV file. */
 export class ModelloNonValido extends ShapedError {
   constructor ({ code, message, riga, colonna }: PdfFault, [campo, words]: Culprit = TEMPLATE) {
     super(code, 400, `${words}: ${message}`, { dettagli: [{ campo, messaggio: message }], riga, colonna })
@@ -18,8 +18,8 @@ export class ModelloNonValido extends ShapedError {
 }
 
 /**
- * Why there is no PDF: the caller is told what is wrong with what came with the request. A template of the product that
- * fails is our own fault, and so is a letter, whose fields are bounded so that the template takes them.
+ * Converts a task's error into the caller's. Errors in the request's template or data become a 400. A failure of a
+ * built-in template is our own bug, as is any failure of a letter, whose fields are validated before.
  */
 export function refusalOf (job: PdfJob, fault: PdfFault): Error {
   if (job.kind === 'letter' || (isOfProduct(job) && !OF_DATA.has(fault.code))) {

@@ -15,15 +15,15 @@ import { parseMarkup } from './markup/parser.ts'
 import { fontUse } from './text/fonts.ts'
 import { wordBreaker } from './text/words.ts'
 
-/** What only the renderer can find out, since it measures: no room in a page, a drawing without width or height. */
+/** Errors that only the renderer detects: no room on the page, a drawing without width or height. */
 const NO_ROOM = /leaves no room for content|unsupported number/
-/** What it says of a box that must stand on one page and is higher. */
+/** The renderer's warnings about an unbreakable box that is higher than the page. */
 const TOO_HIGH = /exceeds available height|bigger than available page height/
 
-/** Who hears what the renderer says on the console. */
+/** Receives the renderer's console output of the current document. */
 const listening = new AsyncLocalStorage<(said: string) => void>()
 
-/* The renderer has no other words for what it leaves out, and the lines would stand between those of the log. */
+/* Captures console output: the renderer reports cut content only there, and it must not mix with our log. */
 /* eslint-disable no-console */
 for (const level of ['log', 'warn', 'error'] as const) {
   const usual = console[level]
@@ -36,9 +36,9 @@ for (const level of ['log', 'warn', 'error'] as const) {
 /* eslint-enable no-console */
 
 /**
- * The document as a PDF.
- * @param onCut told once for every box that is higher than a page: what has no room is not drawn
- * @throws TemplateError where its measures leave no room
+ * Renders the document to a PDF.
+ * @param onCut called for each box that is cut because it is higher than a page
+ * @throws TemplateError when the margins and sizes leave no room
  */
 async function draw (element: ReactElement<DocumentProps>, onCut: () => void): Promise<Buffer> {
   const hear = (said: string) => { if (TOO_HIGH.test(said)) onCut() }
@@ -51,11 +51,11 @@ async function draw (element: ReactElement<DocumentProps>, onCut: () => void): P
 }
 
 export interface RenderOptions {
-  /** When the document says that it was made. The same template, data and date give the same bytes. */
+  /** The creation date in the PDF. The same template, data and date give the same bytes. */
   date: Date
-  /** A two-letter code; the template's own `language` goes before it. */
+  /** A two-letter code. The template's own `language` takes precedence. */
   language?: string | undefined
-  /** Pictures of ours by the names that a template calls them: the renderer decodes them whole. */
+  /** Trusted images by name; the renderer decodes them at full size. */
   assets?: Record<string, Asset> | undefined
 }
 
@@ -65,9 +65,9 @@ const CUT = 'qualcosa che sta tutto su una pagina è più alto della pagina: il 
 const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
 
 /**
- * Makes a PDF from a template and its data. Nothing is fetched and no file is read but the fonts of the product; what
- * a template or the data ask for beyond the limits is refused. It takes time and memory: it runs in a thread.
- * @throws TemplateError for what is wrong with the template or the data, with line and column in the template
+ * Makes a PDF from a template and data. It fetches nothing, reads no files but our fonts, and refuses input beyond the
+ * limits. It is slow and needs memory, so it runs in a worker.
+ * @throws TemplateError for errors in the template or the data, with line and column
  */
 export async function renderPdf (source: string, data: unknown, options: RenderOptions): Promise<Rendered> {
   const { element, warnings, warn } = prepare(source, data, options, false)
@@ -78,11 +78,11 @@ export async function renderPdf (source: string, data: unknown, options: RenderO
   return { bytes, pages, warnings: warnings() }
 }
 
-/** A document as HTML, for another engine, and its paper. */
+/** A document as HTML for an external engine, with its paper. */
 export interface RenderedHtml { html: HtmlDocument, sheet: Sheet, warnings: Warning[] }
 
 /**
- * The same as HTML, for an engine that prints pages.
+ * The same as HTML, for an external engine.
  * @throws TemplateError as `renderPdf` does
  */
 export function renderHtml (source: string, data: unknown, options: RenderOptions): RenderedHtml {
@@ -91,7 +91,7 @@ export function renderHtml (source: string, data: unknown, options: RenderOption
   return { html: toHtml(element), sheet: sheetOf(page, document.values), warnings: warnings() }
 }
 
-/** @param flows another engine lays the pages out */
+/** @param flows an external engine does the pagination */
 function prepare (source: string, data: unknown, options: RenderOptions, flows: boolean) {
   if (typeof source !== 'string') throw new TemplateError('DATI_NON_VALIDI', 'il modello deve essere un testo')
   const template = cleanText(source)
@@ -132,7 +132,7 @@ function replacements ({ fonts: { replaced } }: Build): Warning[] {
   ]
 }
 
-/** The renderer writes each page as an object of its own, uncompressed. */
+/** Counts page objects, which the renderer writes uncompressed. */
 function countPages (bytes: Buffer): number {
   return bytes.toString('latin1').match(/\/Type \/Page\b(?!s)/g)?.length ?? 0
 }

@@ -6,15 +6,15 @@ import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built
 import { letterData } from './templates/letter-data.ts'
 import { reportData, type ReportRequest } from './templates/report-data.ts'
 
-/** What a task of a thread gives: a fault is a part of the result, since an error would lose its class. */
+/** A task's result. Errors are returned, not thrown: crossing threads, an error loses its class. */
 type OrFault<T> = { fault: PdfFault } | { fault: null } & T
 
-/** Runs in a thread of `app.workers`. */
+/** The worker task that makes a PDF. */
 export default function makePdf (job: PdfJob): Promise<OrFault<Rendered>> {
   return orFault(job, renderPdf)
 }
 
-/** The same document as HTML, for another engine. */
+/** The same document as HTML, for an external engine. */
 export function makeHtml (job: PdfJob): Promise<OrFault<RenderedHtml>> {
   return orFault(job, renderHtml)
 }
@@ -28,7 +28,7 @@ async function orFault<T extends object> (
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place, words } = err
-    // A line of a template that nobody has written says nothing to the caller.
+    // A position in a built-in template means nothing to the caller.
     const says = !isOfProduct(job) || code === 'CSV_NON_VALIDO'
     const { riga = null, colonna = null } = (says ? place : undefined) ?? {}
     return { fault: { code, message: says ? message : words, riga, colonna } }
@@ -59,7 +59,7 @@ function rowsOf (request: ReportRows): ReportRequest['rows'] {
   return fieldOf(request.body, 'rows') as ReportRequest['rows']
 }
 
-/** The body was parsed and held against its schema before. */
+/** Parses the body again; the main thread has validated it. */
 function fieldOf (body: string, name: 'data' | 'rows'): unknown {
   return (JSON.parse(body) as Record<string, unknown>)[name] ?? (name === 'data' ? {} : [])
 }

@@ -1,4 +1,4 @@
-/* What other areas and the app may use of scanning. */
+/* The public interface of this area. */
 export { default as guestCodes, type GuestCodes } from './guest/codes-in-force.ts'
 export type { DocumentKind } from './guest/document-kind.ts'
 export { guestOf } from './guest/guest.ts'

@@ -8,7 +8,7 @@ import { textEngine, type TextEngine } from './text/text-engine.ts'
 import { externalProvider } from './text/external.ts'
 import type { TextSource } from './ocr/read-document.ts'
 
-/** Texts are read on this machine: pictures go nowhere. */
+/** The local OCR engine: images do not leave this machine. */
 function ownEngine (engine: Pick<TextEngine, 'read'>): TextSource {
   return {
     kind: 'engine',
@@ -20,16 +20,16 @@ function ownEngine (engine: Pick<TextEngine, 'read'>): TextSource {
 interface ScanningOptions {
   config: Config
   clock: Clock
-  /** For tests: milliseconds for one answer of an OCR provider, in place of the usual seconds. */
+  /** For tests: timeout of an OCR provider's response. */
   ocrTimeoutMs?: number | undefined
 }
 
-/** What identity documents say of their holders. */
+/** Reads identity documents. */
 const scanning: FastifyPluginAsyncTypebox<ScanningOptions> = async (app, { config, clock, ocrTimeoutMs }) => {
   await app.register(mrzRoutes, { clock })
   await app.register(ocrRoutes, { clock, texts: textSource() })
 
-  /** The provider that the settings name, else this machine. */
+  /** The configured provider, else the local engine. */
   function textSource (): TextSource {
     const { OCR_PROVIDER: name, OCR_PROVIDER_URL: url, OCR_PROVIDER_KEY: key } = config
     if (name !== undefined && url !== undefined && key !== undefined) {

@@ -12,14 +12,14 @@ interface Settings {
   patienceMs?: number | undefined
 }
 
-/** Minutes until the service removes the PDF by itself, should we fail to say so. */
+/** Minutes until the service deletes the PDF by itself, in case our deletion fails. */
 const EXPIRATION = '5'
-/** The service keeps its PDFs under addresses of its own, not at the host that is asked. */
+/** The service serves its PDFs from other hosts of its own domain. */
 const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
 
 /**
- * APITemplate.io, version 2: the page is sent as HTML, the answer names where the PDF is. That is public: it is fetched
- * at once, and deleted there.
+ * APITemplate.io, version 2. We send the page as HTML, and the response names the PDF's public URL. We download the PDF
+ * at once and delete it there.
  */
 export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
   const headers = { 'x-api-key': key, accept: 'application/json' }
@@ -71,7 +71,7 @@ function bodyOf ({ html, sheet }: Printed): object {
   }
 }
 
-/** A failure may come with the status 200. */
+/** The service may report an error with status 200. */
 function readMade (bytes: Buffer): { download: string, reference: string } {
   const { status, download_url: download, transaction_ref: reference } = Object(jsonOf(bytes)) as
     Record<string, unknown>
@@ -83,8 +83,8 @@ function readMade (bytes: Buffer): { download: string, reference: string } {
 }
 
 /**
- * Where a PDF may be fetched from: the host that was asked or, where that is the service's own, another host of it, by
- * https. Whoever answers in the service's name does not lead us to hosts behind our walls.
+ * Checks the URL of a PDF against SSRF. Allowed are the engine's own host and, when that is apitemplate.io, its
+ * subdomains by https.
  * @throws MotorePdfIncomprensibile
  */
 export function downloadFrom (engine: URL, text: string): URL {

@@ -4,18 +4,18 @@ import {
   MotorePdfIncomprensibile, MotorePdfIrraggiungibile, MotorePdfOccupato, MotorePdfRifiuta, MotorePdfTroppoLento
 } from './errors.ts'
 
-/** Milliseconds for one answer: APITemplate takes up to 100 seconds, nobody waits so long here. */
+/** Timeout of one request. APITemplate may take 100 seconds, but our callers do not wait that long. */
 const PATIENCE_MS = 45_000
-/** At most so long is waited where the engine says when to come back. */
+/** Upper bound for the engine's Retry-After. */
 const PAUSE_MAX_MS = 5_000
 const PAUSE_SECONDS = 0.5
-/** Bytes of an answer. */
+/** Maximum size of a response. */
 const BYTES_MAX = 64 * 1024 * 1024
 
 export interface Asked extends Omit<ExchangeRequest, 'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
 
 /**
- * The bytes of an engine's answer.
+ * Requests the engine and returns the body of its response.
  * @throws the errors of `errors.ts`
  */
 export async function ask (url: URL, asked: Asked): Promise<Buffer> {
@@ -23,8 +23,8 @@ export async function ask (url: URL, asked: Asked): Promise<Buffer> {
 }
 
 /**
- * The same of a request by which something is made, and perhaps billed. It is asked again, once, after a refused
- * connection and a 429 alone: nothing was made.
+ * The same for a request that creates a PDF and may be billed. It is retried once, only after a refused connection or a
+ * 429: then the engine made nothing.
  */
 export async function askToMake (url: URL, asked: Asked): Promise<Buffer> {
   const first = await exchanged(url, asked)
@@ -35,7 +35,7 @@ export async function askToMake (url: URL, asked: Asked): Promise<Buffer> {
   return bytesOf(await exchanged(url, asked))
 }
 
-/** @throws MotorePdfIncomprensibile for what does not begin as a PDF */
+/** @throws MotorePdfIncomprensibile when the bytes do not start with a PDF header */
 export function asPdf (bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 5) !== '%PDF-') throw new MotorePdfIncomprensibile()
   return bytes

@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 
-/* An engine elsewhere that makes no PDF. Its own words may hold what it was sent: they are not repeated. */
+/* Errors of an external engine. We never repeat its own message, which may contain the data that we sent. */
 
 export const MotorePdfIrraggiungibile = createError(
   'MOTORE_PDF_IRRAGGIUNGIBILE', 'Il motore PDF esterno non è raggiungibile: riprovare più tardi', 503

@@ -1,7 +1,7 @@
 import { escape, type HtmlDocument } from '../html/to-html.ts'
 import type { Sheet } from '../layout/sheet.ts'
 
-/** What an engine elsewhere is to print. */
+/** The input of an external engine. */
 export interface Printed { html: HtmlDocument, sheet: Sheet }
 
 /** @returns the PDF */
@@ -10,12 +10,12 @@ export type Engine = (printed: Printed, signal?: AbortSignal) => Promise<Buffer>
 const POINTS_PER_INCH = 72
 const MM_PER_POINT = 25.4 / POINTS_PER_INCH
 
-/** The margins with the strips in them, points. */
+/** The margins in points, header and footer included. */
 export function marginsOf ({ margin, headerHeight, footerHeight }: Sheet) {
   return { top: margin + headerHeight, right: margin, bottom: margin + footerHeight, left: margin }
 }
 
-/** `12.34`: inches as an engine takes them. */
+/** Points as inches, in the engine's format (`12.34`). */
 export function inches (points: number): string {
   return (points / POINTS_PER_INCH).toFixed(4)
 }
@@ -24,11 +24,11 @@ export function millimetres (points: number): number {
   return Math.round(points * MM_PER_POINT * 100) / 100
 }
 
-/** A page with nothing around it: no address, no script, no style sheet but its own. */
+/** A self-contained page: no URLs, no scripts, and only its own style sheet. */
 export function wholePage ({ title, language, body }: HtmlDocument): string {
   return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escape(title)}</title>` +
     `<style>${STYLES}</style></head><body>${body}</body></html>`
 }
 
-/** Texts have no margins but their own. */
+/** A reset, so that elements have only the margins that we set. */
 export const STYLES = 'html,body{margin:0;padding:0}*{box-sizing:border-box}th{text-align:left;font-weight:inherit}'

@@ -1,11 +1,11 @@
 import { isValidElement, type ReactElement, type ReactNode } from 'react'
 
-/** Texts and attributes: nothing in them is markup, here or for a template engine. */
+/** Escapes text and attributes, for HTML and for the engine's own template syntax. */
 export function escape (text: string): string {
   return text.replace(/[&<>"'{}]/g, (each) => `&#${each.charCodeAt(0)};`)
 }
 
-/** Numbers of these are no lengths. */
+/** Numeric properties without a unit. */
 const BARE = new Set(['fontWeight', 'lineHeight', 'flexGrow', 'opacity', 'aspectRatio'])
 const AXES: Record<string, readonly string[]> = {
   marginVertical: ['marginTop', 'marginBottom'],
@@ -13,14 +13,14 @@ const AXES: Record<string, readonly string[]> = {
   paddingVertical: ['paddingTop', 'paddingBottom'],
   paddingHorizontal: ['paddingLeft', 'paddingRight']
 }
-/** What draws the page knows no fonts of ours by their files. */
+/** The external engine may lack our fonts, so generic families follow. */
 const GENERIC: Record<string, string> = { Lora: 'Lora, serif', 'Noto Sans': '"Noto Sans", sans-serif' }
 
-/** A style of React-PDF as CSS declarations. Its values are checked: no text of a template or of data is among them. */
+/** A React-PDF style as CSS declarations. Its values are validated, never text of a template or data. */
 function css (style: Readonly<Record<string, unknown>>): string {
   const declarations = Object.entries(style).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : (AXES[name] ?? [name]).map((each) => declaration(each, value)))
-  // A border of React-PDF has a style without being told.
+  // React-PDF draws a solid border by default, CSS none.
   const bordered = Object.keys(style).some((name) => /^border.*Width$/.test(name))
   const hasStyle = Object.keys(style).some((name) => /^border.*Style$/.test(name))
   return [...(bordered && !hasStyle ? ['border-width:0', 'border-style:solid'] : []), ...declarations].join(';')
@@ -39,12 +39,12 @@ function hyphened (name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-/** A document for an engine that prints HTML, as Chromium does: its page, and what stands in the margins. */
+/** A document for an engine that prints HTML: its body, header and footer. */
 export interface HtmlDocument {
   title: string
   language: string
   body: string
-  /** Alone in the upper and the lower margin of every page; `''` for none. */
+  /** Repeated in the top and bottom margin of every page; `''` for none. */
   header: string
   footer: string
 }
@@ -61,7 +61,7 @@ interface Props {
 
 type Element = ReactElement<Props>
 
-/** Stands for the number of a page until the engine knows it. */
+/** Placeholders for page numbers, which only the engine knows. */
 const PAGE = '\uE000'
 const PAGES = '\uE001'
 const DRAWN: Record<string, string> = {
@@ -73,8 +73,8 @@ const DRAWN_ATTRIBUTES = [
 ]
 
 /**
- * The elements of a document, as they are laid out here, as HTML: the same templates look the same with an engine that
- * prints pages. Every brace of a text is written as a reference, so that no engine with templates of its own reads one.
+ * Converts the laid-out elements to HTML, so an external engine prints the same document. Braces are escaped, so the
+ * engine's own template syntax never matches.
  */
 export function toHtml (document: ReactElement): HtmlDocument {
   const { title, language, children } = document.props as Props
@@ -99,7 +99,7 @@ function isStrip ({ props: { fixed, style } }: Element): boolean {
   return fixed === true && style?.position === 'absolute'
 }
 
-/** The margins of the paper are the engine's. */
+/** The page's style without padding: the engine applies the margins. */
 function ofPage ({ props: { style = {} } }: Element): Record<string, unknown> {
   return Object.fromEntries(Object.entries(style).filter(([name]) => !name.startsWith('padding')))
 }
@@ -116,7 +116,7 @@ function stripHtml ({ props: { style = {}, children } }: Element, page: Element)
   return `<div style="${attribute(css({ ...frame, ...rest, display: 'block' }))}">${html(children)}</div>`
 }
 
-/** @param inText a text within a text has a look, and no place of its own */
+/** @param inText the node is inside a text, so it becomes a `span` */
 function html (node: ReactNode, inText = false): string {
   if (Array.isArray(node)) return node.map((each: ReactNode) => html(each, inText)).join('')
   if (typeof node === 'string' || typeof node === 'number') return textHtml(String(node))
@@ -137,13 +137,13 @@ function html (node: ReactNode, inText = false): string {
   }
 }
 
-/** Numbers of pages are only known in the margins. */
+/** Engines fill in page numbers only in headers and footers. */
 function textHtml (text: string): string {
   return escape(text).replace(/\n/g, '<br>').replaceAll('\u00AD', '&shy;')
     .replaceAll(PAGE, '<span class="pageNumber"></span>').replaceAll(PAGES, '<span class="totalPages"></span>')
 }
 
-/** A box whose first line is repeated on every page is a table with a head. */
+/** A box whose first line repeats on every page becomes a table with a `thead`. */
 function viewHtml ({ style = {}, children, wrap }: Props): string {
   const inner = elements(children)
   const look = { ...style, ...(wrap === false ? { breakInside: 'avoid' } : {}) }
@@ -164,7 +164,7 @@ function imageHtml ({ src, style = {} }: Props): string {
 }
 
 function drawnHtml (name: string, { style = {}, children, ...props }: Props): string {
-  // Within a drawing a text stands by its coordinates.
+  // Inside an SVG, text is positioned by its coordinates.
   const tag = DRAWN[name] ?? 'text'
   const attributes = DRAWN_ATTRIBUTES.filter((each) => props[each] !== undefined)
     .map((each) => ` ${each === 'viewBox' ? each : hyphened(each)}="${escape(String(props[each]))}"`)

@@ -2,7 +2,7 @@ import type { Liquid } from 'liquidjs'
 import { TemplateError } from '../errors.ts'
 import { formatValue, isCurrency, type Format, type Language } from './formats.ts'
 
-/** What the language keeps of Liquid's filters: they read nothing, and the same value gives the same text. */
+/** The allowed Liquid filters: pure functions of their input. */
 const KEPT_FILTERS = new Set([
   'abs', 'append', 'at_least', 'at_most', 'capitalize', 'ceil', 'compact', 'concat', 'default', 'divided_by',
   'downcase', 'first', 'floor', 'join', 'last', 'lstrip', 'map', 'minus', 'modulo', 'number_of_words', 'plus',
@@ -11,12 +11,12 @@ const KEPT_FILTERS = new Set([
   'times', 'truncate', 'truncatewords', 'uniq', 'upcase', 'url_encode', 'where'
 ])
 
-/** What the language keeps of Liquid's tags: none reads another file, none keeps counts beyond one document. */
+/** The allowed Liquid tags: none reads files or keeps state between documents. */
 const KEPT_TAGS = new Set([
   '#', 'assign', 'break', 'capture', 'case', 'comment', 'continue', 'cycle', 'for', 'if', 'raw', 'unless'
 ])
 
-/** The filters that write a value as people of the document's language do: `{{ importo | currency: 'CHF' }}`. */
+/** Our own filters, which format a value in the document's language: `{{ importo | currency: 'CHF' }}`. */
 const OWN_FILTERS: Record<string, Format> = {
   number: 'number',
   integer: 'integer',
@@ -27,7 +27,7 @@ const OWN_FILTERS: Record<string, Format> = {
   date_time: 'date-time'
 }
 
-/** Takes everything away from an engine that a template must not have, and adds the filters of the language. */
+/** Removes every tag and filter that is not allowed, and registers our own. */
 export function restrict (liquid: Liquid, language: Language): void {
   for (const name of Object.keys(liquid.tags)) if (!KEPT_TAGS.has(name)) delete liquid.tags[name]
   for (const name of Object.keys(liquid.filters)) if (!KEPT_FILTERS.has(name)) liquid.unregisterFilter(name)

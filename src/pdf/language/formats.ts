@@ -1,13 +1,13 @@
 import { isDay } from '#src/lib/time.ts'
 import { readDecimal, isZero, writeDecimal } from '../decimal.ts'
 
-/** Languages whose formats, hyphens and words the engine knows. */
+/** Languages with formats, hyphenation and fixed words. */
 export const LANGUAGES = ['it', 'en', 'de', 'fr'] as const
 export type Language = typeof LANGUAGES[number]
 
 const LOCALES: Record<Language, string> = { it: 'it-IT', en: 'en-GB', de: 'de-DE', fr: 'fr-FR' }
 
-/** How a column, or a filter, writes a value. */
+/** The formats of columns and filters. */
 export const FORMATS = ['text', 'number', 'integer', 'currency', 'percent', 'date', 'long-date', 'date-time'] as const
 export type Format = typeof FORMATS[number]
 
@@ -24,25 +24,25 @@ const DATES: Partial<Record<Format, Intl.DateTimeFormatOptions>> = {
 }
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
-/** The language of a two-letter code, in either case; one that the engine does not know is English. */
+/** The language of a two-letter code, case-insensitive. English when the code is not supported. */
 export function languageOf (code: string): Language {
   const found = code.slice(0, 2).toLowerCase() as Language
   return LANGUAGES.includes(found) ? found : 'en'
 }
 
-/** True for a currency's code in three letters. */
+/** True for the form of an ISO 4217 code: three capital letters. */
 export function isCurrency (code: string): boolean {
   return /^[A-Z]{3}$/.test(code)
 }
 
-/** True for what is written as a number. */
+/** True when the format writes numbers. */
 export function isNumberFormat (format: Format): boolean {
   return NUMBERS[format] !== undefined
 }
 
 /**
- * A value as people of the language write it. A number may be a text with a dot, and is written exactly; what is not of
- * the format comes back as it is.
+ * Formats a value in the language. Numbers may be strings with a dot and are never rounded to floating point. A value
+ * that does not fit the format is returned unchanged.
  */
 export function formatValue (value: unknown, format: Format, language: Language, currency = 'EUR'): string {
   if (value === null || value === undefined || typeof value === 'object') return ''
@@ -56,7 +56,7 @@ function writeNumber (value: unknown, format: Format, language: Language, curren
   const formatter = keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
     ...NUMBERS[format],
     ...(format === 'currency' ? { currency } : {}),
-    // A dot in 4.317 even where the language would leave it out below ten thousand; never "-0,00".
+    // Group digits in 4.317 too, which some languages skip below 10,000. Never write "-0,00".
     useGrouping: 'always',
     signDisplay: 'negative'
   }))
@@ -71,11 +71,11 @@ function writeDate (value: string, format: Format, language: Language): string {
   return isInstant ? formatter(format, 'Europe/Rome').format(new Date(value)) : value
 }
 
-/** Intl's formatters take long to make: there are few of them. */
+/** Cached, because Intl formatters are slow to create. */
 const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>()
 
 function keep<T extends Intl.NumberFormat | Intl.DateTimeFormat> (key: string, make: () => T): T {
-  // A currency is any three letters.
+  // Templates choose the currency code, so the cache needs a bound.
   if (kept.size > 200) kept.clear()
   const found = kept.get(key) ?? make()
   kept.set(key, found)

@@ -5,7 +5,7 @@ import { checkLimit, SOURCE_MAX } from '../pdf-limits.ts'
 import { restrict } from './filters.ts'
 import type { Language } from './formats.ts'
 
-/** Liquid's words, as far as an author can meet them, in ours. `$1` is what the pattern has caught. */
+/** Liquid's error messages and ours. `$1` is the first group of the pattern. */
 const MESSAGES: [pattern: RegExp, code: Problem, text: string][] = [
   [/^undefined filter: ([^\s,]+)/, 'ISTRUZIONE_SCONOSCIUTA', 'filtro «$1» sconosciuto'],
   [/^tag "?([^"]+)"? not found/, 'ISTRUZIONE_SCONOSCIUTA', 'istruzione «$1» sconosciuta'],
@@ -21,7 +21,7 @@ const MESSAGES: [pattern: RegExp, code: Problem, text: string][] = [
 
 interface TokenError { token?: { getPosition (): number[] }, originalError?: unknown, message: string }
 
-/** What Liquid says of a template, in words for its author, with the place. */
+/** Converts an error of Liquid into ours, with an Italian message and the position. */
 function templateError (err: unknown): TemplateError {
   const { token, originalError, message } = err as TokenError
   const [riga, colonna] = token?.getPosition() ?? []
@@ -35,25 +35,25 @@ function templateError (err: unknown): TemplateError {
   return new TemplateError('SINTASSI_NON_VALIDA', 'istruzione scritta male', place)
 }
 
-/** A template with its values in it, and where each piece of it came from. */
+/** An expanded template with its source map. */
 export interface Expanded {
   text: string
-  /** The place in the template that wrote the character at `offset`. */
+  /** The template position that produced the character at `offset`. */
   placeOf (offset: number): Place
-  /** Variables that the template names and the data do not have. */
+  /** Variables that the template uses and the data lack. */
   missing: string[]
 }
 
-/** A piece of the text: where it begins there, where in the template, and whether it was copied from there. */
+/** One source map entry: output offset, template offset, and whether the piece is literal template text. */
 interface Mark { at: number, from: number, copied: boolean }
 
-/** Milliseconds of Liquid alone, and the characters and items that it may hold. */
+/** Liquid's own limits: milliseconds of rendering, and characters and items allocated. */
 const RENDER_LIMIT_MS = 2_000
 const MEMORY_LIMIT = 5_000_000
 
 /**
- * Puts the values into a template. Values are escaped: what stands in the data is text, and never becomes an element.
- * Liquid reads no file, calls no function, sees own properties only, and stops at its limits.
+ * Fills the data into a template. Values are escaped, so data never become markup. Liquid reads no files, calls no
+ * functions, sees own properties only, and stops at its limits.
  * @throws TemplateError
  */
 export function expand (source: string, data: Data, language: Language): Expanded {
@@ -71,7 +71,7 @@ export function expand (source: string, data: Data, language: Language): Expande
 }
 
 /**
- * What a template wants of the data: `ospite.nome`, `righe`.
+ * The data paths that a template uses: `ospite.nome`, `righe`.
  * @throws TemplateError
  */
 export function variablesOf (source: string): string[] {
@@ -83,7 +83,7 @@ export function variablesOf (source: string): string[] {
   }
 }
 
-/** Rows and charts are named by their path in the data, and no Liquid sees them. */
+/** Paths in the `data` attribute of tables and charts, which Liquid does not see. */
 function listsIn (source: string): string[] {
   return [...source.matchAll(/<(?:table|bar-chart|line-chart)\b[^>]*?\sdata="([\w.-]+)"/g)].map(([, path]) => path!)
 }
@@ -91,7 +91,7 @@ function listsIn (source: string): string[] {
 function engine (source: string, language: Language): Liquid {
   checkLimit('source', source.length)
   const liquid = new Liquid({
-    // Else the working directory would be its root.
+    // Without this, Liquid would read templates from the working directory.
     templates: {},
     ownPropertyOnly: true,
     strictFilters: true,
@@ -105,7 +105,7 @@ function engine (source: string, language: Language): Liquid {
   return liquid
 }
 
-/** Has the engine note where in the template each piece of its text began, and keeps the text within its bound. */
+/** Hooks into Liquid's renderer to record the source map and to check the limit on expanded text. */
 function mark (liquid: Liquid, marks: Mark[]): void {
   const { renderer } = liquid
   const inherited = renderer.renderTemplates
@@ -127,7 +127,7 @@ function mark (liquid: Liquid, marks: Mark[]): void {
   }
 }
 
-/** A template's line and column, both from 1. */
+/** Maps an output offset to line and column in the template, both from 1. */
 function placeIn (source: string, marks: Mark[], offset: number): Place {
   const { at, from, copied } = marks.findLast((mark) => mark.at <= offset) ?? { at: 0, from: 0, copied: true }
   const before = source.slice(0, from + (copied ? offset - at : 0))

@@ -9,7 +9,7 @@ import { isInline, paragraph } from './inline.ts'
 import { qr } from './qr.ts'
 import { table } from './flowing-table.ts'
 
-/** A picture of those handed over with the data; a missing one leaves its place empty, with a warning. */
+/** An image passed with the data. A missing one is left out, with a warning. */
 function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {
   build.count('images')
   const asset = build.assets.get(values.asset!)
@@ -18,7 +18,7 @@ function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {
     return null
   }
   return createElement(Image, {
-    // Never an address or a path: the renderer would fetch the one and read the other.
+    // Always bytes: given a URL or path, the renderer would fetch or read it.
     src: { data: Buffer.from(asset.data), format: asset.format },
     cache: false,
     style: {
@@ -35,7 +35,7 @@ const HEADINGS: Record<'h1' | 'h2' | 'h3', Style> = {
   h2: { marginTop: 10, marginBottom: 6 },
   h3: { marginTop: 8, marginBottom: 4 }
 }
-/** Points that stand below a heading on its page: the head of a table and a row. */
+/** Points kept free below a heading, enough for a table head and one row. */
 const AHEAD = 64
 const PARAGRAPH: Style = { marginBottom: 6 }
 const BADGE: Style = {
@@ -44,7 +44,7 @@ const BADGE: Style = {
 
 const PAGE_WORDS = { it: 'Pagina {n} di {t}', en: 'Page {n} of {t}', de: 'Seite {n} von {t}', fr: 'Page {n} sur {t}' }
 
-/** What stands in a page, a strip or a box: text between the blocks is a paragraph of its own. */
+/** Builds the content of a page, header, footer or box. Inline nodes between blocks form paragraphs. */
 export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
   const result: ReactNode[] = []
   let running: CheckedNode[] = []
@@ -96,7 +96,7 @@ const BUILDERS: { [N in ElementName]?: Builder<N> } = {
   table,
   'bar-chart': chart,
   'line-chart': chart,
-  // Alone in its Text: inside another one it would print nothing.
+  // Not nested in another Text, where `render` prints nothing.
   'page-number': ({ values, style }, build) => {
     const pattern = build.fonts.fit(values.format ?? PAGE_WORDS[build.language])
     return createElement(Text, {

@@ -12,7 +12,7 @@ import { FLOWING_ROWS } from './flowing-table.ts'
 
 const INK = '#1f2328'
 
-/** The whole document as React-PDF's elements; `date` is all that the file says of when it was made. */
+/** Builds the document as React-PDF elements. `date` is the only timestamp in the file, so output is reproducible. */
 export function buildDocument (document: Checked<'document'>, build: Build, date: Date): ReactElement<DocumentProps> {
   const { values, children } = document
   const pages = children.flatMap((child) => child.name === 'page' ? pagesOf(child, document, build) : [])
@@ -29,7 +29,7 @@ export function buildDocument (document: Checked<'document'>, build: Build, date
   }, ...pages)
 }
 
-/** A page; a long table in it parts it, and stands on pages of its own. */
+/** The pages of one `<page>`. A long table splits it and gets pages of its own. */
 function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: Build): ReactNode[] {
   const sheet = sheetOf(page, document.values)
   build.bodyWidth = sheet.body.width
@@ -44,7 +44,7 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
     color: INK,
     ...page.style
   }
-  // First among the children: only so does the new pagination repeat them on every page.
+  // The new pagination repeats `fixed` elements only when they come first.
   const strips = (['header', 'footer'] as const).map((name) => strip(page, name, sheet, build))
   const sheetOfPaper = (content: ReactNode[], wrap: boolean) =>
     createElement(Page, { size: sheet.size, style, wrap, experimentalPagination: true }, ...strips, ...content)
@@ -59,7 +59,7 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
   return result.length > 0 ? result : [sheetOfPaper([], true)]
 }
 
-/** The content in its order: lists of what flows, and the long tables between them. */
+/** Splits the content, in order, into flowing nodes and long tables. */
 function partsOf (page: Checked<'page'>, { data, flows }: Build): (CheckedNode[] | Checked<'table'>)[] {
   const isLong = (values: Checked<'table'>['values']) => {
     const rows = flows ? undefined : valueAt(data, values.data!)

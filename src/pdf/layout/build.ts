@@ -3,37 +3,37 @@ import { TemplateError, type Place } from '../errors.ts'
 import type { Language } from '../language/formats.ts'
 import type { Face, FontUse } from '../text/fonts.ts'
 
-/** A picture, as a file of one of the two kinds that the renderer draws. */
+/** An image in one of the two formats that the renderer supports. */
 export interface Asset { data: Uint8Array, format: 'png' | 'jpg' }
 
-/** What the author should know of a PDF that was made all the same. */
+/** A problem that did not prevent the PDF, for the template's author. */
 export interface Warning { codice: WarningCode, messaggio: string }
 export type WarningCode =
   'VARIABILE_MANCANTE' | 'IMMAGINE_MANCANTE' | 'CARATTERE_SEMPLIFICATO' | 'CARATTERE_MANCANTE' | 'TESTO_TRONCATO'
 
-/** What all builders of one document share. */
+/** The state that all builders of one document share. */
 export interface Build {
   data: Data
   language: Language
   accent: string
   headingFace: Face
   fontSize: number
-  /** Points between the margins of the page that is being built. */
+  /** Content width of the current page, in points. */
   bodyWidth: number
-  /** All tables run with their pages, however long they are: another engine lays the pages out. */
+  /** Long tables flow too, because an external engine does the pagination. */
   flows: boolean
   fonts: FontUse
   assets: ReadonlyMap<string, Asset>
   breakWord: (word: string) => string[]
   warn (codice: WarningCode, messaggio: string): void
-  /** @throws TemplateError when there are too many of them in the document */
+  /** @throws TemplateError when the document exceeds the limit */
   count (what: 'charts' | 'codes' | 'images'): void
 }
 
 /**
- * The list at a path of the data; an empty one, with a warning, where they have nothing there.
- * @param objects it holds nothing else
- * @throws TemplateError for anything else
+ * The list at a path of the data. A missing one counts as empty, with a warning.
+ * @param objects every item must be an object
+ * @throws TemplateError when the value is no such list
  */
 export function listAt (build: Build, path: string, place: Place, objects = false): Value[] {
   const list = valueAt(build.data, path)

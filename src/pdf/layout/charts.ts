@@ -9,8 +9,7 @@ import { listAt, type Build } from './build.ts'
 import { fitted } from './inline.ts'
 
 /**
- * Round numbers, a handful, from at most the one bound to at least the other; 0 and 1 where both bounds are zero. The
- * bounds lie on either side of zero.
+ * A few round numbers that cover `least` to `most`. Requires least <= 0 <= most; returns 0 and 1 when both are zero.
  */
 export function ticks (least: number, most: number): number[] {
   const span = most - least
@@ -19,11 +18,11 @@ export function ticks (least: number, most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough)! * power
   const [first, last] = [Math.floor(least / step), Math.ceil(most / step)]
-  // 0.1 + 0.2 is not a label.
+  // Round away floating-point noise such as 0.30000000000000004.
   return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)))
 }
 
-/* Points of the drawing. */
+/* Measures and colours of the drawing, in points. */
 const LEFT = 66
 const TOP = 8
 const BOTTOM = 22
@@ -36,20 +35,20 @@ interface Frame {
   width: number
   height: number
   color: string
-  /** Points from one value to the next. */
+  /** Horizontal distance between two values, in points. */
   step: number
   x (at: number): number
   y (value: number): number
 }
 
-/** Bars or a line over a scale that begins at zero. */
+/** A bar or line chart. The scale always includes zero. */
 export function chart (node: Checked<'bar-chart' | 'line-chart'>, build: Build): ReactNode {
   build.count('charts')
   const { values, name, style } = node
   const points = pointsOf(node, build)
   if (points.length === 0) return null
   const height = Math.max(80, values.height ?? 160)
-  // As wide as the page; in a narrower place it is drawn smaller.
+  // Drawn at page width and scaled down in a narrower box.
   const width = build.bodyWidth
   const drawn = points.map(({ value }) => value)
   const scale = ticks(Math.min(0, ...drawn), Math.max(0, ...drawn))
@@ -117,7 +116,7 @@ function line ({ points, x, y, color }: Frame): ReactNode[] {
   ]
 }
 
-/** As many labels below as find room beside each other. */
+/** Axis labels: every n-th one, so that they do not overlap, each shortened to its room. */
 function labels ({ points, height, x, step }: Frame, build: Build): ReactNode[] {
   const room = Math.max(1, Math.ceil(34 / step))
   const longest = Math.max(3, Math.floor(step * room / 4.4))

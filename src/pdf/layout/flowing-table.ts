@@ -7,7 +7,7 @@ import { prepareTable, type Column } from '../tables/prepare.ts'
 import type { Build } from './build.ts'
 import { words } from './inline.ts'
 
-/** More rows are drawn by hand on pages of their own: laid out as elements they would take minutes. */
+/** Larger tables use `longTable`, because laying out so many elements takes minutes. */
 export const FLOWING_ROWS = 300
 
 const HAIRLINE = { borderBottomWidth: 0.5, borderBottomColor: '#d6d9dc' }
@@ -15,7 +15,7 @@ const SUBTOTAL = { ...HAIRLINE, fontWeight: 600 as const, backgroundColor: '#f3f
 const CELL = { paddingVertical: 3, paddingHorizontal: 5 }
 const NOTHING = { it: 'Nessuna riga', en: 'No rows', de: 'Keine Zeilen', fr: 'Aucune ligne' }
 
-/** A table that runs with the page: cells wrap, the head is repeated on every page, no row is parted. */
+/** A table that flows over pages: cells wrap, the head repeats on every page, rows are not split. */
 export function table (node: Checked<'table'>, build: Build): ReactNode {
   const prepared = prepareTable(node, build.bodyWidth, build)
   if (prepared.rows.length > FLOWING_ROWS && !build.flows) {
@@ -36,7 +36,7 @@ export function table (node: Checked<'table'>, build: Build): ReactNode {
       : rows.map(({ cells, isTotal }) => line(cells, isTotal ? SUBTOTAL : HAIRLINE))),
     ...(totals ? [line(totals, { fontWeight: 700, borderTopWidth: 1.2, borderTopColor: accent })] : [])
   ]
-  // The totals do not stand alone on a page; nor does a margin below the table, which would take the head with it.
+  // Keeps the totals with the last row. A margin below the table could move to a new page and repeat the head.
   const last = createElement(View, { wrap: false, style: { paddingBottom: 6 } }, ...lines.splice(-2))
   return createElement(
     View,

@@ -8,16 +8,16 @@ import { withoutIdleHyphens } from '../text/words.ts'
 import type { Build } from './build.ts'
 
 const LOOKS: Record<string, Style> = { b: { fontWeight: 700 }, i: { fontStyle: 'italic' } }
-/** A short text of which nothing is to be cleaned, and that every font has. */
+/** Short ASCII text, which needs no cleaning and which every font supports. */
 const PLAIN = /^[\x20-\x7e]{0,200}$/
 const INLINE = new Set(['b', 'i', 'span', 'a', 'br'])
 
-/** True for what runs on in a line of text. */
+/** True for text and inline elements. */
 export function isInline (node: CheckedNode): boolean {
   return isText(node) || INLINE.has(node.name)
 }
 
-/** A paragraph: its blanks are joined as in HTML, or its lines kept. Null where there is nothing to read. */
+/** A paragraph, with whitespace collapsed as in HTML or lines kept. Null without text. */
 export function paragraph (
   nodes: CheckedNode[],
   style: Style,
@@ -30,25 +30,25 @@ export function paragraph (
   return createElement(Text, { style, hyphenationCallback: build.breakWord }, ...content)
 }
 
-/** A text of ours, with its characters in the document's fonts. */
+/** A plain text element, fitted to the document's fonts. */
 export function words (text: string, style: Style, build: Build): ReactNode {
   return createElement(Text, { style, hyphenationCallback: build.breakWord }, fitted(text, build))
 }
 
-/** @throws TemplateError for a word that no line could hold */
+/** @throws TemplateError for a word longer than the limit */
 export function fitted (text: string, build: Build, place?: CheckedNode['place']): string {
   if (PLAIN.test(text)) return text
   for (const word of text.split(/[\s\u00AD]/)) checkLimit('word', word.length, place)
-  // What no font has may leave two of them side by side.
+  // A character dropped by `fit` may leave two soft hyphens side by side.
   return withoutIdleHyphens(build.fonts.fit(cleanText(text)))
 }
 
 interface Flow {
   build: Build
   lines: 'join' | 'keep'
-  /** At the start of a line or after a blank: a further blank would be one too many. */
+  /** The text so far ends in a line start or whitespace, so further whitespace collapses. */
   afterBlank: boolean
-  /** There is nothing to read yet. */
+  /** No visible text so far. */
   isEmpty: boolean
 }
 
@@ -68,7 +68,7 @@ function inline (node: CheckedNode, flow: Flow, key: number): ReactNode {
 function flowing (text: string, flow: Flow): string {
   const kept = flow.lines === 'keep'
   const joined = kept ? text.replace(/\r\n?/g, '\n').replace(/\t/g, ' ') : text.replace(/[ \t\r\n]+/g, ' ')
-  // Blanks of the template before the first word are no part of the text.
+  // Whitespace before the first word is template indentation.
   const shown = kept ? (flow.isEmpty ? joined.trimStart() : joined) : flow.afterBlank ? joined.replace(/^ /, '') : joined
   if (shown.trim() !== '') flow.isEmpty = false
   if (shown !== '') flow.afterBlank = /[ \n]$/.test(shown)

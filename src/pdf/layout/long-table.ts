@@ -14,8 +14,8 @@ const INK = '#1f2328'
 const SHADE = '#f3f5f4'
 
 /**
- * A table of many rows, one canvas for each page: every row is one line, and a text that is too long ends with an
- * ellipsis. Ten thousand rows are drawn in seconds.
+ * A table of many rows, drawn on one canvas per page. Each row is one line, and long texts end with an ellipsis. Ten
+ * thousand rows take seconds.
  */
 export function longTable (node: Checked<'table'>, { width, height }: Sheet['body'], build: Build): ReactNode[] {
   const prepared = prepareTable(node, width, build)
@@ -52,7 +52,7 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
   })
 }
 
-/** Every text as it fits into its column, and how many of them had to be shortened. */
+/** Shortens texts to their column, and counts the shortened ones. */
 function shortenedTo (width: number, { columns, rows, totals, fontSize }: PreparedTable) {
   let shortened = 0
   const fit = (weight: 400 | 700) => (text: string, at: number) => {
@@ -84,13 +84,13 @@ function rowPainter (
       let x = lefts[at]! + PADDING + (align === 'right' ? slack : align === 'center' ? slack / 2 : 0)
       const runs = runsOf(text, weight)
       for (const run of runs) {
-        // By the name under which the renderer may have embedded it: else the file is read again at each call.
+        // Use the name under which the renderer embedded the font. Otherwise it reads the file again at each call.
         if (run.font !== current) painter.font(run.font as never, run.font.postscriptName)
         current = run.font
         painter.text(run.text, x, baseline, {
           lineBreak: false,
           baseline: 'alphabetic',
-          // With features a run is laid out as a whole: else its words would stand in the order of writing.
+          // With `features` set, the run is laid out as a whole. Otherwise right-to-left words keep logical order.
           ...(run.rightToLeft ? { features: ['kern'] } : {})
         })
         if (runs.length > 1) x += widthOf(run.text, weight, fontSize)

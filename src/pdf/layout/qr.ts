@@ -8,8 +8,8 @@ import type { Values } from '../markup/elements.ts'
 import type { Build } from './build.ts'
 
 /**
- * What a telephone reads from a code to join a network. The marks of the notation are escaped: a password with a
- * semicolon would else end there, and what follows would be read as further settings.
+ * The text of a Wi-Fi QR code. Special characters are escaped: a semicolon in the password would end it, and the rest
+ * would be read as further settings.
  */
 export function wifiText (
   { name, password, security }: { name: string, password: string, security: 'WPA' | 'WEP' | 'nopass' }
@@ -19,10 +19,10 @@ export function wifiText (
   return `WIFI:T:${open ? 'nopass' : security};S:${escape(name)};${open ? '' : `P:${escape(password)};`};`
 }
 
-/** Modules of white around a code: without them many telephones do not find it. */
+/** The quiet zone in modules. Many phones do not detect a code without it. */
 const QUIET = 4
 
-/** A QR code as one path: sharp at any size. */
+/** A QR code, drawn as one vector path. */
 export function qr ({ values, style, place }: Checked<'qr'>, build: Build): ReactNode {
   build.count('codes')
   const text = textOf(values)

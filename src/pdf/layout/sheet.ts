@@ -1,13 +1,13 @@
 import type { Checked } from '../markup/check-markup.ts'
 import type { Values } from '../markup/elements.ts'
 
-/** Points, upright. */
+/** Paper sizes in points, portrait. */
 const SIZES = { A3: [841.89, 1190.55], A4: [595.28, 841.89], A5: [419.53, 595.28], LETTER: [612, 792] } as const
 const MARGIN = 48
 const HEADER = 36
 const FOOTER = 28
 
-/** The paper of a page, and what of it is left for its content. */
+/** The paper of a page, and the area left for its content. */
 export interface Sheet {
   size: [width: number, height: number]
   margin: number
@@ -18,12 +18,12 @@ export interface Sheet {
 
 type SheetValues = Pick<Values<'page'>, 'size' | 'orientation' | 'margin'>
 
-/** A page's paper: what it does not say itself, the document says. */
+/** The paper of a page. Attributes of the page override those of the document. */
 export function sheetOf (page: Checked<'page'>, document: SheetValues): Sheet {
   const { size: name = 'A4', orientation = 'portrait', margin: wanted = MARGIN } = { ...document, ...page.values }
   const [short, long] = SIZES[name]
   const [width, height] = orientation === 'portrait' ? [short, long] : [long, short]
-  // A margin leaves at least a third of the paper.
+  // Left and right margin leave at least a third of the width.
   const margin = Math.min(wanted, width / 3)
   const headerHeight = stripHeight(page, 'header', HEADER, height)
   const footerHeight = stripHeight(page, 'footer', FOOTER, height)
@@ -36,7 +36,7 @@ export function sheetOf (page: Checked<'page'>, document: SheetValues): Sheet {
   }
 }
 
-/** Zero where the page has no such strip. */
+/** The height of a header or footer, zero when the page has none. */
 function stripHeight (page: Checked<'page'>, name: 'header' | 'footer', usual: number, paper: number): number {
   const strip = page.children.find((child) => child.name === name) as Checked<typeof name> | undefined
   return strip === undefined ? 0 : Math.min(strip.values.height ?? usual, paper / 6)

@@ -4,20 +4,20 @@ import type { ElementNode, MarkupNode, TextNode } from './parser.ts'
 import { readStyle, type Style } from './style-attribute.ts'
 import { color } from './values.ts'
 
-/** Points, where a document says nothing else. */
+/** Default font size in points. */
 const FONT_SIZE = 10.5
-/** Lines are so many times as high as their letters. */
+/** Default line height, as a factor of the font size. */
 export const LINE_HEIGHT = 1.4
-/** A quiet dark green, where a document names no colour. */
+/** Default accent colour, a dark green. */
 const ACCENT = '#1f4e46'
-/** Headings: their letters by the document's, and their lines. */
+/** Font size relative to the document, and line height, of headings. */
 const HEADINGS: Record<string, { scale: number, lineHeight: number }> = {
   h1: { scale: 2, lineHeight: 1.2 },
   h2: { scale: 1.4, lineHeight: 1.25 },
   h3: { scale: 1.15, lineHeight: 1.3 }
 }
 
-/** An element whose attributes are read and whose place is right. */
+/** An element with parsed attributes, valid at its position. */
 export interface CheckedElement<N extends ElementName> {
   name: N
   values: Values<N>
@@ -28,12 +28,12 @@ export interface CheckedElement<N extends ElementName> {
 export type Checked<N extends ElementName = ElementName> = N extends ElementName ? CheckedElement<N> : never
 export type CheckedNode = Checked | TextNode
 
-/** What an element takes over from those around it. */
+/** Values inherited from the parent element. */
 interface Surroundings { accent: string, documentSize: number, fontSize: number, lineHeight: number }
 
 /**
- * Holds a tree against the table of elements.
- * @throws TemplateError for the first thing that the table does not have
+ * Validates a tree against the table of elements.
+ * @throws TemplateError for the first violation
  */
 export function checkMarkup (root: ElementNode): { document: Checked<'document'>, accent: string, fontSize: number } {
   if (root.name !== 'document') {
@@ -64,8 +64,8 @@ function checkElement (node: ElementNode, around: Surroundings): Checked {
 }
 
 /**
- * The renderer reckons the height of lines by the size of letters in the same style, and gives it to what is inside in
- * points: so whoever sets the one sets the other.
+ * Sets font size and line height together. The renderer computes the line height in points from the font size of the
+ * same style, and children inherit the points.
  */
 function lettering (name: string, given: Style, around: Surroundings): Surroundings & { style: Style } {
   const heading = HEADINGS[name]
@@ -78,7 +78,7 @@ function lettering (name: string, given: Style, around: Surroundings): Surroundi
   return { ...around, fontSize, lineHeight, style: isNew ? { ...given, fontSize, lineHeight } : given }
 }
 
-/** Text that is only blanks may stand anywhere, and is nothing where no text belongs. */
+/** Checks that a child is allowed. Whitespace is dropped where text is not allowed. */
 function standsRightly (parent: ElementNode, rule: Rule, child: MarkupNode): boolean {
   if (isText(child)) {
     if (rule.text) return true

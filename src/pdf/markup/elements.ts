@@ -3,13 +3,13 @@ import { assetName, color, length, lengthOrShare, link, number, oneOf, path, tex
 
 type Readers = Record<string, Reader<unknown>>
 
-/** One element: what it may say of itself, what it must, what may stand in it, and whether it takes `style`. */
+/** The rule of one element: its attributes, its allowed content, and whether it takes `style`. */
 export interface Rule<A extends Readers = Readers> {
   attributes: A
   required?: readonly string[]
-  /** Elements that may stand in it. */
+  /** Allowed child elements. */
   holds: readonly string[]
-  /** Whether text may stand in it. */
+  /** Text is allowed as a child. */
   text?: true
   styled?: true
 }
@@ -34,7 +34,7 @@ const CHART = {
   ...COUNTS_AS
 }
 
-/** The whole language. What is not in this table does not exist: an element, an attribute, a place to stand. */
+/** The whole language. Elements, attributes and positions that this table does not list are refused. */
 export const ELEMENTS = {
   document: rule({
     attributes: {
@@ -51,7 +51,7 @@ export const ELEMENTS = {
     holds: ['page']
   }),
   page: rule({ attributes: SHEET, holds: ['header', 'footer', ...BLOCKS, ...INLINE], text: true, styled: true }),
-  /** They stand in the margin of every page, in a strip of this height. */
+  /** Repeated in the margin of every page, in a strip of this height. */
   header: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
   footer: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
   h1: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
@@ -67,14 +67,14 @@ export const ELEMENTS = {
   span: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
   a: rule({ attributes: { href: link }, required: ['href'], holds: ['b', 'i', 'span', 'br'], text: true }),
   br: rule({ attributes: {}, holds: [] }),
-  /** A picture that was handed over with the data, by its name. There are no addresses. */
+  /** An image passed with the data, by name. URLs are not supported. */
   image: rule({
     attributes: { asset: assetName, width: lengthOrShare, height: length },
     required: ['asset'],
     holds: [],
     styled: true
   }),
-  /** A text, or a Wi-Fi network that a telephone joins. */
+  /** Encodes a text, or a Wi-Fi network for phones to join. */
   qr: rule({
     attributes: {
       value: text,
@@ -87,8 +87,8 @@ export const ELEMENTS = {
     styled: true
   }),
   /**
-   * Rows come from the data and not through Liquid; columns are the `col`s, or a list in the data, or all fields. Rows
-   * that have the same in the field `group` stand together, and a line with their totals after them.
+   * Rows come from the data, not through Liquid. Columns are the `col`s, a list in the data, or all fields. Rows with
+   * equal `group` fields are placed together, followed by a subtotal.
    */
   table: rule({
     attributes: { data: path, columns: path, group: path, 'font-size': number(5, 16), empty: text },
@@ -110,7 +110,7 @@ export const ELEMENTS = {
   }),
   'bar-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
   'line-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
-  /** `{n}` is the page, `{t}` the number of pages. */
+  /** In `format`, `{n}` is the page and `{t}` the number of pages. */
   'page-number': rule({ attributes: { format: text }, holds: [], styled: true })
 } satisfies Record<string, Rule>
 

@@ -11,15 +11,15 @@ export interface ElementNode {
 }
 export type MarkupNode = TextNode | ElementNode
 
-/** Names of characters that authors write; XML itself knows five more. */
+/** Named entities for authors, besides XML's own five. */
 const ENTITIES = {
   nbsp: '\u00A0', euro: '€', ndash: '–', mdash: '—', middot: '·', bull: '•', hellip: '…', shy: '\u00AD'
 }
 
 /**
- * Reads well-formed markup into a tree. A document type, a processing instruction and a second root are refused, so no
- * entity is ever defined and nothing outside is named.
- * @param placeOf the place in the template that wrote a character of the text
+ * Parses well-formed markup into a tree. Document types, processing instructions and a second root are refused, so no
+ * entities can be defined (XXE).
+ * @param placeOf the template position that produced a character of the text
  * @throws TemplateError
  */
 export function parseMarkup (text: string, placeOf: (offset: number) => Place): ElementNode {
@@ -65,7 +65,7 @@ export function parseMarkup (text: string, placeOf: (offset: number) => Place): 
   return root!
 }
 
-/** The parser's words in ours; without its own position, which is that of the text and not of the template. */
+/** The parser's messages and ours. Its position is dropped: it refers to the expanded text, not the template. */
 const MESSAGES: [pattern: RegExp, text: string][] = [
   [/unexpected close tag|unmatched closing tag/, 'chiusura senza apertura'],
   [/unclosed tag: (\S+)/, 'l’elemento <$1> non è chiuso'],

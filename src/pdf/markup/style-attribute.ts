@@ -2,7 +2,7 @@ import type { Styles } from '@react-pdf/renderer'
 import { TemplateError, type Place } from '../errors.ts'
 import { color, length, lengthOrShare, number, oneOf, type Reader } from './values.ts'
 
-/** As React-PDF takes it. */
+/** A React-PDF style. */
 export type Style = Styles[string]
 
 type Property = (value: string) => Style | undefined
@@ -10,13 +10,13 @@ type Property = (value: string) => Style | undefined
 const SIDES = ['Top', 'Right', 'Bottom', 'Left'] as const
 const BORDER_STYLES = ['solid', 'dashed', 'dotted'] as const
 
-/** One property, read by `reader`. */
+/** A CSS property that maps to one React-PDF property. */
 const property = <K extends keyof Style>(name: K, reader: Reader<Style[K]>): Property => (value) => {
   const read = reader(value)
   return read === undefined ? undefined : { [name]: read } as Style
 }
 
-/** One to four lengths, as CSS has them: top, right, bottom, left. */
+/** One to four lengths in CSS order: top, right, bottom, left. */
 const sides = (name: 'margin' | 'padding'): Property => (value) => {
   const lengths = value.split(/\s+/).map(length)
   if (lengths.length > 4 || lengths.includes(undefined)) return undefined
@@ -24,7 +24,7 @@ const sides = (name: 'margin' | 'padding'): Property => (value) => {
   return Object.fromEntries(SIDES.map((side, at) => [`${name}${side}`, [top, right, bottom, left][at]])) as Style
 }
 
-/** `1pt solid #ccc`, on all sides or on one. */
+/** `1pt solid #ccc`, for all sides or one. */
 const border = (on: readonly string[]): Property => (value) => {
   const words = value.split(/\s+/)
   const [width, style, hue] = [length(words[0] ?? ''), oneOf(BORDER_STYLES)(words[1] ?? ''), color(words[2] ?? '')]
@@ -33,7 +33,7 @@ const border = (on: readonly string[]): Property => (value) => {
     [[`border${side}Width`, width], [`border${side}Style`, style], [`border${side}Color`, hue]])) as Style
 }
 
-/** Where things stand in a row or a column: `start`, `end`, or one of the words. */
+/** An alignment: `start`, `end`, or one of the words. */
 const place = <const W extends string>(words: readonly W[]): Reader<W | 'flex-start' | 'flex-end'> => (value) =>
   value === 'start' ? 'flex-start' : value === 'end' ? 'flex-end' : oneOf(words)(value)
 
@@ -42,8 +42,8 @@ const WEIGHTS: Record<string, 400 | 600 | 700> = { normal: 400, 400: 400, 600: 6
 const align = oneOf(['left', 'right', 'center', 'justify'])
 
 /**
- * Everything that `style` may say: the property, and what React-PDF is given. There is no position, so nothing covers
- * anything else, and no address of any kind. A height is the least height: text that did not fit would vanish.
+ * The allowed properties and their React-PDF values. There is no `position`, so elements cannot overlap, and there are
+ * no URLs. `height` is a minimum height: the renderer would drop text that does not fit.
  */
 const PROPERTIES: Record<string, Property> = {
   color: property('color', color),
@@ -82,9 +82,9 @@ const PROPERTIES: Record<string, Property> = {
 }
 
 /**
- * A `style` attribute as React-PDF has it.
- * @param accent the colour that the word `accent` means
- * @throws TemplateError for a property or a value that is not in the table
+ * Parses a `style` attribute into a React-PDF style.
+ * @param accent the colour that replaces the word `accent`
+ * @throws TemplateError for a property or value that is not allowed
  */
 export function readStyle (text: string, accent: string, place: Place): Style {
   const style: Style = {}

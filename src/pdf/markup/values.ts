@@ -1,9 +1,9 @@
-/** Reads the text of an attribute or of a style; undefined when it is not such a value. */
+/** Parses an attribute or style value; undefined when it is invalid. */
 export type Reader<T> = (text: string) => T | undefined
 
-/** Points in one of each unit. A CSS pixel is 1/96 of an inch. */
+/** Points per unit. A CSS pixel is 1/96 of an inch. */
 const POINTS = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 72 / 2.54, in: 72 }
-/** Points: nothing is longer than a large sheet. */
+/** Maximum length in points, about a large sheet. */
 const LENGTH_MAX = 2_000
 const LENGTH = /^(\d{1,5}(?:\.\d{1,4})?)(pt|px|mm|cm|in)?$/
 const PERCENT = /^(\d{1,3}(?:\.\d{1,4})?)%$/
@@ -21,7 +21,7 @@ const COLORS = {
   transparent: 'transparent'
 }
 
-/** Points; a bare number is points. */
+/** A length, returned in points. A bare number is in points. */
 export const length: Reader<number> = (text) => {
   const match = LENGTH.exec(text)
   if (!match) return undefined
@@ -29,7 +29,7 @@ export const length: Reader<number> = (text) => {
   return points <= LENGTH_MAX ? points : undefined
 }
 
-/** Points, or a share of what holds the element. */
+/** Points, or a percentage of the parent. */
 export const lengthOrShare: Reader<number | string> = (text) => {
   const share = PERCENT.exec(text)
   return share ? (Number(share[1]) <= 100 ? `${Number(share[1])}%` : undefined) : length(text)
@@ -43,24 +43,24 @@ export const color: Reader<string> = (text) => {
 
 export const text: Reader<string> = (value) => value
 
-/** One of a few words. */
+/** One of the given words. */
 export const oneOf = <const W extends string>(words: readonly W[]): Reader<W> =>
   (value) => words.find((word) => word === value)
 
-/** A number between two bounds, both included. */
+/** A number between two bounds, both inclusive. */
 export const number = (least: number, most: number): Reader<number> => (value) => {
   if (!/^\d{1,6}(\.\d{1,4})?$/.test(value)) return undefined
   return Number(value) >= least && Number(value) <= most ? Number(value) : undefined
 }
 
-/** The way to a value in the data: `mesi.0.righe`. */
+/** A path in the data: `mesi.0.righe`. */
 export const path: Reader<string> = (value) =>
   /^[\w-]+(\.[\w-]+)*$/u.test(value) && value.length <= 200 ? value : undefined
 
-/** The name of a picture that was handed over with the data. */
+/** The name of an image passed with the data. */
 export const assetName: Reader<string> = (value) => /^[\w-]{1,64}$/.test(value) ? value : undefined
 
-/** What a reader of the document may be led to; never a script or a file. */
+/** A link target: https, mailto or tel, never a script or a file. */
 export const link: Reader<string> = (value) => {
   const address = value.trim()
   if (!/^(https:\/\/|mailto:|tel:)[^\s\\]+$/i.test(address) || address.length > 2_000) return undefined

@@ -4,22 +4,22 @@ import { TemplateError } from '../errors.ts'
 import { checkLimit, ROWS_MAX } from '../pdf-limits.ts'
 
 /**
- * `decimali` says how the file writes its numbers: `1234.50`, as the contract does, or `1.234,50`. Without it a number
- * that may be an Italian one is refused: to guess would be wrong by a thousand.
+ * `decimali` is the file's decimal separator: `1234.50` or `1.234,50`. Without it, a value that may be an Italian
+ * number is refused, because a wrong guess is wrong by a factor of a thousand.
  */
 export interface CsvFile { bytes: Uint8Array, decimali?: 'punto' | 'virgola' | undefined }
 
 const DELIMITERS = [',', ';', '\t', '|']
 const NAME_LENGTH = 100
-/** Bytes of a record: no row of a report is longer. */
+/** Maximum bytes of a record, more than any real row. */
 const RECORD_MAX = 100_000
-/** What Excel writes into, and reads from, a line of its own before the names. */
+/** Excel's optional first line, which names the delimiter. */
 const SEPARATOR_LINE = /^\uFEFF?sep=([,;\t|])(?=\r?\n)/i
 const ITALIAN = /^([+-]?)(\d{1,3}(?:\.\d{3})*|\d+)(?:,(\d{1,18}))?$/
-/** With groups of thousands, or with a comma: neither is written by who separates decimals by a dot. */
+/** Thousands groups or a comma: a file with decimal dots contains neither. */
 const MAY_BE_ITALIAN = /^[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+(?:,\d{1,18})?|\d{1,18},\d{1,18})$/
 
-/** What the library refuses, in words for people; `lines` counts from 1. */
+/** Italian messages for the library's errors. */
 const FAULTS: Record<string, string> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: 'non ha tanti campi quante sono le colonne',
   CSV_QUOTE_NOT_CLOSED: 'le virgolette non sono chiuse',
@@ -29,9 +29,8 @@ const FAULTS: Record<string, string> = {
 }
 
 /**
- * The rows of a CSV file, each an object by the names of the first line. The delimiter is the one of which that line
- * has most, unless a line before it names it. Every value is a text; of Italian numbers the dots go and the comma
- * becomes a dot.
+ * Parses a CSV file into objects keyed by the header line. Excel's `sep=` line sets the delimiter; otherwise the most
+ * frequent candidate in the header wins. Values are strings, and Italian numbers are rewritten with a decimal dot.
  * @throws TemplateError with the line at fault
  */
 export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] {
@@ -50,7 +49,7 @@ export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] 
   })))
 }
 
-/** As UTF-8 or, where it is none, as Excel writes it in western Europe. */
+/** Decodes UTF-8 or, when that is invalid, Windows-1252 as western Excel writes it. */
 function decode (bytes: Uint8Array): string {
   let text: string
   try {
@@ -68,13 +67,13 @@ function parseRecords (text: string): Read[] {
   const said = SEPARATOR_LINE.exec(text)
   const delimiter = said?.[1] ?? delimiterOf(text)
   try {
-    // The line of Excel's stays as an empty one: the lines after it keep their numbers.
+    // Keep the line end of Excel's line, so that line numbers stay correct.
     return parse(said ? text.slice(said[0].length) : text, {
       delimiter,
       info: true,
       skip_empty_lines: true,
       max_record_size: RECORD_MAX,
-      // The names, and one more row than there may be: what comes after is not read.
+      // The header and one row beyond the limit, so that `checkLimit` sees the excess.
       to: ROWS_MAX + 2
     }) as unknown as Read[]
   } catch (err) {
@@ -84,7 +83,7 @@ function parseRecords (text: string): Read[] {
   }
 }
 
-/** What stands in quotation marks counts for nothing. */
+/** The most frequent delimiter in the header, ignoring quoted text. */
 function delimiterOf (text: string): string {
   const first = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(0, RECORD_MAX))![0]
   const bare = first.replace(/"(?:[^"]|"")*"/g, '')

@@ -4,19 +4,19 @@ import { readDecimal } from '../decimal.ts'
 import type { Format } from '../language/formats.ts'
 import { checkLimit } from '../pdf-limits.ts'
 
-/** A column as a template, or the data, describe it. */
+/** A column as described by a template or the data. */
 export interface ColumnDescription {
   field: string
   title: string
   format: Format
   currency: string
   align: 'left' | 'center' | 'right'
-  /** A share of the whole width; 0: as its texts need. */
+  /** A percentage of the table's width; 0 sizes the column by its texts. */
   width: number
   total?: 'sum' | 'count' | undefined
 }
 
-/** The financial report's fields by their names in Italian; `Q1` to `Q4` stand before some of them. */
+/** Italian titles of the financial report's fields. Some have a prefix `Q1` to `Q4`. */
 const TITLES: Record<string, string> = {
   listingId: 'Codice',
   listingTitle: 'Alloggio',
@@ -34,11 +34,11 @@ const TITLES: Record<string, string> = {
 }
 const QUARTER = /^Q([1-4])(.+)$/
 const MONEY = /payout|amount|earning|revenue|fee|commission|tax|price|importo|incass|prezzo|tassa|commission[ei]/i
-/** Numbers that nobody adds. */
+/** Numbers whose sum has no meaning. */
 const NO_SUM = /percent|rate$|tasso|quota|mese|month|average|media$/i
 const NO_NUMBER = /(^|_)id$|Id$|code$|codice|phone|telefono|cap$|zip|year$|anno$/i
 
-/** Columns for rows of which nothing is known: every field, numbers to the right, amounts and counts with a total. */
+/** Infers columns from rows: every field, numbers aligned right, sums for amounts and counts. */
 export function describeColumns (rows: readonly Value[]): ColumnDescription[] {
   return fieldsOf(rows).map((field) => {
     const isNumber = !NO_NUMBER.test(field) && all(rows, field, (value) => readDecimal(value) !== undefined)
@@ -56,7 +56,7 @@ export function describeColumns (rows: readonly Value[]): ColumnDescription[] {
   })
 }
 
-/** A field's name for people: `Q1Payouts` is `T1 incassi`, `dataArrivo` is `Data arrivo`. */
+/** A readable title of a field: `Q1Payouts` is `T1 incassi`, `dataArrivo` is `Data arrivo`. */
 export function titleOf (field: string): string {
   const match = QUARTER.exec(field)
   if (match) return `T${match[1]} ${titleOf(match[2]!).toLowerCase()}`
@@ -66,8 +66,8 @@ export function titleOf (field: string): string {
 }
 
 /**
- * Every field of the rows, in the order in which they first appear.
- * @throws TemplateError for more than a table has: the columns of such rows would be looked at for minutes
+ * All fields of the rows, in order of first appearance.
+ * @throws TemplateError for too many fields: inspecting that many columns would take minutes
  */
 function fieldsOf (rows: readonly Value[]): string[] {
   const fields = new Set<string>()
@@ -78,7 +78,7 @@ function fieldsOf (rows: readonly Value[]): string[] {
   return [...fields]
 }
 
-/** Whether there are values, and all of them are such. */
+/** True when the field has values and all of them match. */
 function all (rows: readonly Value[], field: string, isSuch: (value: Value) => boolean): boolean {
   let found = false
   for (const row of rows) {

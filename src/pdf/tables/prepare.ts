@@ -11,26 +11,26 @@ import { describeColumns, titleOf, type ColumnDescription } from './describe.ts'
 import { groupBy } from './row-groups.ts'
 
 export interface Column extends ColumnDescription {
-  /** Of the table's width; all together are 1. */
+  /** Fraction of the table's width; all columns together are 1. */
   share: number
 }
 
-/** A line of a table: a row, or the totals of the rows above it that belong together. */
+/** A line of a table: a row, or the subtotal of the group above it. */
 export interface TableLine { cells: string[], isTotal: boolean }
 
-/** A table whose every cell is a text in the document's fonts. */
+/** A table with formatted cells, fitted to the document's fonts. */
 export interface PreparedTable { columns: Column[], rows: TableLine[], totals: string[] | undefined, fontSize: number }
 
 const TOTAL = { it: 'Totale', en: 'Total', de: 'Summe', fr: 'Total' }
 const ALIGNS = ['left', 'center', 'right'] as const
-/** Points beside a text in its cell, and how many rows are looked at for a column's width. */
+/** Points of padding in a cell, minimum column width, and rows sampled for column widths. */
 const PADDING = 10
 const NARROWEST = 24
 const SAMPLE = 500
 
 /**
- * @param width points that the table has
- * @throws TemplateError when the data name no list of objects, or too much of it
+ * @param width the table's width in points
+ * @throws TemplateError when the data have no list of objects at the path, or exceed the limits
  */
 export function prepareTable (
   { values, children, place }: Checked<'table'>,
@@ -71,7 +71,7 @@ function cell (value: Value | undefined, { format, currency }: ColumnDescription
   return fitted(text.replace(/\s+/g, ' ').trim(), build)
 }
 
-/** Exact sums of the columns that want one; the first cell that has none says what the row is. */
+/** Exact totals of the columns that want one. The first column without a total holds the label. */
 function totalsOf (rows: readonly Value[], columns: ColumnDescription[], language: Language): string[] | undefined {
   if (rows.length === 0 || columns.every(({ total }) => total === undefined)) return undefined
   const texts = columns.map(({ field, format, currency, total }) => {
@@ -89,7 +89,7 @@ function totalsOf (rows: readonly Value[], columns: ColumnDescription[], languag
   return texts
 }
 
-/** The totals of some rows: what they have in common stands in its own column, if there is one that has no total. */
+/** The subtotal of a group. The group's name goes into its own column, if that has no total. */
 function subtotalOf (
   rows: readonly Value[], { field, name }: { field: string, name: string }, columns: ColumnDescription[], build: Build
 ): TableLine[] {
@@ -138,8 +138,8 @@ function completed (field: string, given: Given): ColumnDescription {
 }
 
 /**
- * Of the table's width for each column. Widths that are given are kept; numbers and dates get what they need, since
- * shortened ones would be wrong ones; so do short texts, and long ones share what is left.
+ * Distributes the table's width. Given widths are kept. Numbers and dates get all they need, because a shortened number
+ * is a wrong one. Short texts get what they need, and long ones share the rest.
  */
 function sharesOf (
   columns: readonly ColumnDescription[],
@@ -149,7 +149,7 @@ function sharesOf (
 ): number[] {
   const wanted = columns.map((column, at) => {
     if (column.width > 0) return column.width / 100 * width
-    // The head and the totals are bold.
+    // The first two lines, head and totals, are bold.
     const [title = 0, total = 0, ...lengths] = texts.map((row, line) =>
       widthOf(row[at] ?? '', line < 2 ? 700 : 400, fontSize))
     lengths.sort((a, b) => a - b)
@@ -163,7 +163,7 @@ function sharesOf (
   return granted.map((each) => each / sum(granted))
 }
 
-/** The width that no text gets more than, so that all of them together have `room`. */
+/** The maximum width of a text column, so that all of them fit into `room`. */
 function ceilingFor (wanted: readonly number[], room: number): number {
   let left = room
   const sorted = [...wanted].sort((a, b) => a - b)

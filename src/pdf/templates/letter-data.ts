@@ -7,32 +7,29 @@ import texts from './letter-texts.json' with { type: 'json' }
 
 type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 
-/** Who writes the letter. What is missing is left out of it. */
+/** The establishment that sends the letter. Missing fields are left out. */
 type Establishment = Optional<Record<keyof typeof establishmentFields, string | null>>
 
 export interface LetterRequest {
   nome_ospite: string
-  /** Two letters; of another language than the four the texts are English. */
+  /** A two-letter code. Texts are English when the language is none of the four. */
   lingua: string
   struttura: Establishment
   data: Day
   soggiorno?: { check_in: Day, check_out: Day } | undefined
   codice?: string | null | undefined
-  /** What a host says otherwise than we would. */
+  /** The host's own texts, which replace the defaults. */
   template_data?: Optional<Static<typeof LetterWishes>> | undefined
   hasLogo?: boolean | undefined
 }
 
-/**
- * The texts of a letter where the host gives none; `{…}` is filled in. `dalle` and `entro` say from which hour the
- * guest may come, and by which they leave.
- */
+/** Default texts; `{…}` is filled in. `dalle` and `entro` are the phrases for the check-in and check-out hours. */
 const LETTER_TEXTS: Record<Language, typeof texts.it> = texts
 
-/** Lines of the house rules that are kept on one page; more of them run on to the next one. */
+/** Maximum lines of house rules that are kept on one page. Longer rules may break. */
 const LINES_TOGETHER = 20
 
-/** The data of the template of the welcome letter, and its language. A text of only blanks counts as none. */
+/** Builds the data of the welcome letter's template, and its language. Blank texts count as missing. */
 export function letterData (request: LetterRequest): { language: Language, data: Record<string, unknown> } {
   const { struttura, soggiorno, template_data: wishes = {} } = request
   const language = languageOf(request.lingua)
@@ -70,10 +67,10 @@ const ESTABLISHMENT_FIELDS = [
   'nome', 'motto', 'luogo', 'telefono', 'cin', 'firma', 'colore', 'colazione', 'regole'
 ] as const
 const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
-/** Ends in a left-to-right mark: behind an Arabic name the groups of a number would be turned round (UAX #9). */
+/** Ends in a left-to-right mark. After an Arabic name, digit groups would be reordered (UAX #9). */
 const BETWEEN = ' · \u200E'
 
-/** What is read on a colour `#rrggbb`: black on a light one, by the brightness that the eye sees (ITU-R BT.601). */
+/** The readable text colour on `#rrggbb`, by perceived brightness (ITU-R BT.601). */
 function inkOn (color: string | null | undefined): 'black' | 'white' {
   const [red, green, blue] = (/^#(..)(..)(..)$/.exec(color ?? '') ?? []).slice(1).map((part) => parseInt(part, 16))
   return 0.299 * (red ?? 0) + 0.587 * (green ?? 0) + 0.114 * (blue ?? 0) > 150 ? 'black' : 'white'

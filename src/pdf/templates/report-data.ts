@@ -11,18 +11,15 @@ export interface ReportRequest {
   data: string
 }
 
-/** More columns than these are not read on an upright sheet. */
+/** Maximum columns in portrait; more switch to landscape. */
 const UPRIGHT_COLUMNS = 7
-/** Totals that find room beside each other above the table. */
+/** Maximum totals in the row above the table. */
 const BOXES = 4
-/** Bars that find room beside each other. */
+/** Maximum bars of the chart. */
 const BARS = 12
 const QUARTER = /^Q[1-4](.+)$/
 
-/**
- * The data of the template of the financial report: its columns, the totals above the table, the quarters, and what
- * each listing adds to them. Amounts are added exactly.
- */
+/** Builds the data of the financial report's template: columns, totals, quarters and listings. Sums are exact. */
 export function reportData ({ rows, titolo = 'Report finanziario', struttura, data }: ReportRequest) {
   const colonne = describeColumns(rows)
   const kinds = kindsOf(colonne)
@@ -33,7 +30,7 @@ export function reportData ({ rows, titolo = 'Report finanziario', struttura, da
   const alloggi = groups.map((group) => summaryOf(group, kinds, totali[0]?.valore ?? ZERO))
   return {
     titolo,
-    // To Liquid an empty text is something.
+    // Liquid treats an empty string as true.
     struttura: struttura?.trim() || null,
     data,
     righe: rows,
@@ -53,10 +50,10 @@ export function reportData ({ rows, titolo = 'Report finanziario', struttura, da
   }
 }
 
-/** A kind of number: over all quarters, as `Payouts`, or a column of its own. */
+/** A measure: one column, or the same number over all quarters (`Payouts`). */
 interface Kind { name: string, denaro: boolean, fields: string[] }
 
-/** The kinds of numbers of which there are totals, money first. */
+/** The measures that have totals, money first. */
 function kindsOf (columns: readonly ColumnDescription[]): Kind[] {
   const kinds = new Map<string, Kind>()
   for (const { field, total, format } of columns) {
@@ -69,7 +66,7 @@ function kindsOf (columns: readonly ColumnDescription[]): Kind[] {
   return [...kinds.values()].sort((a, b) => Number(b.denaro) - Number(a.denaro))
 }
 
-/** What a listing adds: its rows, its totals by kind, and its share of the first kind. */
+/** A listing's summary: its rows, its totals, and its share of the first measure. */
 function summaryOf ({ name, rows }: Group, kinds: readonly Kind[], whole: Decimal): Record<string, Value> {
   const sums = kinds.slice(0, BOXES).map(({ fields }) => sumOf(rows, fields))
   const share = approximate(sums[0] ?? ZERO) / approximate(whole)
@@ -92,7 +89,7 @@ function summaryColumns (kinds: readonly Kind[], whole: Decimal): Record<string,
   ]
 }
 
-/** The first kind of number by listing, the largest first; those that find no room are one bar. */
+/** The first measure by listing, largest first. Listings beyond the limit are one bar. */
 function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<string, Value>[] {
   if (kind === undefined || groups.length < 2) return []
   const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, kind.fields) }))
@@ -104,7 +101,7 @@ function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<strin
     .map(({ etichetta, valore }) => ({ etichetta, valore: writeDecimal(valore) }))
 }
 
-/** The payouts of each quarter that the columns speak of, in order. */
+/** The payouts of each quarter that has a column, in order. */
 function quarters (rows: readonly Value[], columns: readonly ColumnDescription[]): Record<string, Value>[] {
   return [1, 2, 3, 4].map((quarter) => ({ quarter, field: `Q${quarter}Payouts` }))
     .filter(({ field }) => columns.some((column) => column.field === field))

@@ -5,12 +5,12 @@ const { resolve } = createRequire(import.meta.url)
 export type Weight = 400 | 600 | 700
 export interface FontFile { weight: Weight, italic: boolean, path: string }
 
-/** A family of fonts, and the scripts for which it is asked. */
+/** A font family, and the scripts for which it is a fallback. */
 export interface Family { name: string, script?: RegExp, files: FontFile[] }
 
 type Kinds = 'all' | 'upright' | 'one'
 
-/** Upright and slanted, three weights each. A family that has fewer repeats one: an unknown combination would throw. */
+/** Upright and italic, three weights each. Missing files are repeated: unknown combinations throw. */
 function family (name: string, folder: string, stem: string, kinds: Kinds, script?: RegExp): Family {
   const styles = { 400: '400Regular', 600: kinds === 'all' ? '600SemiBold' : '700Bold', 700: '700Bold' }
   const files = ([400, 600, 700] as const).flatMap((weight) => [false, true].map((italic): FontFile => {
@@ -21,15 +21,14 @@ function family (name: string, folder: string, stem: string, kinds: Kinds, scrip
   return { name, files, ...(script ? { script } : {}) }
 }
 
-/** Latin with Vietnamese, Greek, Cyrillic, Devanagari. */
+/** Covers Latin with Vietnamese, Greek, Cyrillic, Devanagari. */
 export const SANS = family('Noto Sans', 'noto-sans', 'NotoSans', 'all')
-/** For letters: Latin with Vietnamese, Cyrillic; what it lacks is taken from the family above. */
+/** For letters: covers Latin with Vietnamese, and Cyrillic. `SANS` supplies the rest. */
 export const SERIF = family('Lora', 'lora', 'Lora', 'all')
 
 /**
- * Asked when a text has their script, and opened only then. Arabic is IBM's: with Noto's the renderer puts the dots of
- * letters beside them. Chinese and Japanese are one file with all 20,992 unified ideographs, an eighth of the size of
- * Noto's package.
+ * Opened only when a text has their script. Arabic is IBM's, because the renderer misplaces the dots of Noto's letters.
+ * Chinese and Japanese share one file with all 20,992 unified ideographs, an eighth of Noto's size.
  */
 export const FALLBACKS: readonly Family[] = [
   family('IBM Plex Sans Arabic', 'ibm-plex-sans-arabic', 'IBMPlexSansArabic', 'upright', /\p{scx=Arabic}/u),

@@ -3,9 +3,9 @@ import { type Font as FontData, openSync } from 'fontkit'
 import { FALLBACKS, type Family, SANS, SERIF, type Weight } from './families.ts'
 import { settleGlyphs } from './glyph-characters.ts'
 
-/* For scripts that no font of ours has: a name in Latin letters is worth more than a row of boxes. */
+/* Transliteration for scripts without a font: a name in Latin letters is better than a row of boxes. */
 
-/** Georgian, by the national system of 2002, and Armenian, as passports write it: each letter, and its Latin ones. */
+/** Georgian by the national system of 2002, Armenian as in passports: each letter with its Latin letters. */
 const LATIN = new Map(Array.from((
   'ა a ბ b გ g დ d ე e ვ v ზ z თ t ი i კ k’ ლ l მ m ნ n ო o პ p’ ჟ zh რ r ს s ტ t’ უ u ფ p ქ k ღ gh ყ q’ შ sh ჩ ch ' +
   'ც ts ძ dz წ ts’ ჭ ch’ ხ kh ჯ j ჰ h ' +
@@ -13,12 +13,12 @@ const LATIN = new Map(Array.from((
   'ջ j ռ r ս s վ v տ t ր r ց ts ւ v փ p ք k օ o ֆ f և ev'
 ).matchAll(/(\S+) (\S+)/g), ([, letter, latin]) => [letter!, latin!]))
 
-/** What says how a picture is drawn: its colour of skin, its frame, with which others it is joined. */
+/** Invisible modifiers: variation selectors, skin tones, joiners, keycaps. */
 const SELECTORS = /[\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u20E3]/u
 
 /**
- * A character in simpler ones: a letter without its marks, or Latin letters of the same sound. Empty for what has no
- * shape of its own; undefined where there is nothing simpler.
+ * Replaces a character by simpler ones: its base letter, or Latin letters of the same sound. Empty for an invisible
+ * modifier, undefined when there is no simpler form.
  */
 function simplify (character: string): string | undefined {
   if (SELECTORS.test(character)) return ''
@@ -30,10 +30,10 @@ function simplify (character: string): string | undefined {
   return lower === character ? found : found[0]!.toUpperCase() + found.slice(1)
 }
 
-/** Which family a text begins with. */
+/** The preferred family of a text. */
 export type Face = 'sans' | 'serif'
 
-/** What is drawn for a character that no font has, and that has no simpler form. */
+/** The last resort for a character without a font and without a simpler form. */
 const BOX = '□'
 
 for (const { name, files } of [SANS, SERIF, ...FALLBACKS]) {
@@ -47,10 +47,10 @@ for (const { name, files } of [SANS, SERIF, ...FALLBACKS]) {
   })
 }
 
-/** Fonts are opened once in a thread, when the first text needs them. */
+/** Fonts opened in this thread, on first use. */
 const opened = new Map<string, FontData>()
 
-/** A font's file, opened. */
+/** Opens a font file, once per thread. */
 export function openFont (path: string): FontData {
   let font = opened.get(path)
   if (!font) {
@@ -61,30 +61,30 @@ export function openFont (path: string): FontData {
   return font
 }
 
-// The fonts that the renderer opens itself are of the same class: theirs is settled before the first document.
+// Patches fontkit's prototype before the first document: the renderer opens its own fonts of the same class.
 openFont(fontPath(SANS, 400))
 
-/** The file of a family in one weight, upright. */
+/** The upright font file of a family in one weight. */
 export function fontPath ({ files }: Family, weight: Weight): string {
   return files.find((each) => each.weight === weight && !each.italic)!.path
 }
 
-/** Where a character is drawn from: a family, or other characters in its place. */
+/** The source of a character: a font family, or replacement characters. */
 type Source = Family | string
 
 const sources = new Map<string, Source>()
 
-/** The fonts of one document: which families its texts need, and which characters had to be replaced. */
+/** The fonts of one document: the families in use, and the replaced characters. */
 export interface FontUse {
-  /** The text as it can be drawn, with every character in one of the families; the families are noted. */
+  /** Replaces characters that no font has, and records the families that the text needs. */
   fit (text: string): string
-  /** The names for `fontFamily`. Filled while texts are fitted: read when the document is laid out. */
+  /** The value for `fontFamily`. `fit` may still extend it, so the layout reads it at the end. */
   stack (face: Face): string[]
-  /** What was drawn otherwise than it was written. */
+  /** Characters that were replaced. */
   replaced: { simplified: Set<string>, boxed: Set<string> }
 }
 
-/** No text has been seen yet. */
+/** A new, empty record for one document. */
 export function fontUse (): FontUse {
   const stacks: Record<Face, string[]> = { sans: [SANS.name], serif: [SERIF.name, SANS.name] }
   const replaced = { simplified: new Set<string>(), boxed: new Set<string>() }
@@ -106,7 +106,7 @@ export function fontUse (): FontUse {
   }
 }
 
-/** The family that has a character: the usual one, else the first whose script it is. */
+/** The family for a character: the default one, else the first fallback that has it. */
 export function familyOf (character: string): Family | undefined {
   const source = sourceOf(character)
   return typeof source === 'string' ? undefined : source
@@ -122,7 +122,7 @@ function sourceOf (character: string): Source {
 
 function findSource (character: string): Source {
   const code = character.codePointAt(0)!
-  // Ends of lines and places for hyphens are no glyphs.
+  // Line ends and soft hyphens need no glyph.
   if (character === '\n' || character === '\u00AD' || has(SANS, code)) return SANS
   const fallback = FALLBACKS.find((family) => family.script!.test(character) && has(family, code))
   if (fallback) return fallback

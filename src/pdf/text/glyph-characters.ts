@@ -4,21 +4,21 @@ type GetGlyph = (this: Font, id: number, characters?: number[]) => Glyph | null
 
 type Layout = (this: Font, text: string, features?: object | null, ...rest: unknown[]) => GlyphRun
 
-/** Composed letters alone, as ours all are. */
+/** Text in Latin script only; our texts are composed (NFC). */
 const LATIN = /^[\p{Script=Latin}\p{Script=Common}]*$/u
 
 const patched = new WeakSet<object>()
-/** The same glyph standing for other characters, by the glyph itself. */
+/** Cache: variants of a glyph with other code points. */
 const variants = new WeakMap<Glyph, Map<string, Glyph>>()
-/** Of each font, the glyphs with their own characters. */
+/** Cache: for each font, glyphs with their own code points. */
 const owns = new WeakMap<Font, Map<number, Glyph | undefined>>()
 
 /**
- * Has fonts give every glyph with the characters that it stands for in its place. As it stands, the library remembers a
- * glyph with the characters for which it was first asked, and none where it was a part of another: after `Á` every `A`
- * of the thread's documents would be lost when a text is searched or copied, and the same document would give other
- * bytes after another one. How many characters a glyph stands for is never changed: the layout counts by them. And
- * Latin letters are not taken apart: of an `ị` that is drawn as `i` and a dot, no reader of the file finds the dot.
+ * Patches fontkit so that glyphs always have the right code points.
+ * fontkit caches a glyph with the code points of its first use, or none when it was part of a ligature. After `Á`,
+ * every `A` in this thread would be lost to search and copy, and output would depend on earlier documents.
+ * The number of code points never changes, because the layout counts them. Latin letters are not decomposed: readers
+ * cannot find the dot of `ị` drawn in two parts.
  */
 export function settleGlyphs (font: Font): void {
   const prototype = Object.getPrototypeOf(font) as { getGlyph: GetGlyph, layout: Layout }
@@ -38,7 +38,7 @@ export function settleGlyphs (font: Font): void {
   }
 }
 
-/** The glyph with its own characters, which are found out once. */
+/** The glyph with its own code points, cached. */
 function ownOf (font: Font, id: number, glyph: Glyph): Glyph | undefined {
   let known = owns.get(font)
   if (!known) owns.set(font, known = new Map())
@@ -61,7 +61,7 @@ function variantOf (glyph: Glyph, codePoints: number[]): Glyph {
   return variant
 }
 
-/** The font's own characters for a glyph, unless it is only a form of another one, as in Arabic. */
+/** The font's own code points for a glyph; undefined for a mere form of another one, as in Arabic. */
 function ownCharacters (font: Font, id: number): number[] | undefined {
   const own = font.stringsForGlyph(id).find((text) => text.normalize('NFKC') === text)
   return own === undefined ? undefined : Array.from(own, (character) => character.codePointAt(0)!)

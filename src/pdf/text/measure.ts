@@ -2,24 +2,24 @@ import type { Font } from 'fontkit'
 import { SANS, type Family, type Weight } from './families.ts'
 import { familyOf, fontPath, openFont } from './fonts.ts'
 
-/** Neighbouring characters of one font, in one direction. */
+/** Adjacent characters with the same font and direction. */
 export interface Run { text: string, font: Font, rightToLeft: boolean }
 
 const RIGHT_TO_LEFT = /\p{Script=Arabic}|\p{Script=Hebrew}/u
 const ELLIPSIS = '…'
 
 const advances: Record<Weight, Map<string, number>> = { 400: new Map(), 600: new Map(), 700: new Map() }
-/** All of it stands in the usual font, from left to right. */
+/** Text that the default font covers, left to right. */
 const PLAIN = /^[\x20-\x7e\xa0-\xff]*$/
 
-/** The width of a text whose characters the fonts have, in points; kerning and joined letters are left out. */
+/** The width of a text in points, without kerning and ligatures. */
 export function widthOf (text: string, weight: Weight, fontSize: number): number {
   let width = 0
   for (const character of text) width += advanceOf(character, weight)
   return width * fontSize
 }
 
-/** The text, or as much of its beginning as fits with an ellipsis. */
+/** The text, or its beginning that fits with an ellipsis. */
 export function shorten (text: string, weight: Weight, fontSize: number, room: number): string {
   if (widthOf(text, weight, fontSize) <= room) return text
   let width = advanceOf(ELLIPSIS, weight) * fontSize
@@ -33,8 +33,8 @@ export function shorten (text: string, weight: Weight, fontSize: number, room: n
 }
 
 /**
- * A text in pieces of one font each, from left to right. Letters that run from right to left stay together with the
- * blanks between them: the font's layout turns them round.
+ * Splits a text into runs of one font, left to right. Right-to-left words stay together with the blanks between them,
+ * and the font layout reorders them.
  */
 export function runsOf (text: string, weight: Weight): Run[] {
   if (PLAIN.test(text)) return [{ text, font: openFont(fontPath(SANS, weight)), rightToLeft: false }]
@@ -52,7 +52,7 @@ export function runsOf (text: string, weight: Weight): Run[] {
   return runs.map(({ text, family, rightToLeft }) => ({ text, font: openFont(fontPath(family, weight)), rightToLeft }))
 }
 
-/** Of an em. */
+/** The advance width as a fraction of an em, cached. */
 function advanceOf (character: string, weight: Weight): number {
   const known = advances[weight]
   let advance = known.get(character)

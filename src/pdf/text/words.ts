@@ -8,28 +8,26 @@ const SYLLABLES: Record<Language, (word: string) => string[]> = {
   it: italian, en: english, de: german, fr: french
 }
 
-/** Letters that a hyphen may part, with the marks around them. */
+/** Words that can be hyphenated: seven or more Latin letters, with punctuation around them. */
 const HYPHENATED = /^\P{L}*\p{Script=Latin}{7,}\P{L}*$/u
-/** Scripts that put no blanks between words. */
+/** Scripts without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
-/** A longer word without syllables, as an address, is parted anywhere: else it would leave its box. */
+/** Longer words that cannot be hyphenated, such as URLs, break anywhere. Otherwise they would overflow their box. */
 const LONG = 24
 const PIECE = 8
 
 const SOFT_HYPHEN = '\u00AD'
-/** Where no letters are to be parted: at the ends of a word, and beside another one. */
+/** Soft hyphens at the ends of a word or next to another one. */
 const IDLE_HYPHENS = /(?<![^\s\u00AD])\u00AD+|\u00AD+(?![^\s\u00AD])|(?<=\u00AD)\u00AD+/g
 
-/** The text without soft hyphens that part nothing: the renderer fails at a word that has a piece without letters. */
+/** Removes useless soft hyphens: the renderer fails on a word with an empty piece. */
 export function withoutIdleHyphens (text: string): string {
   return text.replace(IDLE_HYPHENS, '')
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
 
-/**
- * Where lines may break inside a word, for one language. An empty piece is a place to break without a hyphen.
- */
+/** Splits a word of the language where a line may break. An empty piece marks a break without a hyphen. */
 export function wordBreaker (language: Language): (word: string) => string[] {
   const syllables = SYLLABLES[language]
   return (word) => {

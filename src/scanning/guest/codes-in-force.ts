@@ -2,17 +2,17 @@ import fp from 'fastify-plugin'
 import type { Day } from '#src/lib/time.ts'
 import type { DocumentKind } from './document-kind.ts'
 
-/** An Italian place of birth, by its codes; `label` is how people call it. */
+/** An Italian place of birth as police codes; `label` is its readable name. */
 export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
-/** The codes by which guests are registered, of the tables in force; undefined is what the tables do not have. */
+/** Looks up police codes in the tables in force. Undefined when the tables have no such entry. */
 export interface GuestCodes {
-  /** Of a citizenship, by the code of the zone in three letters. */
+  /** The citizenship code of an ISO alpha-3 code. */
   citizenship (alpha3: string): string | undefined
-  /** Of the place of issue, by the issuer's code in three letters; for Italy it is a comune, which no zone says. */
+  /** The code for the issuer's alpha-3 code; undefined for Italy, where it is a comune. */
   placeOfIssue (alpha3: string): string | undefined
   documentType (kind: DocumentKind): string | undefined
-  /** Of the comune with just this name in a province, if there was one alone on the day of a birth. */
+  /** The only comune with exactly this name in a province on the day of birth. */
   birthPlace (name: string, province: string, born: Day): BirthPlace | undefined
 }
 
@@ -20,9 +20,9 @@ type Source = () => Promise<GuestCodes>
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Says where the codes come from: scanning need not know the area that registers guests. */
+    /** Registers the source of codes: scanning cannot import the area that has them. */
     provideGuestCodes (source: Source): void
-    /** The codes in force; without a source there are none. For scanning alone. */
+    /** The codes in force, none without a source. Only scanning uses it. */
     guestCodes: Source
   }
 }
@@ -34,7 +34,7 @@ const NONE: GuestCodes = {
   birthPlace: () => undefined
 }
 
-/** Where scanning gets the codes of guests. Registered before the areas. */
+/** Decorates the app with the source of police codes. Registered before the areas. */
 export default fp(async function guestCodes (app) {
   let current: Source = async () => NONE
   app.decorate('provideGuestCodes', (source) => { current = source })

@@ -1,12 +1,11 @@
-/** What a document is, as far as its code tells. A visa or a residence permit is no document of identity. */
+/** The kind of a document, as its code shows. Visas and residence permits are no identity documents. */
 export type DocumentKind =
   | 'passport' | 'diplomatic-passport' | 'service-passport' | 'refugee-document' | 'electronic-card' | 'card' | 'crew'
   | 'visa' | 'residence-permit' | 'other'
 
 /**
- * By the first codes that fit: ICAO Doc 9303 parts 4, 5 and 7. The second letter of a passport means the same
- * everywhere only since its eighth edition (PD diplomatic, PO official, PR refugees, PS and PT stateless people and
- * aliens, PL laissez-passer).
+ * The first match wins: ICAO Doc 9303 parts 4, 5 and 7. The second letter of a passport is standardized only since the
+ * eighth edition (PD diplomatic, PO official, PR refugees, PS and PT stateless people and aliens, PL laissez-passer).
  */
 const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^V/, 'visa'],
@@ -20,7 +19,7 @@ const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^[AIC]/, 'card']
 ]
 
-/** Italy's only cards with a zone are electronic ones; of other states' cards the zone does not tell. */
+/** All Italian cards with a zone are electronic. For other states the zone does not say. */
 export function documentKind (code: string, issuer: string): DocumentKind {
   const kind = KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'other'
   return kind === 'card' && issuer === 'ITA' ? 'electronic-card' : kind

@@ -4,23 +4,23 @@ import {
 import type { BirthPlace, GuestCodes } from './codes-in-force.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 
-/** Why the fields of the document stay empty. */
+/** Explains why the document fields stay empty. */
 const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
   visa: 'È un visto: tipo, numero e luogo di rilascio si prendono dal passaporto',
   'residence-permit': 'È un permesso di soggiorno: serve un documento d’identità',
   other: 'Il tipo di documento non si ricava dalla zona: indicarlo'
 }
 
-/** Passports whose second letter was free for every state until 2021. */
+/** Kinds derived from a second letter that every state could choose freely until 2021. */
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
-/** What a guest is made of. */
+/** The parsed fields that make a guest. */
 export type GuestDocument = Pick<
   ParsedMrz,
   'name' | 'surname' | 'gender' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
 >
 
-/** The guest that a document makes, and what a person should look at. */
+/** Converts a document to a guest, with warnings for the host. */
 export function guestOf (
   parsed: GuestDocument, codes: GuestCodes, birthPlace?: BirthPlace
 ): { ospite: ScannedGuest, avvisi: Avviso[] } {
@@ -61,7 +61,7 @@ function proposal ({ label }: BirthPlace): Avviso {
   return { campo: 'comune_nascita', messaggio: `${label} è proposto dal testo del documento: controllarlo` }
 }
 
-/** Fillers inside a number stand for blanks and signs that a zone does not print. */
+/** Fillers inside a number replace blanks and signs that a zone cannot print. */
 const HIDDEN_SIGN: Avviso = {
   campo: 'numero_documento',
   messaggio: 'Il numero ha segni che la zona non riporta: confrontarlo con il documento'

@@ -1,16 +1,16 @@
 import { isDay, type Day } from '#src/lib/time.ts'
 
-/** Why a date of the zone is no day: not whole, with signs that no date has, or in no calendar. */
+/** Why a zone date is invalid: it has fillers, has letters, or is not in the calendar. */
 export type DateFault = 'incomplete' | 'unreadable' | 'impossible'
 
-/** A date of the zone: the day that its six characters mean, or these and why they mean none. */
+/** A zone date: a valid day, or the six characters and why they are invalid. */
 export type ZoneDate = { day: Day, fault?: undefined } | { day?: undefined, fault: DateFault, text: string }
 
-/** Years beyond today in which a document may expire: the century follows (a year further ahead has passed). */
+/** Maximum years until expiry. It decides the century: a year further ahead lies in the past. */
 const EXPIRY_AHEAD = 50
 const SIX_DIGITS = /^\d{6}$/
 
-/** A date of birth, from a place of a line on: of the years that it may mean, the latest that is not in the future. */
+/** Parses the birth date at a position of a line. The century is the latest one that is not in the future. */
 export function birthDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
   if (!SIX_DIGITS.test(text)) return notWhole(text)
@@ -19,7 +19,7 @@ export function birthDate (line: string, from: number, today: Day): ZoneDate {
   return day === undefined ? { fault: 'impossible', text } : { day }
 }
 
-/** A date of expiry: up to 50 years ahead, else in the past. */
+/** Parses an expiry date: up to 50 years ahead, otherwise in the past. */
 export function expiryDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
   if (!SIX_DIGITS.test(text)) return notWhole(text)
@@ -29,12 +29,12 @@ export function expiryDate (line: string, from: number, today: Day): ZoneDate {
   return isDay(day) ? { day } : { fault: 'impossible', text }
 }
 
-/** `YYYY-MM-DD` of six digits, which may be in no calendar. */
+/** Six digits as `YYYY-MM-DD`; the day may not exist. */
 function dayOf (century: number, text: string): Day {
   return `${century + Number(text.slice(0, 2))}-${text.slice(2, 4)}-${text.slice(4)}`
 }
 
-/** 00 stands for what is not known, as a filler does. */
+/** Explains an incomplete date. 00 means unknown, like a filler. */
 function notWhole (text: string): ZoneDate {
   if (/[A-Z]/.test(text)) return { fault: 'unreadable', text }
   const isImpossible = isAbove(text.slice(2, 4), 12) || isAbove(text.slice(4), 31)

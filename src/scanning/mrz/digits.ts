@@ -1,23 +1,23 @@
-/** What fills a field that has nothing more to say. */
+/** Fills the unused end of a field. */
 export const FILLER = '<'
 const FILLER_CODE = FILLER.charCodeAt(0)
-/** The code of the digit 0: those of the others follow. */
+/** Character code of the digit 0; the other digits follow it. */
 const ZERO_CODE = '0'.charCodeAt(0)
 
 const WEIGHTS = [7, 3, 1] as const
 
-/** The value of a character in the sum: digits as they are, A is 10, Z is 35, the filler 0. */
+/** The value of a character in the sum: 0-9 as is, A is 10, Z is 35, the filler 0. */
 export function valueOf (char: string): number {
   return char === FILLER ? 0 : Number.parseInt(char, 36)
 }
 
-/** Value times weight, by the weight's place and the code of the character: a sum is nothing but look-ups. */
+/** Precomputed value times weight, indexed by weight position and character code. */
 const WEIGHTED = Uint8Array.from({ length: WEIGHTS.length * 128 }, (_, at) =>
   WEIGHTS[at >> 7]! * valueOf(String.fromCharCode(at & 127)))
 
 /**
- * The sum that a check digit is the last figure of (ICAO Doc 9303 part 3, section 4.9), of part of a line.
- * @param before how many characters the sum has had before these: the weights go on from there
+ * The weighted sum of part of a line (ICAO Doc 9303 part 3, section 4.9). Its last decimal is the check digit.
+ * @param before number of characters summed before; the weights continue from there
  */
 export function weightedSum (line: string, from: number, to: number, before = 0): number {
   let sum = 0
@@ -34,30 +34,29 @@ export function checkDigit (text: string): string {
   return String(weightedSum(text, 0, text.length) % 10)
 }
 
-/** Whether a sum has this digit; a filler is none. */
+/** True when this character is the check digit of the sum; never for a filler. */
 export function isDigitOf (sum: number, digit: number): boolean {
   return digit - ZERO_CODE === sum % 10
 }
 
-/** Whether the digit right after a field is its own. A field that is all fillers may leave its digit out, too. */
+/** True when the check digit right after a field is correct. An empty field may have a filler instead. */
 export function digitHolds (line: string, from: number, to: number): boolean {
   if (isFiller(line, to)) return endOf(line, from, to) === from
   return isDigitOf(weightedSum(line, from, to), line.charCodeAt(to))
 }
 
-/** Whether a character of a line is a filler. */
 export function isFiller (line: string, at: number): boolean {
   return line.charCodeAt(at) === FILLER_CODE
 }
 
-/** Where part of a line ends, without the fillers at its end. */
+/** The end of part of a line, without trailing fillers. */
 export function endOf (line: string, from: number, to: number): number {
   let end = to
   while (end > from && isFiller(line, end - 1)) end--
   return end
 }
 
-/** A text, or part of a line, without the fillers at its end. */
+/** A text, or part of a line, without trailing fillers. */
 export function withoutFillers (line: string, from = 0, to = line.length): string {
   return line.slice(from, endOf(line, from, to))
 }

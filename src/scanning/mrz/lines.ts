@@ -5,8 +5,8 @@ import { layoutOf, LAYOUTS, type Layout } from './layouts.ts'
 export interface CheckedLines { layout: Layout, lines: readonly string[] }
 
 /**
- * Lines as people and programs hand them over: lower case counts as upper case, and blanks around a line are left out.
- * @throws CampiNonValidi naming each line that has other characters than A-Z, 0-9 and `<`, or the wrong length
+ * Validates lines. Lower case becomes upper case, and surrounding blanks are removed.
+ * @throws CampiNonValidi naming each line with an invalid character or length
  */
 export function checkLines (given: readonly string[]): CheckedLines {
   const lines = given.every(isPlain) ? given : given.map(plain)
@@ -37,7 +37,7 @@ function faultOf (line: string, at: number, lines: readonly string[]): FieldErro
 
 const FORMATS_OF = Object.fromEntries(LAYOUTS.map(({ length, format }) => [length, format]))
 
-/** How long each of these lines must be: of several lengths, the one that most lines have, if one stands out. */
+/** The allowed lengths: the one known length that occurs, else the first line's, else all. */
 function lengthsFor (lines: readonly string[]): number[] {
   const lengths = [...new Set(LAYOUTS.filter((layout) => layout.lines === lines.length).map(({ length }) => length))]
   const met = lengths.filter((length) => lines.some((line) => line.length === length))

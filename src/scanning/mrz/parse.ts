@@ -8,11 +8,11 @@ import { type Names, plainName, splitNames } from './zone-names.ts'
 interface DocumentNumber {
   number: string
   holds: boolean
-  /** What is left of the optional data. */
+  /** The optional data after the rest of a long number. */
   optional: string
 }
 
-/** A number that fits its field: its digit is never left out. */
+/** Reads a number that fits its field. Its check digit is mandatory. */
 function shortNumber (lines: readonly string[], field: Place, optional: Place): DocumentNumber {
   const line = lines[field[0]]!
   return {
@@ -23,9 +23,9 @@ function shortNumber (lines: readonly string[], field: Place, optional: Place): 
 }
 
 /**
- * A number that may be longer than its field: then a filler stands for the digit, and the optional data begin with the
- * rest of the number and its digit, up to the next filler. ICAO leaves that first filler out of the sum (Doc 9303 part
- * 5, 4.2.4); Portugal takes it in. Both are right here.
+ * Reads a number that may exceed its field. A filler then replaces the check digit, and the rest of the number and its
+ * digit begin the optional data, up to the next filler. ICAO excludes that first filler from the sum (Doc 9303 part 5,
+ * 4.2.4), Portugal includes it. We accept both.
  */
 function longNumber (lines: readonly string[], field: Place, optional: Place): DocumentNumber {
   const short = shortNumber(lines, field, optional)
@@ -40,7 +40,7 @@ function longNumber (lines: readonly string[], field: Place, optional: Place): D
   }
 }
 
-/** What a zone says. Codes are as they are printed, without fillers; '' is what it does not say. */
+/** The parsed zone. Codes are as printed, without fillers; '' means that the zone has no value. */
 export interface Zone extends Names {
   layout: Layout
   code: string
@@ -49,18 +49,18 @@ export interface Zone extends Names {
   nationality: string
   birth: ZoneDate
   sex: 'M' | 'F' | ''
-  /** undefined where the layout has no expiry. */
+  /** undefined when the layout has no expiry date. */
   expiry: ZoneDate | undefined
   optional: string
   further: string
   checks: MrzChecks
-  /** All check digits add up, and no date is one that no calendar has. */
+  /** All check digits are correct, and all dates exist in the calendar. */
   valid: boolean
 }
 
 /**
- * Reads a zone of a layout. Whatever its characters say, there is an answer: what does not add up is said in `checks`.
- * @param lines as many and as long as the layout wants, of A-Z, 0-9 and `<`
+ * Parses the lines of a layout. It never fails: `checks` lists wrong digits.
+ * @param lines number and length of the layout, characters A-Z, 0-9 and `<`
  * @param today decides the century of two-digit years
  */
 export function parseZone (layout: Layout, lines: readonly string[], today: Day): Zone {
@@ -100,7 +100,7 @@ function dateAt (read: typeof birthDate, lines: readonly string[], place: Place,
   return read(lines[place[0]]!, place[1], today)
 }
 
-/** What a field says, '' where the layout has none. */
+/** The text of a field, '' when the layout lacks it. */
 function text (lines: readonly string[], place: Place | undefined): string {
   return place === undefined ? '' : withoutFillers(lines[place[0]]!, place[1], place[2])
 }
@@ -111,7 +111,7 @@ function check ({ fields, isChecked }: Layout, lines: readonly string[], name: C
   return digitHolds(lines[place[0]]!, place[1], place[2])
 }
 
-/** The digit over all is never left out. */
+/** Checks the composite digit, which is mandatory. */
 function compositeHolds ({ at, over }: Composite, lines: readonly string[]): boolean {
   let sum = 0
   let before = 0
@@ -128,7 +128,7 @@ function namesOf ({ names, surname, given }: Fields, lines: readonly string[]): 
   return { surname: first.name, given: second.name, cut: first.cut || second.cut }
 }
 
-/** A name that has a field to itself. */
+/** Reads a name in its own field. */
 function ownName (lines: readonly string[], [at, from, to]: Place): { name: string, cut: boolean } {
   const line = lines[at]!
   const end = endOf(line, from, to)

@@ -15,7 +15,7 @@ const parseRoute = route({ access: 'auth' }, 'parseMrz', 'Legge le righe della z
   body: ParseMrzBody, response: { 200: ParseMrzAnswer }
 })
 
-/** A zone as the API shows it. */
+/** Converts a zone to the API's format. */
 export function present (zone: Zone): ParsedMrz {
   const { layout, issuer, nationality } = zone
   return {
@@ -38,17 +38,17 @@ export function present (zone: Zone): ParsedMrz {
   }
 }
 
-/** Germany prints one letter; every other code of ICAO Doc 9303 part 3, section 5 is three letters long. */
+/** Germany prints `D`. All other codes of ICAO Doc 9303 part 3, section 5 have three letters. */
 function alpha3 (code: string): string {
   return code === 'D' ? 'DEU' : code
 }
 
-/** As Italian identity cards print it: `ROMA (RM) 30.12.1964`. */
+/** The format on Italian identity cards: `ROMA (RM) 30.12.1964`. */
 const PLACE_AND_DATE = /^([\p{L}'’`.\- ]{2,60}?)\s*\(([A-Z]{2})\)\s*,?\s*(\d{2})[./-](\d{2})[./-](\d{4})$/u
 
 /**
- * The comune of birth that the text of an Italian identity card names beyond doubt: on a line with its province and
- * with the day of birth that the zone proves, in the tables once with just that name; undefined otherwise.
+ * Finds the comune of birth in the text of an Italian card: a line with comune, province and the birth date of the
+ * zone. Undefined unless the tables have exactly one such comune.
  */
 function birthPlaceIn (text: string, born: Day, codes: GuestCodes): BirthPlace | undefined {
   const found = text.split('\n').flatMap((line) => {
@@ -59,7 +59,7 @@ function birthPlaceIn (text: string, born: Day, codes: GuestCodes): BirthPlace |
   return found.every((each) => each !== undefined && each.comune === first?.comune) ? first : undefined
 }
 
-/** Lines of zones: what they say. Nothing is stored. */
+/** Parses lines of a zone. Stores nothing. */
 export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   app.post('/api/mrz/parse', parseRoute, async ({ body }) => {
     const { layout, lines } = checkLines(body.lines)
@@ -72,7 +72,7 @@ export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app
   })
 }
 
-/** Of a card of Italy whose day of birth its digit proves. */
+/** Proposes a place of birth, only for an Italian card with a correct check digit of the birth date. */
 function birthPlaceOf (parsed: ParsedMrz, text: string, codes: GuestCodes) {
   const { documentCode, issuingCountry, birthDate, checks } = parsed
   const isCard = documentKind(documentCode, issuingCountry) === 'electronic-card'

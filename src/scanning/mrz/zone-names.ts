@@ -3,13 +3,13 @@ import { endOf, FILLER, isFiller } from './digits.ts'
 export interface Names {
   surname: string
   given: string
-  /** The field is full to its last character: what follows may be missing. */
+  /** The name fills its field, so it may be truncated. */
   cut: boolean
 }
 
 /**
- * Surname and given names of a field that holds both. Two fillers part them; without these all is the surname. Further
- * double fillers, which real documents have, are blanks.
+ * Splits a combined field into surname and given names at the first double filler. Without one, all is surname. Further
+ * double fillers, which real documents have, become blanks.
  */
 export function splitNames (line: string, from: number, to: number): Names {
   const end = endOf(line, from, to)
@@ -34,7 +34,7 @@ function withWord (name: string, word: string): string {
   return name === '' ? word : `${name} ${word}`
 }
 
-/** A name with blanks for the fillers. */
+/** A name with fillers replaced by blanks. */
 export function plainName (line: string, from: number, to: number): string {
   let name = ''
   for (let at = from; at < to;) {

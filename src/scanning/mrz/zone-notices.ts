@@ -20,7 +20,7 @@ const DATE_FAULTS: Readonly<Record<DateFault, string>> = {
   impossible: 'non è un giorno del calendario'
 }
 
-/** What a person should look at, of the zone itself. */
+/** Warnings about the zone, for the host. */
 export function zoneNotices (zone: Zone, today: Day): Avviso[] {
   const { birth, expiry } = zone
   return [
@@ -38,7 +38,7 @@ const noExpiry: Avviso[] = [
   { campo: 'expiryDate', messaggio: 'È una carta d’identità francese del vecchio tipo: la zona non dice la scadenza' }
 ]
 
-/** A date of no calendar is told as such: its digit may well add up. */
+/** True for a wrong check digit. A date that does not exist gets its own warning, whatever its digit. */
 function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolean {
   const date = name === 'birthDate' ? birth : name === 'expiryDate' ? expiry : undefined
   return checks[name] === false && date?.fault !== 'impossible'

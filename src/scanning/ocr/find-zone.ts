@@ -5,13 +5,13 @@ import { readPicture } from '../mrz/reader/read-picture.ts'
 
 export interface FindZonePayload { picture: Gray, today: Day }
 
-/** The lines of a zone, and by how many quarters of a turn, clockwise, the picture must be turned to be upright. */
+/** The lines of a zone, and the clockwise quarter turns that make the image upright. */
 export interface FoundZone { lines: string[], quarters: 0 | 1 | 2 | 3 }
 
-/** Of this thread; read from the disk at its first picture. */
+/** Loaded once per thread, at its first image. */
 let network: Network | undefined
 
-/** A task of `plugins/workers`: looks for a zone in a picture. */
+/** A worker task that searches an image for a zone. */
 export default function findZone ({ picture, today }: FindZonePayload): FoundZone | null {
   network ??= readNetwork(new URL('../mrz/reader/model/weights.bin', import.meta.url))
   const found = readPicture(picture, network, today)

@@ -10,31 +10,31 @@ const SCENE = new URL('scene.ts', import.meta.url)
 const FIND_ZONE = new URL('find-zone.ts', import.meta.url)
 const ZONE_DEADLINE_MS = 20_000
 
-/** Pictures whose text is read or waits for it, of all callers and of one. */
+/** Concurrency limit: images being read or waiting, in total and per caller. */
 const TURNS = { total: 24, perCaller: 12 }
 
 export interface TextOptions {
   languages: readonly OcrLanguage[]
-  /** Quarters of a turn, clockwise, that set the picture upright. */
+  /** Clockwise quarter turns that make the image upright. */
   quarters: 0 | 1 | 2 | 3
-  /** Aborted when nobody waits for the text any more. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
 }
 
-/** What reads the text of pictures. */
+/** An OCR engine, local or external. */
 export interface TextSource {
   kind: TextReaderKind
-  /** Whether it finds out by itself how a picture is held. */
+  /** True when the engine detects the orientation itself. */
   turnsByItself: boolean
-  /** @throws an error of the catalogue: 502 or 503 */
+  /** @throws a catalogued error with status 413, 502 or 503 */
   read (scene: Scene, options: TextOptions): Promise<string>
 }
 
 interface Reading { caller: string, signal: AbortSignal }
 
 /**
- * Reads pictures of documents: the zone with our own reader, and at the same time the text.
- * @throws CampiNonValidi, ContenutoTroppoGrande (413); ServizioOccupato (503), and what the source of texts throws
+ * Reads documents: our reader finds the zone while an OCR engine reads the text.
+ * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors of the OCR engine
  */
 export function documentReader (
   app: Pick<FastifyInstance, 'images' | 'workers'>, { clock, texts }: { clock: Clock, texts: TextSource }
@@ -68,7 +68,7 @@ export function documentReader (
       }
     } catch (err) {
       failed.abort()
-      // What still runs when the caller has an answer is ended with its thread: another one costs more than the rest.
+      // Wait for the zone: answering now would abort the task and kill its thread, and a new thread costs more.
       await zoneRead.catch(() => {})
       throw err
     }
@@ -90,7 +90,7 @@ export function documentReader (
   }
 }
 
-/** What a picture shows is anybody's text: nothing of it stays that a line of text does not hold. */
+/** OCR text is untrusted, so control characters except line ends become blanks. */
 function plain (text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, ' ').toWellFormed()

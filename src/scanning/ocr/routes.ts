@@ -28,7 +28,7 @@ const ocrRoute = {
 
 interface OcrOptions { clock: Clock, texts: TextSource }
 
-/** Pictures of documents: their text and their zone. Nothing is stored. */
+/** Reads text and zone of a document's image. Stores nothing. */
 export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { clock, texts }) => {
   const readDocument = documentReader(app, { clock, texts })
 

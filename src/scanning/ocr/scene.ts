@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp'
 import { withImage, type Opened } from '#src/services/images/open.ts'
 import { brightest, type Gray } from '../mrz/reader/gray.ts'
 
-/** For whom a picture is decoded beside the reader of zones: our own engine for texts, a provider of texts, nobody. */
+/** Who reads the text: our own engine or an external provider. */
 export type TextReaderKind = 'engine' | 'provider'
 
 export interface ScenePayload {
@@ -10,24 +10,24 @@ export interface ScenePayload {
   text: TextReaderKind | null
 }
 
-/** A picture as its readers take it, upright as the camera says. */
+/** The image in the formats that its readers need, upright by its EXIF orientation. */
 export interface Scene {
-  /** For the reader of zones. */
+  /** For the zone reader. */
   picture: Gray
-  /** For our own engine. */
+  /** For our OCR engine. */
   page: Gray | null
-  /** For a provider. */
+  /** For an external provider. */
   jpeg: Uint8Array | null
 }
 
-/** Longer sides in pixels: beyond these readers get slower and not better. */
+/** Maximum longer side in pixels. Larger images are slower and not read better. */
 const SIDE = 2400
 const TEXT_SIDE = 1600
 const PROVIDER_QUALITY = 85
 
 const inside = (side: number) => ({ width: side, height: side, fit: 'inside', withoutEnlargement: true }) as const
 
-/** A task of `plugins/images`: decodes a picture once, for all who read in it. */
+/** An image task that decodes once for all readers. */
 export default async function scene ({ bytes, text }: ScenePayload): Promise<Opened<Scene>> {
   return await withImage(bytes, async (image) => {
     const { data, info } = await image

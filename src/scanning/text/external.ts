@@ -14,7 +14,7 @@ export interface ExternalSettings {
   url: string
   key: string
   log: Pick<FastifyBaseLogger, 'warn'>
-  /** For a whole answer. */
+  /** Timeout of a whole response. */
   timeoutMs?: number | undefined
 }
 
@@ -22,7 +22,7 @@ const PROVIDERS: Readonly<Record<OcrProviderName, OcrProvider>> = {
   'google-vision': googleVision, 'ocr-space': ocrSpace
 }
 const TIMEOUT_MS = 20_000
-/** A page of text, with the place of each word. */
+/** Enough for a page of text with the position of each word. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024
 
 const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
@@ -34,8 +34,8 @@ const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
 }
 
 /**
- * Texts are read by a provider that the settings name: it gets the picture, without its metadata. Neither the key nor
- * what the provider says gets into an error or a log line.
+ * Reads texts with the configured provider, which gets the image without metadata. Neither the key nor the provider's
+ * messages appear in errors or logs.
  */
 export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS }: ExternalSettings): TextSource {
   const provider = PROVIDERS[name]
@@ -45,7 +45,7 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
       const { status, bytes } = await exchange(url, {
         method: 'POST', ...request, patienceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX, signal
       })
-      // Some refusals are plain text.
+      // Some error responses are plain text.
       return provider.read(status, jsonOf(bytes) ?? bytes.toString())
     } catch (err) {
       if (err instanceof ExchangeError) return { fault: 'unavailable' }

@@ -6,24 +6,24 @@ import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/se
 import type { TextReply, TextRequest } from './text-thread.ts'
 
 export interface TextEngineOptions {
-  /** Milliseconds from the call until the text must be there, the wait for others included. */
+  /** Deadline in milliseconds from the call, queueing included. */
   deadlineMs?: number
-  /** Readings after which a thread is replaced: the library's memory never shrinks. */
+  /** Pages after which the thread is replaced, because the library's memory never shrinks. */
   readingsMax?: number
-  /** Milliseconds after which a thread that has nothing to do ends. */
+  /** Milliseconds after which an idle thread ends. */
   idleMs?: number
-  /** What the thread runs; for tests. */
+  /** The thread's script; for tests. */
   script?: URL
 }
 
 export interface TextEngine {
   /**
-   * The text of a page.
-   * @throws LavoroTroppoLungo past the deadline, LavoroNonRiuscito where the thread fails, LavoroNonIniziato where its
-   * turn did not come (503)
+   * Reads the text of a page.
+   * @throws LavoroTroppoLungo past the deadline, LavoroNonRiuscito when the thread fails, LavoroNonIniziato when the
+   * page never left the queue (503)
    */
   read (request: TextRequest, signal?: AbortSignal): Promise<string>
-  /** Threads that run: none before the first picture. */
+  /** Running threads: none before the first image. */
   threads (): number
   close (): Promise<void>
 }
@@ -31,7 +31,7 @@ export interface TextEngine {
 const SCRIPT = new URL('text-thread.ts', import.meta.url)
 const MEMORY_MB = 256
 
-/** Tesseract in a thread of its own, which is kept: one picture at a time, first come first served. */
+/** Tesseract in a long-lived thread, one image at a time, in FIFO order. */
 export function textEngine (
   { deadlineMs = 30_000, readingsMax = 200, idleMs = 300_000, script = SCRIPT }: TextEngineOptions = {}
 ): TextEngine {
@@ -71,20 +71,20 @@ export function textEngine (
   }
 }
 
-/** One thread, which begins with the first reading and is replaced after so many. */
+/** One thread, started by the first page and replaced after `readingsMax`. */
 function readingThread (script: URL, readingsMax: number) {
   let thread: Worker | undefined
   let readings = 0
 
   function start (): Worker {
     readings = 0
-    // It reads what strangers send: nothing of the environment, and what the library prints is for nobody.
+    // The thread handles untrusted input, so it gets no environment, and its output is discarded.
     const started = new Worker(script, {
       env: {}, argv: [], execArgv: [], stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB }
     })
     started.stdout.resume()
     started.stderr.resume()
-    // What it fails with is told to who waits for its reply.
+    // The pending `read` reports the failure.
     started.on('error', () => {})
     started.once('exit', () => { if (thread === started) thread = undefined })
     return started
@@ -111,7 +111,7 @@ function readingThread (script: URL, readingsMax: number) {
       if (++readings >= readingsMax) await end()
       return told.text
     } catch {
-      // Whatever it is at, nobody waits for it any more.
+      // Kill the thread, because it may still be working.
       await end()
       throw stop.aborted ? new LavoroTroppoLungo() : new LavoroNonRiuscito()
     } finally {

@@ -8,15 +8,15 @@ import type { OcrLanguage } from '#schemas/ocr.ts'
 import { turned, type Gray } from '../mrz/reader/gray.ts'
 
 /*
- * A thread that reads the text of pictures, one after the other. The library makes a further thread, which ends with
- * this one: a picture that makes it fail takes nothing else along.
+ * A thread that reads images one at a time. Tesseract starts another thread, which ends with this one, so an image that
+ * crashes it does no further harm.
  */
 
-/** `quarters` of a turn, clockwise, set the page upright. */
+/** `quarters` clockwise turns make the page upright. */
 export interface TextRequest { page: Gray, languages: readonly OcrLanguage[], quarters: 0 | 1 | 2 | 3 }
 export type TextReply = { text: string } | { fault: string }
 
-/** The library's codes of languages, which name the packages of their data. */
+/** The library's language codes, also the names of its data packages. */
 const CODES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng', DE: 'deu', FR: 'fra' }
 
 let engine: { worker: Worker, languages: string } | undefined
@@ -31,12 +31,12 @@ async function read ({ page, languages, quarters }: TextRequest): Promise<string
   return data.text
 }
 
-/** The plainest image file that there is (PGM). */
+/** Encodes as PGM, the simplest image format. */
 function imageFile ({ data, width, height }: Gray): Buffer {
   return Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), data])
 }
 
-/** The library takes the data of all languages from one folder, which is gone again when they are loaded. */
+/** The library needs all language data in one folder. It is removed after loading. */
 async function start (codes: string[]): Promise<Worker> {
   const langPath = await mkdtemp(join(tmpdir(), 'locanda-text-'))
   try {
@@ -45,8 +45,8 @@ async function start (codes: string[]): Promise<Worker> {
       const from = fileURLToPath(import.meta.resolve(`@tesseract.js-data/${code}/4.0.0_best_int/${file}`))
       await copyFile(from, join(langPath, file))
     }
-    // Without a handler of errors one picture that cannot be read would end the process; with a cache the library would
-    // write into the folder of the process, and believe what it finds there.
+    // Without an error handler, one unreadable image would end the process. A cache would be written to the working
+    // directory and trusted later.
     const worker = await createWorker(codes, OEM.LSTM_ONLY, { langPath, cacheMethod: 'none', errorHandler: () => {} })
     await worker.setParameters({ user_defined_dpi: '300' })
     return worker

@@ -1,24 +1,24 @@
-/** Pixels that hang together, as the rectangle that has their centre, direction and spread. Angles are in radians. */
+/** A connected component, as a rectangle with the same centre, direction and spread. Angles are in radians. */
 export interface Blob {
   x: number
   y: number
   angle: number
   length: number
   thickness: number
-  /** How much of the rectangle they fill. */
+  /** Fraction of the rectangle that the pixels fill. */
   fill: number
   pixels: number
 }
 
 interface Sums { n: number, x: number, y: number, xx: number, yy: number, xy: number }
 
-/** Pixels of one row that touch each other: from the first one to before the last one. */
+/** A horizontal run of pixels: `from` inclusive, `to` exclusive. */
 interface Run { y: number, from: number, to: number }
 
-/** The blobs of a mask, of 4-neighbours, in the order in which their first pixels come. By runs: this takes time. */
+/** Finds 4-connected components by union-find over runs, which is faster than over pixels. Ordered by first pixel. */
 export function findBlobs (mask: Uint8Array, width: number, height: number): Blob[] {
   const runs: Run[] = []
-  /** Of each run another one of its blob that comes before it, or itself. */
+  /** Union-find: for each run an earlier one of the same blob, or itself. */
   const parents: number[] = []
   for (let y = 0, above = 0; y < height; y++) {
     const own = runs.length
@@ -65,12 +65,12 @@ function sumsOf (runs: readonly Run[], parents: number[]): Sums[] {
   return [...all.values()]
 }
 
-/** The sum of the squares of all whole numbers below this one. */
+/** The sum of the squares of all integers below `end`. */
 function squaresBelow (end: number): number {
   return (end - 1) * end * (2 * end - 1) / 6
 }
 
-/** By second moments: a filled rectangle has those of its sides squared, by 12. */
+/** From second moments: a filled rectangle's variance along a side is its length squared, divided by 12. */
 function blobOf ({ n, ...sums }: Sums): Blob {
   const [x, y] = [sums.x / n, sums.y / n]
   const [xx, yy, xy] = [sums.xx / n - x * x, sums.yy / n - y * y, sums.xy / n - x * y]

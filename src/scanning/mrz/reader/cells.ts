@@ -1,21 +1,21 @@
 import { ALPHABET, BETWEEN, COLUMN, column, type Columns } from './network.ts'
 
-/** For one character of a line: the logarithm of how likely it is each of the alphabet. */
+/** The log likelihood of each alphabet character at one position of a line. */
 export type Cell = Float32Array
 
 export interface Cells { score: number, cells: Cell[] }
 
-/** How far the distance of two characters may be from the usual one, and what it costs. */
+/** Maximum deviation from the usual pitch, and its cost. */
 const LEEWAY = 0.18
 const STRETCH_COST = 9
-/** Further below, a likelihood says nothing more. */
+/** Lower bound of log likelihoods: smaller values carry no information. */
 const FLOOR = -12
-/** The line's length is not known exactly. */
+/** Factors to try, because the line's length is an estimate. */
 const LENGTHS = [1, 1.05, 0.95]
 
 /**
- * The columns in which the characters of a line stand: as many as it has, at nearly the same distance, where the
- * network is surest of some character (Viterbi). undefined when there is no room for them.
+ * Finds the columns of a line's characters (Viterbi): `count` of them, nearly evenly spaced, where the network is
+ * surest of any character. undefined when they do not fit.
  * @param textLength pixels of the strip from the first character to the last
  */
 export function findCells (columns: Columns, count: number, textLength: number): Cells | undefined {
@@ -50,7 +50,7 @@ function placed (columns: Columns, count: number, pitch: number): Cells | undefi
   return { score, cells: places.map((at) => column(columns, at).slice(0, ALPHABET.length)) }
 }
 
-/** How sure it is that a character stands in a column, whichever. */
+/** How sure the network is that a column shows any character. */
 function sureness (logs: Float32Array): number {
   const best = logs.subarray(0, BETWEEN).reduce((a, b) => Math.max(a, b))
   return Math.max(FLOOR, best - logs[BETWEEN]!) / 2 + Math.max(FLOOR, best) / 2

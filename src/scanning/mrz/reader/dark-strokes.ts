@@ -1,12 +1,12 @@
 import type { Gray } from './gray.ts'
 
 /**
- * How much darker each pixel is than what surrounds it, for strokes thinner than the given width and height (odd): the
- * closing of the picture less the picture ("black hat").
+ * How much darker each pixel is than its surroundings, for strokes thinner than the given size (odd): closing minus
+ * image ("black hat").
  */
 export function darkStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
   const [rx, ry] = [strokeWidth >> 1, strokeHeight >> 1]
-  // The smallest value around a pixel is the largest one of the negative.
+  // Erosion is dilation of the negative.
   const closed = spread(negative(spread(picture.data, picture, rx, ry)), picture, rx, ry)
   for (let at = 0; at < closed.length; at++) closed[at] = 255 - closed[at]! - picture.data[at]!
   return closed
@@ -17,7 +17,7 @@ function negative (data: Uint8Array): Uint8Array {
   return data
 }
 
-/** The largest value around each pixel, `rx` to the sides and `ry` up and down. Plain loops: this takes time. */
+/** Dilation: the largest value within `rx` horizontally and `ry` vertically. Plain loops for speed. */
 function spread (data: Uint8Array, { width, height }: Gray, rx: number, ry: number): Uint8Array {
   const sideways = new Uint8Array(data.length)
   const runs = { forwards: new Uint8Array(width + 2 * rx), backwards: new Uint8Array(width + 2 * rx) }
@@ -35,12 +35,12 @@ function spread (data: Uint8Array, { width, height }: Gray, rx: number, ry: numb
   return out
 }
 
-/** Made once for all rows of a picture. */
+/** Buffers shared by all rows of an image. */
 interface Runs { forwards: Uint8Array, backwards: Uint8Array }
 
 /**
- * In blocks of the window's length, runs from both ends of a block; a window is the end of one run and the beginning of
- * another (van Herk). The cost does not grow with the window.
+ * Van Herk's algorithm: running maxima from both ends of blocks of the window's length. Each window combines two of
+ * them, so the cost does not depend on the window's size.
  */
 function spreadRow (
   row: Uint8Array, out: Uint8Array, at: number, radius: number, { forwards, backwards }: Runs

@@ -1,18 +1,18 @@
-/** A picture of one byte a pixel, dark is small. */
+/** An image with one byte per pixel, 0 is black. */
 export interface Gray {
   readonly data: Uint8Array
   readonly width: number
   readonly height: number
 }
 
-/** A gray picture of red, green and blue: the brightest of them, so that coloured overprints vanish and black stays. */
+/** Takes the brightest of red, green and blue, so that coloured overprints vanish and black stays. */
 export function brightest (rgb: Uint8Array, width: number, height: number): Gray {
   const data = new Uint8Array(width * height)
   for (let at = 0; at < data.length; at++) data[at] = Math.max(rgb[3 * at]!, rgb[3 * at + 1]!, rgb[3 * at + 2]!)
   return { data, width, height }
 }
 
-/** The picture turned clockwise by quarters of a turn. */
+/** Rotates the image clockwise by quarter turns. */
 export function turned ({ data, width, height }: Gray, quarters: 1 | 2 | 3): Gray {
   if (quarters === 2) return { data: data.toReversed(), width, height }
   const out = new Uint8Array(data.length)
@@ -25,15 +25,13 @@ export function turned ({ data, width, height }: Gray, quarters: 1 | 2 | 3): Gra
   return { data: out, width: height, height: width }
 }
 
-/**
- * The picture made smaller to a width, by the mean of the pixels that fall together; one that is as small stays.
- */
+/** Shrinks the image to a width by averaging pixels. A narrower image is returned as is. */
 export function shrunk (picture: Gray, width: number): Gray {
   if (picture.width <= width) return picture
   const scale = picture.width / width
   const height = Math.max(1, Math.round(picture.height / scale))
   const data = new Uint8Array(width * height)
-  // Two numbers for each column: those of a row are not worked out again for every row.
+  // The source span of each column, computed once for all rows.
   const columns = Int32Array.from(Array.from({ length: width }, (_, x) => span(x, scale, picture.width)).flat())
   for (let y = 0; y < height; y++) {
     const [top, bottom] = span(y, scale, picture.height)

@@ -2,15 +2,15 @@ import type { Blob } from './blobs.ts'
 import { shrunk, type Gray } from './gray.ts'
 import { textLines } from './text-lines.ts'
 
-/** A line of print in a picture: its middle, its direction, its size in pixels. */
+/** A line of print: centre, direction and size in pixels. */
 export type Line = Pick<Blob, 'x' | 'y' | 'angle' | 'length' | 'thickness'>
 
-/** Two or three lines one below the other that may be a zone, the likeliest first. */
+/** Two or three lines below each other that may be a zone. */
 export interface Block { lines: Line[], score: number }
 
 const BLOCKS_MAX = 6
 
-/** Places of a picture that look like a machine-readable zone, found on a copy of the given width. */
+/** Finds candidate zones on a copy of the given width, best first. */
 export function locate (picture: Gray, searchWidth: number): Block[] {
   const small = shrunk(picture, searchWidth)
   const scale = picture.width / small.width
@@ -23,7 +23,7 @@ export function locate (picture: Gray, searchWidth: number): Block[] {
   return found.map(({ lines, score }) => ({ score, lines: lines.map((line) => enlarged(line, scale)) }))
 }
 
-/** Each line with those below it that are parallel, about as long, and near. Single lines are left out. */
+/** Groups each line with near parallel lines of similar length below it. Single lines are dropped. */
 function blocksOf (blobs: readonly Blob[]): Line[][] {
   const fromTop = blobs.toSorted((a, b) => a.y - b.y)
   return fromTop.map((first, at) => {
@@ -47,7 +47,7 @@ function continues (first: Blob, last: Blob, next: Blob): boolean {
     ratio >= 0.8 && ratio <= 1.25
 }
 
-/** Long lines, three of them, low in the picture, of one height: so zones look. */
+/** Scores a candidate: zones have long lines, often three, low in the image and of equal height. */
 function score (lines: readonly Line[], { width, height }: Gray): number {
   const heights = lines.map(({ thickness }) => thickness)
   return (lines.length === 3 ? 0.2 : 0) +

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { Strip } from './strip.ts'
 
-/** The characters that the network tells apart, in its order; after them comes "between two characters". */
+/** The network's classes, in order. One more follows: "between two characters". */
 export const ALPHABET = '<0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 export const BETWEEN = ALPHABET.length
 const CLASSES = ALPHABET.length + 1
-/** Pixels of a strip for one column of the answer. */
+/** Strip pixels per output column. */
 export const COLUMN = 4
 
-/** A convolution: its window, the channels that come in and go out, how far it moves on. */
+/** A convolution: window, input and output channels, strides. */
 interface Layer {
   height: number
   width: number
@@ -16,11 +16,11 @@ interface Layer {
   to: number
   down: number
   across: number
-  /** Edges are filled with zeros so that nothing gets smaller; 'across' alone for the layer that ends the rows. */
+  /** Zero padding that keeps the size. 'across' alone in the layer that collapses the rows. */
   pad: 'both' | 'across'
 }
 
-/** The network: after each layer but the last, what is negative becomes 0. */
+/** The layers, each but the last followed by ReLU. */
 export const LAYERS: readonly Layer[] = [
   { height: 5, width: 5, from: 1, to: 12, down: 2, across: 2, pad: 'both' },
   { height: 3, width: 3, from: 12, to: 24, down: 2, across: 2, pad: 'both' },
@@ -34,13 +34,13 @@ export const LAYERS: readonly Layer[] = [
 interface Weights { factors: Float32Array, biases: Float32Array }
 export type Network = readonly Weights[]
 
-/** Values by row, column and channel. */
+/** Values indexed by row, column and channel. */
 interface Volume { values: Float32Array, height: number, width: number }
 
-/** How likely each class is in each column: logarithms, by column. */
+/** Log likelihood of each class, by column. */
 export interface Columns { logs: Float32Array, count: number }
 
-/** Reads the weights, little-endian float32: of each layer the factors by row, column, from and to, then the biases. */
+/** Reads little-endian float32: each layer's factors by row, column, input and output channel, then its biases. */
 export function readNetwork (file: URL): Network {
   const bytes = readFileSync(file)
   const all = new Float32Array(new Uint8Array(bytes).buffer)
@@ -55,7 +55,7 @@ export function readNetwork (file: URL): Network {
   return network
 }
 
-/** What the network sees in a strip of 32 pixels' height. */
+/** Runs the network on a strip 32 pixels high. */
 export function look (network: Network, { pixels, width, height }: Strip): Columns {
   let volume: Volume = { values: pixels, height, width }
   for (const [at, weights] of network.entries()) {
@@ -65,7 +65,7 @@ export function look (network: Network, { pixels, width, height }: Strip): Colum
   return { logs: logarithms(volume.values), count: volume.width }
 }
 
-/** Padding as TensorFlow's and XLA's "SAME": the larger half comes after. */
+/** "SAME" padding as in TensorFlow and XLA: the larger half comes after. */
 function padding (size: number, out: number, step: number, window: number): number {
   return Math.max(0, (out - 1) * step + window - size) >> 1
 }
@@ -88,10 +88,10 @@ function convolve (volume: Volume, layer: Layer, { factors, biases }: Weights): 
 }
 
 const WINDOW_MAX = Math.max(...LAYERS.map(({ height, width, from }) => height * width * from))
-/** What a window sees: its values, and where the factors of each begin. */
+/** The non-zero values of the current window, and the offsets of their factors. Reused. */
 const seen = { values: new Float32Array(WINDOW_MAX), factors: new Int32Array(WINDOW_MAX) }
 
-/** Fills `seen` from a window whose corner is given; half of the values are 0, and are left out. Returns how many. */
+/** Fills `seen` from the window at a corner, skipping zeros, which are half of the values. Returns the count. */
 function gather ({ values, height, width }: Volume, layer: Layer, top: number, left: number): number {
   const { from, to } = layer
   let count = 0
@@ -101,7 +101,7 @@ function gather ({ values, height, width }: Volume, layer: Layer, top: number, l
       const first = (ky * layer.width + kx) * from
       for (let i = 0; i < from; i++) {
         const value = values[source + i]!
-        // Written first and counted then: a branch here costs more than the writing.
+        // Write always and count conditionally: a branch here costs more than the write.
         seen.values[count] = value
         seen.factors[count] = (first + i) * to
         count += value === 0 ? 0 : 1
@@ -112,8 +112,7 @@ function gather ({ values, height, width }: Volume, layer: Layer, top: number, l
 }
 
 /**
- * The innermost loops, where most of the time is spent. Four sums at once stay in the processor's registers: nearly
- * twice as fast as one after the other.
+ * The innermost loops, where most time is spent. Four sums at once stay in registers, which is nearly twice as fast.
  */
 function addWeighted (out: Float32Array, o: number, to: number, factors: Float32Array, count: number): void {
   const { values, factors: firsts } = seen
@@ -142,7 +141,7 @@ function dropNegative (values: Float32Array): void {
   for (let at = 0; at < values.length; at++) if (values[at]! < 0) values[at] = 0
 }
 
-/** Softmax of each column, as logarithms. */
+/** Log softmax of each column, in place. */
 function logarithms (values: Float32Array): Float32Array {
   for (let at = 0; at < values.length; at += CLASSES) {
     const column = values.subarray(at, at + CLASSES)
@@ -153,7 +152,7 @@ function logarithms (values: Float32Array): Float32Array {
   return values
 }
 
-/** The logarithms of one column: for each character and, last, for "between". */
+/** The log likelihoods of one column: each character and, last, "between". */
 export function column ({ logs }: Columns, at: number): Float32Array {
   return logs.subarray(at * CLASSES, (at + 1) * CLASSES)
 }

@@ -11,21 +11,21 @@ import { READABLE, type Readable } from './spots.ts'
 import { solve } from './solve.ts'
 import { measure, stripOf, type Measured } from './strip.ts'
 
-/** A zone as it was read. */
+/** A zone read from an image. */
 export interface Found {
   layout: Layout
   lines: string[]
   valid: boolean
-  /** The mean logarithm of how likely its characters are: 0 is certain. */
+  /** Mean log likelihood of the characters: 0 is certain. */
   sureness: number
 }
 
-/** A reading with which all digits add up is taken for the likeliest one if it is no more than this less likely. */
+/** A reading with valid check digits replaces the likeliest one if its log likelihood is at most this much lower. */
 const PROOF_COSTS = 9
-/** Less sure is no zone at all; where digits do not add up, nothing else proves that it is one. */
+/** Minimum sureness of a zone. Without valid check digits, only sureness distinguishes a zone from other text. */
 const GATE = { valid: -0.8, other: -0.3 }
 
-/** Reads a block of lines as each layout that has as many, and takes the best one. */
+/** Reads a block as each layout with that number of lines, and returns the best reading. */
 export function readBlock (picture: Gray, { lines }: Block, network: Network, today: Day): Found | undefined {
   const measured = alike(lines.map((line) => measure(picture, line)))
   const seen = measured.map((line) => {
@@ -42,13 +42,13 @@ export function readBlock (picture: Gray, { lines }: Block, network: Network, to
   return found.reduce<Found | undefined>(better, undefined)
 }
 
-/** The better one of two readings: one whose digits add up, else the surer one. */
+/** The better of two readings: the valid one, else the surer one. */
 export function better<Each extends Found> (a: Each | undefined, b: Each): Each {
   if (a === undefined || a.valid !== b.valid) return a?.valid ? a : b
   return a.sureness >= b.sureness ? a : b
 }
 
-/** Lines of one zone have one height of capitals; one that was measured otherwise gets that of the others. */
+/** Lines of one zone have equal capital heights. An outlier gets the median. */
 function alike (lines: Measured[]): Measured[] {
   const caps = lines.map(({ cap }) => cap).sort((a, b) => a - b)
   const usual = caps[caps.length >> 1]!
@@ -62,15 +62,15 @@ function readAs (readable: Readable, cells: Cell[][], today: Day): Found | undef
   const isProven = proven !== undefined && free.likelihood - proven.likelihood < PROOF_COSTS && holds(proven.lines)
   const { lines, likelihood } = isProven ? proven : free
   const sureness = likelihood / (layout.lines * layout.length)
-  // What reads as a visa, or as a French card, is none of the others.
+  // A reading that matches an earlier layout (visa, French card) belongs to that one.
   if (layoutOf(lines) !== layout || !looksLikeZone(layout, lines)) return undefined
   const valid = isProven || holds(lines)
   return sureness < (valid ? GATE.valid : GATE.other) ? undefined : { layout, lines, valid, sureness }
 }
 
 /**
- * Digits that add up are enforced where the print allows it, so what is no zone must be told by other signs. So must
- * the layout: of the print of a longer line a shorter one can be read with certainty, its beginning left out.
+ * Rejects false positives by signs other than check digits, which `solve` enforces. It also rejects wrong layouts: part
+ * of a longer line reads well as a shorter line.
  */
 function looksLikeZone ({ fields: { issuer, nationality } }: Layout, lines: readonly string[]): boolean {
   const listed = (place: Place | undefined) =>

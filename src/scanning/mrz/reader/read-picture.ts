@@ -4,18 +4,18 @@ import { locate, type Block } from './locate.ts'
 import type { Network } from './network.ts'
 import { better, readBlock, type Found } from './read-block.ts'
 
-/** A reading with which everything adds up, and that is so sure, needs no further try. */
+/** A valid reading at least this sure ends the search. */
 const SURE = -0.6
-/** So sure a single block ends the search among the blocks. */
+/** A valid block at least this sure ends the search among blocks. */
 const SURE_BLOCK = -0.25
 
-/** Widths of the copy on which lines are looked for: usual print, small print, large print. */
+/** Widths of the search copy: for usual, small and large print. */
 const [USUAL, ...OTHERS] = [700, 1000, 500] as const
 
-/** A zone as it was found: `quarters` of a turn, clockwise, set the picture upright. */
+/** A zone in an image. `quarters` clockwise turns make the image upright. */
 export interface FoundInPicture extends Found { quarters: 0 | 1 | 2 | 3 }
 
-/** The zone that a picture shows, whichever way it is held; undefined when there is none. */
+/** Finds the zone of an image in any orientation; undefined when there is none. */
 export function readPicture (picture: Gray, network: Network, today: Day): FoundInPicture | undefined {
   let best: FoundInPicture | undefined
   const read = (from: Gray, blocks: readonly Block[], quarters: FoundInPicture['quarters'] = 0) => {
@@ -36,7 +36,7 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
     const other = quarters === 1 ? onSide : turned(picture, quarters)
     return read(other, (quarters === 1 ? sideways : locate(other, USUAL)).slice(0, 3), quarters)
   }
-  // As the likeliest zone lies, before smaller and larger print is looked for.
+  // Try likely orientations before smaller and larger print.
   const [likely, rest] = turns(upright[0], sideways[0], onSide)
   if (likely.some(readTurned)) return best
   for (const width of OTHERS) {
@@ -48,9 +48,9 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
 
 type Turns = readonly (1 | 2 | 3)[]
 
-/** The likely turns, and the others: upside down, or sideways where a picture on its side looks more like a zone. */
+/** Splits turns into likely and other ones. Sideways is likely when the image on its side looks more like a zone. */
 function turns (upright: Block | undefined, sideways: Block | undefined, onSide: Gray): [likely: Turns, rest: Turns] {
   if ((sideways?.score ?? 0) <= (upright?.score ?? 0)) return [[2], [1, 3]]
-  // Zones stand at the foot of documents.
+  // Zones are at the bottom of documents.
   return [sideways!.lines[0]!.y > onSide.height / 2 ? [1, 3] : [3, 1], [2]]
 }

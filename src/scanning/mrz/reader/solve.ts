@@ -5,31 +5,31 @@ import type { Cell } from './cells.ts'
 import { ALPHABET } from './network.ts'
 import type { Readable, Spot, Step } from './spots.ts'
 
-/** Lines that a picture may show, with the logarithm of how likely the network finds them. */
+/** Candidate lines and their log likelihood. */
 export interface Reading { lines: string[], likelihood: number }
 
 export interface Solved {
-  /** The likeliest characters. */
+  /** The likeliest characters, ignoring check digits. */
   free: Reading
-  /** The likeliest characters with which all digits add up. */
+  /** The likeliest characters with valid check digits. */
   proven: Reading | undefined
 }
 
 const VALUES = Uint8Array.from(ALPHABET, valueOf)
 const FILLER = ALPHABET.indexOf('<')
 const IS_DIGIT = Array.from(ALPHABET, (char) => /\d/.test(char))
-/** A sum of a field and one over all, modulo 10 each. In place of the field's: it has had nothing but fillers. */
+/** A state is a field sum and a composite sum, each modulo 10. The field sum EMPTY means fillers only so far. */
 const EMPTY = 10
 const STATES = 110
 
 const CODES = [...ISSUERS].map((code) => code.padEnd(3, '<'))
-/** Most holders are of the state that issued the document. */
+/** Bonus when issuer and nationality agree, as for most holders. */
 const SAME_STATE = 1.5
-/** A code that is on no list is kept when the picture is so much surer of it. */
+/** An unlisted code is kept when its log likelihood is this much higher. */
 const NOT_LISTED = 7
 const CANDIDATES = 4
 
-/** Reads the characters of a block as a layout. */
+/** Reads a block as one layout. */
 export function solve ({ layout, spots, steps }: Readable, cells: Cell[][]): Solved {
   const characters = spots.map((line) => line.map((spot) => likeliest(spot, cells)))
   if (layout.fields.nationality) putCodes(layout.fields.issuer!, layout.fields.nationality, characters, cells, spots)
@@ -53,7 +53,7 @@ function reading (characters: number[][], cells: Cell[][]): Reading {
   }
 }
 
-/** Issuer and nationality are looked for on the list, together; what is on none stays where the picture is sure. */
+/** Chooses issuer and nationality together from the list, unless the image clearly shows an unlisted code. */
 function putCodes (issuer: Place, nationality: Place, characters: number[][], cells: Cell[][], spots: Spot[][]): void {
   const first = candidates(issuer, cells)
   const second = candidates(nationality, cells)
@@ -85,7 +85,7 @@ function candidates ([line, from]: Place, cells: Cell[][]): { code: string, log:
 }
 
 /**
- * The likeliest characters along the steps with which every digit adds up, by dynamic programming over the two sums.
+ * Finds the likeliest characters with valid check digits, by dynamic programming over both sums.
  * @returns indices of characters; undefined when there are none
  */
 function provenPath (steps: readonly Step[], cells: Cell[][]): number[] | undefined {
@@ -117,7 +117,7 @@ function provenPath (steps: readonly Step[], cells: Cell[][]): number[] | undefi
   }).toReversed()
 }
 
-/** The sums after a character, as `field * 10 + whole`; -1 where a digit does not add up. */
+/** The state after a character, `field * 10 + whole`; -1 when a check digit is wrong. */
 function follow ({ spot, fieldWeight, begins, wholeWeight, digit }: Step, state: number, char: number): number {
   const value = VALUES[char]!
   let field = begins ? EMPTY : Math.floor(state / 10)
@@ -125,7 +125,7 @@ function follow ({ spot, fieldWeight, begins, wholeWeight, digit }: Step, state:
   if (digit === 'whole') return IS_DIGIT[char] && value === whole ? 0 : -1
   if (digit !== undefined) {
     if (spot.costs[char]! < 0) return -1
-    // The digit of a number that goes on is further on: whether it adds up is looked at in the end.
+    // The digit of a long number comes later; `parseZone` checks it in the end.
     const holds = char === FILLER ? field === EMPTY || digit === 'number' : value === field % EMPTY
     if (!holds) return -1
     field = 0

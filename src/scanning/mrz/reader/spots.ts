@@ -1,30 +1,30 @@
 import { digitPlace, LAYOUTS, type CheckedField, type FieldName, type Layout, type Place } from '../layouts.ts'
 import { ALPHABET } from './network.ts'
 
-/** A character of a zone, and what it may be. */
+/** A character position of a zone, and the characters allowed there. */
 export interface Spot {
   line: number
   at: number
-  /** By character of the alphabet: 0, or what it costs to stand here though the layout has no such character here. */
+  /** Log likelihood penalty of each alphabet character: 0 when the layout allows it here. */
   costs: Float32Array
 }
 
 /** A step along the characters that check digits cover. */
 export interface Step {
   spot: Spot
-  /** Weight in the sum of its field; `begins` marks the first character. */
+  /** Weight in the field's sum; `begins` marks the first character. */
   fieldWeight?: number
   begins?: boolean
-  /** Weight in the sum over all. */
+  /** Weight in the composite sum. */
   wholeWeight?: number
-  /** It is the digit of a field, or that over all. */
+  /** Set when this is a field's or the composite check digit. */
   digit?: CheckedField | 'whole'
 }
 
 const WEIGHTS = [7, 3, 1] as const
-/** Logarithms of likelihood: pictures are misread less often than a layout is broken. */
+/** Log likelihood penalties. Misreadings are rarer than documents that break their layout. */
 const UNUSUAL = -6
-/** Digits in names are left to the few documents that have them. */
+/** Digits in names: few documents have them. */
 const VERY_UNUSUAL = -12
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ<'
@@ -43,7 +43,7 @@ const ALLOWED: Readonly<Partial<Record<FieldName, string>>> = {
 }
 const NAMES: readonly FieldName[] = ['names', 'surname', 'given']
 
-/** Every character of a layout's lines. */
+/** All character positions of a layout. */
 export function spotsOf (layout: Layout): Spot[][] {
   const spots = Array.from({ length: layout.lines }, (_, line) =>
     Array.from({ length: layout.length }, (_, at): Spot => ({ line, at, costs: costs(ALPHABET, UNUSUAL) })))
@@ -54,7 +54,7 @@ export function spotsOf (layout: Layout): Spot[][] {
     if (place !== undefined) put(place, ALLOWED[name] ?? ALPHABET, NAMES.includes(name) ? VERY_UNUSUAL : UNUSUAL)
   }
   for (const name of layout.checked) {
-    // A number that goes on has a filler there.
+    // A long number has a filler instead of the digit.
     put(digitPlace(layout.fields[name]!), name === 'number' && !layout.longNumber ? DIGITS : `${DIGITS}<`)
   }
   if (layout.composite) put(layout.composite.at, DIGITS)
@@ -63,7 +63,7 @@ export function spotsOf (layout: Layout): Spot[][] {
   return spots
 }
 
-/** What the first characters may be. */
+/** Allowed first characters. */
 const BEGINNINGS: Readonly<Partial<Record<Layout['name'], readonly string[]>>> = {
   'MRV-A': ['V'],
   'MRV-B': ['V'],
@@ -75,8 +75,8 @@ function costs (allowed: string, cost: number): Float32Array {
 }
 
 /**
- * The characters that digits cover, in the order of the sum over all, or line by line where there is no such sum. Every
- * field is followed by its digit.
+ * The characters covered by check digits, in composite order, or line by line without a composite. Each field is
+ * followed by its digit.
  */
 export function stepsOf (layout: Layout, spots: Spot[][]): Step[] {
   const { composite, checked, fields } = layout
@@ -100,7 +100,7 @@ export function stepsOf (layout: Layout, spots: Spot[][]): Step[] {
   return [...steps, { spot: spots[line]![at]!, digit: 'whole' }]
 }
 
-/** All layouts with their characters, worked out once. */
+/** All layouts with their positions, computed once. */
 export const READABLE = LAYOUTS.map((layout) => {
   const spots = spotsOf(layout)
   return { layout, spots, steps: stepsOf(layout, spots) }

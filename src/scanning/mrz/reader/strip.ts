@@ -1,23 +1,23 @@
 import type { Gray } from './gray.ts'
 import type { Line } from './locate.ts'
 
-/** A line whose height of capitals is known. */
+/** A line with measured capital height. */
 export interface Measured { x: number, y: number, angle: number, length: number, cap: number }
 
-/** A piece of a picture along a line, upright: rows of 32 bytes' height, or as many as asked for. */
+/** An image strip along a line, made horizontal. */
 export interface Strip {
   pixels: Float32Array
   width: number
   height: number
-  /** Pixels of the strip for one of the picture. */
+  /** Strip pixels per image pixel. */
   scale: number
 }
 
-/** What the network was trained on: strips of 32 pixels' height, in which capitals are 20 high. */
+/** The network was trained on strips 32 pixels high with capitals 20 high. */
 const STRIP_HEIGHT = 32
 const STRIP_CAP = 20
 const STRIP_WIDTH_MAX = 1800
-/** Heights of a capital left free before and after the line: its ends are not found exactly. */
+/** Margin before and after the line, in capital heights, because its ends are estimates. */
 const MARGIN = 3.2
 
 const SEARCH_HEIGHT = 56
@@ -25,8 +25,8 @@ const SEARCH_CAP = 18
 const PARTS = 5
 
 /**
- * Where the print of a line really lies, by the rows that change most from one column to the next, in five parts of the
- * line: middle, angle and height of capitals.
+ * Measures centre, angle and capital height of a line's print, from the rows with the most horizontal change in five
+ * parts of it.
  */
 export function measure (picture: Gray, line: Line): Measured {
   const guess = { ...line, cap: line.thickness * 0.95 }
@@ -49,7 +49,7 @@ export function measure (picture: Gray, line: Line): Measured {
   }
 }
 
-/** The strip of a line as the network takes it: contrast stretched, 0 for a middle gray. */
+/** The strip of a line as network input: contrast stretched, 0 is middle gray. */
 export function stripOf (picture: Gray, line: Measured): Strip {
   const strip = sample(picture, line, line.length + 2 * MARGIN * line.cap, STRIP_HEIGHT, STRIP_CAP)
   const { pixels } = strip
@@ -61,7 +61,7 @@ export function stripOf (picture: Gray, line: Measured): Strip {
   return strip
 }
 
-/** The rows of one part of a strip that hold the print: around the row that changes most, in the middle half. */
+/** The rows of print in one part of a strip: around the row with the most change, in the middle half. */
 function bandOf ({ pixels, width, height }: Strip, part: number): [top: number, bottom: number] {
   const [left, right] = [part, part + 1].map((each) => Math.floor(width * each / PARTS)) as [number, number]
   const changes = Array.from({ length: height }, (_, y) => {
@@ -80,7 +80,7 @@ function bandOf ({ pixels, width, height }: Strip, part: number): [top: number, 
   return [top, bottom + 1]
 }
 
-/** By least squares; level where the points do not tell. */
+/** Least squares; horizontal when there is only one point. */
 function straightLine (points: readonly { x: number, y: number }[]): { slope: number, offset: number } {
   const n = points.length
   const sum = (of: (point: { x: number, y: number }) => number) => points.reduce((total, point) => total + of(point), 0)
@@ -89,7 +89,7 @@ function straightLine (points: readonly { x: number, y: number }[]): { slope: nu
   return { slope, offset: (y - slope * x) / n }
 }
 
-/** The values below and above which a hundredth of the pixels lies. */
+/** The first and the last percentile of the pixel values. */
 function extremes (pixels: Float32Array): [dark: number, bright: number] {
   const counts = new Uint32Array(256)
   for (const value of pixels) counts[Math.max(0, Math.min(255, Math.floor(value)))]!++
@@ -102,7 +102,7 @@ function extremes (pixels: Float32Array): [dark: number, bright: number] {
   return [reach(0, 1), reach(255, -1)]
 }
 
-/** Takes a strip along a line, scaled so that capitals are `capOut` high; several samples a pixel where it shrinks. */
+/** Samples a strip along a line, with capitals `capOut` high. Supersamples when shrinking. */
 function sample (picture: Gray, line: Measured, length: number, height: number, capOut: number): Strip {
   const scale = capOut / line.cap
   const width = Math.max(4, Math.min(STRIP_WIDTH_MAX, Math.round(length * scale / 4) * 4))
@@ -123,7 +123,7 @@ function sample (picture: Gray, line: Measured, length: number, height: number, 
   return { pixels, width, height, scale }
 }
 
-/** Between four pixels; beyond the edge, the edge. */
+/** Bilinear interpolation; beyond the edge, the edge pixel. */
 function valueAt ({ data, width, height }: Gray, x: number, y: number): number {
   const [left, top] = [Math.floor(x - 0.5), Math.floor(y - 0.5)]
   const [fx, fy] = [x - 0.5 - left, y - 0.5 - top]

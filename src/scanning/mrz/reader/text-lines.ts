@@ -2,12 +2,12 @@ import { findBlobs, type Blob } from './blobs.ts'
 import { darkStrokes } from './dark-strokes.ts'
 import type { Gray } from './gray.ts'
 
-/** The width of pictures for which the sizes below were found. */
+/** The image width for which the sizes below were tuned. */
 const USUAL_WIDTH = 700
-/** Bounds on how dense strokes must be, as parts of the one that parts the picture best (Otsu). */
+/** Thresholds of stroke density, relative to Otsu's. */
 const BOUNDS = [1, 0.7, 1.35]
 
-/** Long, flat stretches densely filled with thin dark strokes: lines of print, by the bound that showed them. */
+/** Finds lines of print: long, flat areas dense with thin dark strokes. One list per threshold. */
 export function textLines (picture: Gray): Blob[][] {
   const { width, height } = picture
   const scale = width / USUAL_WIDTH
@@ -31,7 +31,7 @@ function above (data: Uint8Array, bound: number): Uint8Array {
   return mask
 }
 
-/** How much a pixel's neighbours to the left and right differ. */
+/** The absolute difference of each pixel's left and right neighbours. */
 function edges (data: Uint8Array, width: number): Uint8Array {
   const out = new Uint8Array(data.length)
   for (let row = 0; row < data.length; row += width) {
@@ -75,7 +75,7 @@ function asBytes (data: Float32Array): Uint8Array {
   return new Uint8Array(out.buffer)
 }
 
-/** The value that parts dark from bright best (Otsu). */
+/** Otsu's threshold. */
 function bestBound (data: Uint8Array): number {
   const counts = new Uint32Array(256)
   let sum = 0

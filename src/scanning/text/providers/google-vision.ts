@@ -1,10 +1,10 @@
 import { field, statusFault, type OcrProvider, type ProviderFault } from './ocr-provider.ts'
 
-/** Codes of google.rpc.Code, which an answer of status 200 may hold for its picture. */
+/** Codes of google.rpc.Code, which a response with status 200 may contain. */
 const FAULTS: Readonly<Record<number, ProviderFault>> = {
   7: 'key', 16: 'key', 8: 'quota', 4: 'unavailable', 14: 'unavailable'
 }
-/** The reason that Google gives for a key that it does not know, with the status 400. */
+/** Google's reason for an unknown key, with status 400. */
 const BAD_KEY = 'API_KEY_INVALID'
 
 /**
@@ -31,7 +31,7 @@ export const googleVision: OcrProvider = {
     const error = field(answer, 'error')
     if (error !== undefined) return { fault: FAULTS[Number(field(error, 'code'))] ?? 'invalid' }
     if (typeof answer !== 'object') return { fault: 'invalid' }
-    // A picture without text has neither field.
+    // An image without text has neither field.
     const text = field(field(answer, 'fullTextAnnotation'), 'text') ??
       field(field(field(answer, 'textAnnotations'), 0), 'description') ?? ''
     return typeof text === 'string' ? { text } : { fault: 'invalid' }

@@ -1,23 +1,23 @@
 import type { OcrLanguage } from '#schemas/ocr.ts'
 
-/** A request to a provider. The key is in a header, never in the address, which logs of other servers keep. */
+/** A request to a provider. The key is in a header, never in the URL, which servers log. */
 export interface ProviderRequest {
   headers: Record<string, string>
   body: string | FormData
 }
 
-/** What a provider's answer says: the text, or why there is none. */
+/** The result of a response: the text, or why there is none. */
 export type ProviderReading = { text: string } | { fault: ProviderFault }
 export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'too-large' | 'invalid'
 
-/** How one provider is spoken to. */
+/** The API of one provider. */
 export interface OcrProvider {
   request (jpeg: Uint8Array<ArrayBuffer>, languages: readonly OcrLanguage[], key: string): ProviderRequest
-  /** @param body parsed JSON, or the text where it was none */
+  /** @param body parsed JSON, or the raw text when it was not JSON */
   read (status: number, body: unknown): ProviderReading
 }
 
-/** What a status says, whatever the body. */
+/** The fault that a status alone shows. */
 export function statusFault (status: number): ProviderFault | undefined {
   if (status === 401 || status === 403) return 'key'
   if (status === 413) return 'too-large'
@@ -26,7 +26,7 @@ export function statusFault (status: number): ProviderFault | undefined {
   return status === 200 ? undefined : 'invalid'
 }
 
-/** A field of an answer that may be anything. */
+/** A field of an untrusted response. */
 export function field (value: unknown, name: string | number): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[name] : undefined
 }

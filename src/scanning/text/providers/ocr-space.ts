@@ -2,14 +2,14 @@ import type { OcrLanguage } from '#schemas/ocr.ts'
 import { field, statusFault, type OcrProvider } from './ocr-provider.ts'
 
 const LANGUAGES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng', DE: 'ger', FR: 'fre' }
-/** `OCRExitCode`: read wholly or in part. */
+/** `OCRExitCode` for all or some pages read. */
 const READ = [1, 2]
 const TOO_MANY = /limit|maximum.*(reached|exceed)|too many/i
-/** Of the picture, and not of the calls: "File failed validation. File size exceeds the maximum size limit". */
+/** About the image, not the quota: "File failed validation. File size exceeds the maximum size limit". */
 const TOO_LARGE = /\bsize\b.*(limit|exceed)|too (large|big)|exceeds.*\bsize\b/i
 const TIMED_OUT = /timed? ?out/i
 
-/** OCR.space: `POST /parse/image`; it takes one language. https://ocr.space/OCRAPI */
+/** OCR.space: `POST /parse/image`, one language only. https://ocr.space/OCRAPI */
 export const ocrSpace: OcrProvider = {
   request (jpeg, [language], key) {
     const body = new FormData()
@@ -23,7 +23,7 @@ export const ocrSpace: OcrProvider = {
   read (status, body) {
     const message = [field(body, 'ErrorMessage') ?? (typeof body === 'string' ? body : '')].flat().join(' ')
     if (TOO_LARGE.test(message)) return { fault: 'too-large' }
-    // Too many calls are told with the status 403, too.
+    // An exceeded quota may also have status 403.
     if (TOO_MANY.test(message)) return { fault: 'quota' }
     const fault = statusFault(status)
     if (fault) return { fault }
