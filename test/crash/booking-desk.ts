@@ -3,9 +3,9 @@ import type { Ask, ClientAnswer } from './answers.ts'
 import { corrected, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** So many bookings arrive together. */
+/** Bookings created per day. */
 const ARRIVALS = 3
-/** What the answer about a day says of a booking, as far as it binds: the codes of `check-records.ts`. */
+/** For each outcome of the day's response, the status and code that `check-records.ts` understands. */
 const SAID: Record<string, { status: number, codice?: string }> = {
   acquisita: { status: 200 },
   non_inviata: { status: 422, codice: 'NON_INVIATA' },
@@ -22,13 +22,13 @@ interface Surroundings {
   note: (answer: ClientAnswer) => void
 }
 
-/** A desk that saves bookings with their guests, sends the day in one go, and corrects guests afterwards. */
+/** A client that saves bookings with guests, submits the day at once, and corrects guests afterwards. */
 export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
   async function day (): Promise<void> {
     const saved = await Promise.all(Array.from({ length: ARRIVALS }, () => save(newGuests())))
     const bookings = saved.filter((one) => one !== undefined)
     if (bookings.length === 0) return
-    // Two people press the button.
+    // Sometimes two people submit the same day.
     await Promise.all([sendDay(bookings), random.fraction() < 0.3 ? sendDay(bookings) : undefined])
     if (random.fraction() < 0.5) await correct(random.pick(bookings))
   }
@@ -65,7 +65,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
     }
   }
 
-  /** The guest had another birth date, or another surname, after all; and the booking is sent once more. */
+  /** Corrects a guest's birth date or surname, and submits the booking again. */
   async function correct ({ id, guests }: Booking): Promise<void> {
     const at = random.integer(guests.length)
     const changed = guests.with(at, corrected(guests[at]!, random))

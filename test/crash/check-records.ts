@@ -7,17 +7,17 @@ import { twice } from '#test/alloggiati/oracle.ts'
 import type { ClientAnswer } from './answers.ts'
 import { identityOf, personOf, traitsOf } from './people.ts'
 
-/** What went wrong, one text for each fault; the lists are empty when the ledger kept its promises. */
+/** The violations found, one text each. All lists are empty when the ledger is correct. */
 export interface Faults {
   submissions: number
   double: string[]
   lost: string[]
   forgotten: string[]
-  /** Persons acquired more than once, under whatever spelling, without a confirmation. */
+  /** Persons acquired more than once under any spelling, without a confirmation. */
   respelled: string[]
-  /** Faults of the records themselves: broken chains, suspensions, submissions that the audit log lacks. */
+  /** Broken chains, suspensions, and submissions without an audit log row or the reverse. */
   broken: string[]
-  /** How many submissions ended in each state. */
+  /** Number of submissions by final state. */
   states: Record<string, number>
 }
 
@@ -32,7 +32,7 @@ interface Entry {
   line: string
 }
 
-/** The error codes of answers that say that no guest was acquired. */
+/** Error codes that promise that no guest was acquired. */
 const NOT_SENT = new Set([
   'SERVIZIO_NON_RAGGIUNGIBILE',
   'RIFIUTATO_DAL_SERVIZIO',
@@ -41,21 +41,21 @@ const NOT_SENT = new Set([
   'NON_INVIATA',
   'RIFIUTATA'
 ])
-/** The states in which the last server may leave a submission. */
+/** Allowed final states of a submission. */
 const ENDED_STATES = new Set(['acquisito', 'parziale', 'rifiutato', 'non_inviato', 'sconosciuto', 'da_verificare'])
 
-/** What the ledger and the police hold. */
+/** The contents of the ledger and of the police. */
 interface Records {
   entries: readonly Entry[]
   byPerson: Map<number, Entry[]>
   byIdentity: Map<string, Entry[]>
-  /** Numbers of the persons whom the police acquired, and their identities as it has them. */
+  /** Person numbers and identities that the police acquired. */
   persons: ReadonlySet<number>
   identities: ReadonlySet<string>
   references: ReadonlySet<string>
 }
 
-/** Compares the answers of the clients and the ledger with what the police acquired. */
+/** Compares the clients' responses and the ledger with what the police acquired. */
 export async function checkRecords (
   { sql, db }: Pick<Connection, 'sql' | 'db'>,
   keys: Keys,
@@ -92,12 +92,12 @@ export async function checkRecords (
   }
 }
 
-/** The same guest, written in the same way. */
+/** Finds guests acquired twice with the same spelling. */
 function findDouble (acquired: readonly string[], { byIdentity }: Records): string[] {
   return twice(acquired.map(identityOf)).filter((identity) => !byIdentity.get(identity)?.some(isConfirmed))
 }
 
-/** The same person, written in several ways. A confirmation is a person's word for one more. */
+/** Finds persons acquired under more spellings than were confirmed as other persons. */
 function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
   return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
     const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
@@ -106,7 +106,7 @@ function findRespelled (acquired: readonly string[], { byPerson }: Records): str
   })
 }
 
-/** Lines of one person, those together that share a trait, directly or through others. */
+/** Groups lines of one person that share a trait, directly or transitively. */
 function tellable (lines: readonly string[]): string[][] {
   return lines.reduce<string[][]>((groups, line) => {
     const traits = new Set(traitsOf(line))
@@ -127,7 +127,9 @@ function findLost ({ guests, status, ricevuta: reference, schedine }: ClientAnsw
     .map((n) => `person ${n}: the answer ${reference} says acquired, and the police has not`)
 }
 
-/** Guests whom the police acquired although the client was told otherwise, and no other submission knows of them. */
+/**
+ * Finds guests that the police acquired although the response said not sent, and no other submission accounts for them.
+ */
 function findWronglyNotSent (
   { guests, status, codice, ricevuta: reference }: ClientAnswer,
   { persons, byPerson }: Records

@@ -8,15 +8,15 @@ import { corrected, person, respelled, withLeader, type Guest } from './people.t
 import type { SeededRandom } from './seeded-random.ts'
 
 const TRIES = 3
-/** So many lists at once are a rush. */
+/** Concurrent lists in a rush. */
 const RUSH = 6
-/** Guests that are entered again are of the last so many. */
+/** `enterAgain` chooses among this many latest guests. */
 const RECENT = 40
 
 /**
- * Clients that send lists of new guests until they are stopped. As people do, they sometimes send a list again that was
- * not acquired, or whatever became of it, to the same or to another server: as it was, with other spellings, or with
- * corrections; some come in a rush, some save bookings and send a day in one go. Every answer is kept.
+ * Clients that submit lists of new guests until stopped. Like people, they retry lists and resubmit guests to any
+ * server, unchanged, respelled or corrected. Some submit in a rush, some save bookings and submit a day at once. All
+ * responses are recorded.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
   const answers: ClientAnswer[] = []
@@ -41,7 +41,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
 
   async function list (): Promise<void> {
     const guests = newGuests()
-    // A client that repeats a request with its key gets the answer of the first.
+    // A retry with the same idempotency key gets the first response.
     const headers: Record<string, string> = random.fraction() < 0.3 ? { 'idempotency-key': randomUUID() } : {}
     for (let tries = 0; tries < TRIES && !state.stopped; tries++) {
       const answer = await submit(guests, {}, headers)
@@ -49,7 +49,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }
   }
 
-  /** Many at once; some of the guests stand at two desks. */
+  /** Submits many lists at once. Some guests are in two of them. */
   async function rush (): Promise<void> {
     await Promise.all(Array.from({ length: RUSH }, async () => {
       const guests = newGuests()
@@ -58,7 +58,9 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }))
   }
 
-  /** Guests of before, whatever became of them; one time in ten somebody confirms that they are others. */
+  /**
+   * Resubmits earlier guests, whatever their outcome. Every tenth time with a confirmation that they are other persons.
+   */
   async function enterAgain (): Promise<void> {
     const recent = Math.min(RECENT, state.next)
     const from = state.next - recent

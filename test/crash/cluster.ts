@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
-/** A PostgreSQL of the test. A server that finds it dead starts it again. */
+/** The test's own PostgreSQL, which embedded servers restart when it is dead. */
 export interface Cluster {
   url: string
-  /** The file in which its postmaster notes its process number. */
+  /** The postmaster's PID file. */
   pidFile: string
-  /** Ends the postmaster as a power cut does. @returns false when none is running */
+  /**
+   * Kills the postmaster, as a power cut would.
+   * @returns false when none is running
+   */
   kill (): boolean
-  /** What was said of its starts and ends. */
+  /** Log lines about its starts and stops. */
   said (): readonly string[]
   stop (): Promise<void>
 }

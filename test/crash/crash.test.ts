@@ -20,7 +20,7 @@ t.test(
   }
 )
 
-t.test('when processes die at any step, no file is lost or damaged, and none stays that no row names',
+t.test('when processes die at any step, no file is lost, damaged or orphaned',
   async (t) => {
     const { url } = await testDatabase(t)
     const { kills, files, ...faults } = await crashFiles({ url, kills: 12, seed: 7 })

@@ -14,8 +14,8 @@ import { rotateKeys, RotationUnderWayError } from '#src/services/files/rotation.
 import { fileStore } from '#src/services/files/store.ts'
 
 /*
- * Stores, replaces, moves, copies and deletes files, or rotates their keys, until it is killed; at CRASH_STEP it kills
- * itself. The names are few, so that processes are in each other's way.
+ * Stores, replaces, moves, copies and deletes files, and rotates keys, until it is killed. At CRASH_STEP it kills
+ * itself. Few names make processes conflict.
  */
 const { DATABASE_URL = '', DATA_DIR = '', MASTER_KEY = '', CRASH_STEP, CRASH_TIMES = '1' } = process.env
 const NAMES = 12
@@ -25,7 +25,7 @@ const at = (step: string) => {
   if (step === CRASH_STEP && --left === 0) process.kill(process.pid, 'SIGKILL')
 }
 
-// The process that started this one may die, too: then nothing may stay behind.
+// Exit when the parent process dies, so that no process is left behind.
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 500).unref()
 
@@ -34,7 +34,7 @@ const { db, sql } = connect(DATABASE_URL, 6)
 const log = pino({ level: 'silent' })
 const root = join(DATA_DIR, 'files')
 const files = filesBackend(root)
-/** With a way to die before, in the middle of and after each act. */
+/** A backend that can crash before, during and after each operation. */
 const backend: Backend = {
   ...files,
   async put (id, content) {
@@ -101,7 +101,7 @@ async function change (): Promise<void> {
   worker.wake()
 }
 
-/** Others may delete, replace or lock what this process has just found: it goes on. */
+/** Ignores errors: another process may delete, replace or lock the same file. */
 async function keepDoing (work: () => Promise<void>): Promise<never> {
   for (;;) await work().catch(() => {})
 }

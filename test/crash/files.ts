@@ -24,25 +24,25 @@ import { seededRandom } from './seeded-random.ts'
 
 export interface FilesResult {
   kills: number
-  /** Files that there were in the end. */
+  /** Number of files at the end. */
   files: number
-  /** Rows whose file is missing, damaged, or of another content. */
+  /** Rows whose file is missing, damaged or has other content. */
   unreadable: string[]
-  /** Files that no row names, after the worker and the comparison have done their work. */
+  /** Files without a row, after the worker and the comparison have run. */
   orphans: string[]
-  /** Tombstones, and generations of the key beside the newest, that nothing takes away. */
+  /** Tombstones, and old key generations, that were never removed. */
   leftovers: string[]
 }
 
 const STEPS = ['writing', 'written', 'copied', 'kept', 'committed', 'discarded', 'removing', 'removed', 'rotated']
 const ENTRY = fileURLToPath(new URL('files-process.ts', import.meta.url))
-/** So many processes work on one folder and database at a time. */
+/** Processes that share one folder and database. */
 const PROCESSES = 2
 const LIFE_MS = 800
 
 /**
- * Kills processes that store, replace, move, copy and delete files and rotate their keys, at every step and at any
- * instant; then it lets the worker, the comparison and a rotation do their work, and judges.
+ * Kills processes that change files and rotate keys, at every step and at random times. Then it runs the removal
+ * worker, the comparison and a rotation, and checks the result.
  */
 export async function crashFiles (
   { url, kills, seed }: { url: string, kills: number, seed: number }
@@ -65,7 +65,7 @@ export async function crashFiles (
   }
 }
 
-/** The same on a database of its own. */
+/** The same on its own database. */
 export async function crashFilesAlone (kills: number, seed: number): Promise<FilesResult> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
   const cluster = await crashableCluster(join(folder, 'cluster'))
@@ -85,7 +85,7 @@ async function runOnce (env: Record<string, string>, step: string | undefined, a
   })
   const exit = once(child, 'exit')
   let timer: NodeJS.Timeout | undefined
-  // A step that is not reached in time is as good as any instant.
+  // If the step is not reached in time, kill anyway.
   child.stdout.once('data', () => {
     timer = setTimeout(() => child.kill('SIGKILL'), step === undefined ? afterMs : 3 * LIFE_MS)
   })
@@ -94,7 +94,7 @@ async function runOnce (env: Record<string, string>, step: string | undefined, a
   if (signal !== 'SIGKILL') throw new Error(`a process that works on files has ended by itself (${code})`)
 }
 
-/** Waits for the worker, for a while. */
+/** Waits until the worker has removed all tombstones, up to a limit. */
 async function tombstonesGone (sql: Connection['sql']): Promise<void> {
   for (let waited = 0; waited < 300; waited++) {
     if ((await sql`select from discarded_files`).length === 0) return
@@ -113,7 +113,7 @@ async function judge (url: string, dataDir: string, masterKey: Buffer): Promise<
   const storage = objectStorage({ db, log, backend, store, generations: generations(keys), removeDiscarded () {} })
   const names = () => readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 2)
   try {
-    // What was left behind is as old as it becomes before it is taken away.
+    // Age all files past the limit after which the comparison removes orphans.
     const old = new Date(Date.now() - 25 * 60 * 60_000)
     for (const name of names()) utimesSync(join(root, name), old, old)
     await sql`update discarded_files set next_attempt_at = now()`

@@ -2,12 +2,12 @@ import type { Schedina } from '#schemas/schedina.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** A person of the load as a list names them. */
+/** A fictitious person and their schedina. */
 export interface Guest { n: number, schedina: Schedina }
 
 interface Stem { cognome: readonly string[], nome: readonly string[] }
 
-/** Names and the ways in which hands write them; the first one is how the person is sent at first. */
+/** Names and their spelling variants; the first one is used at first. */
 const STEMS: readonly Stem[] = [
   { cognome: ['NICCOLÒ', "NICCOLO'", 'Niccolo’', 'NICCOLO'], nome: ['MARCO', 'Marco'] },
   { cognome: ["D'ANGELO", 'DANGELO', 'D ANGELO', 'd’Angelo'], nome: ['SARA'] },
@@ -15,7 +15,7 @@ const STEMS: readonly Stem[] = [
   { cognome: ['MÜLLER', 'MUELLER', 'Müller'], nome: ['JÖRG', 'JOERG'] },
   { cognome: ['LI'], nome: ['WEI', 'Wei'] }
 ]
-/** The digits of a person's number, between two letters that no name has: they stay, whatever else is written. */
+/** Letters that encode the digits of a person's number between two Qs. They survive every respelling. */
 const DIGITS = 'BCDFGHLMNP'
 const MARKED = new RegExp(`Q([${DIGITS}]+)Q`)
 
@@ -27,15 +27,15 @@ function stemOf (n: number): Stem {
   return STEMS[n % STEMS.length]!
 }
 
-/** Person number `n`, as they are entered at first. */
+/** Person number `n`, as first entered. */
 export function person (n: number): Guest {
   const { cognome: [cognome], nome: [nome] } = stemOf(n)
   return guest(n, `${cognome} ${marker(n)}`, nome!)
 }
 
 /**
- * The same person, entered by other hands: another spelling, the names perhaps the other way round, the same document
- * or one with a typing error. One in three becomes the member of a family, who shows none.
+ * The same person, entered by somebody else: another spelling, perhaps swapped names, the same document or one with a
+ * typo. One in three becomes a family member, who has no document.
  */
 export function respelled ({ n }: Guest, random: SeededRandom): Guest {
   const stem = stemOf(n)
@@ -52,7 +52,7 @@ export function respelled ({ n }: Guest, random: SeededRandom): Guest {
   }
 }
 
-/** The same person, corrected: another birth date, perhaps another surname; the document is the same. */
+/** The same person with a corrected birth date and perhaps surname. The document is unchanged. */
 export function corrected ({ n }: Guest, random: SeededRandom): Guest {
   const { cognome: [cognome], nome: [nome] } = stemOf(n)
   const written = random.fraction() < 0.5 ? cognome! : 'CORRETTI'
@@ -60,7 +60,7 @@ export function corrected ({ n }: Guest, random: SeededRandom): Guest {
   return { n, schedina: { ...schedina, data_nascita: '1981-06-16' } }
 }
 
-/** Puts the leader of a family before the first of its members. */
+/** Inserts a family leader before the members. */
 export function withLeader (guests: readonly Guest[], leader: () => Guest): Guest[] {
   const isMember = ({ schedina }: Guest) => schedina.tipo_alloggiato === '19'
   const members = guests.filter(isMember)
@@ -78,20 +78,20 @@ function documentOf (n: number): string {
   return `CA${String(n).padStart(5, '0')}AA`
 }
 
-/** The number of the person whom a line is about, however they are written there (positions 15-94: the names). */
+/** The person's number in a line, under any spelling (positions 15-94: the names). */
 export function personOf (line: string): number {
   const digits = MARKED.exec(line.slice(14, 94).replaceAll(/[^A-Z]/g, ''))![1]!
   return Number([...digits].map((letter) => DIGITS.indexOf(letter)).join(''))
 }
 
-/** What a line says of who it is about: names, sex and birth date as they are written. */
+/** Names, sex and birth date of a line, as written. */
 export function identityOf (line: string): string {
   return line.slice(14, 105)
 }
 
 /**
- * By what a line of a person can be told for that person's, however the names are written: birth date, and document
- * where there is one. Who changes both is another person to everybody.
+ * Traits that identify a person under any spelling: birth date, and document if present. If both change, nobody can
+ * recognize the person.
  */
 export function traitsOf (line: string): string[] {
   const document = line.slice(139, 159).trim()

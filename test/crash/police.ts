@@ -6,14 +6,13 @@ import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, openStandIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** The share of the calls with rows to which it misbehaves. */
+/** Fraction of Test and Send calls that misbehave. */
 const SHARE = 0.2
-/** The share of misbehaviours that let the client wait. A few are enough, because they take up the time of the test. */
+/** Fraction of misbehaviours that make the client wait, kept small because they take test time. */
 const SLOW_SHARE = 0.1
 
 /**
- * A police that is never killed, misbehaves now and then, and takes a little time for its work, so that servers die
- * while it works.
+ * A police service that never dies, sometimes misbehaves, and answers with a delay, so that servers die during a call.
  */
 export async function misbehavingPolice (folder: string, random: SeededRandom): Promise<StandIn> {
   const police = await openStandIn(oracle(join(folder, 'acquired')))

@@ -12,13 +12,13 @@ const STEPS: readonly Step[] = [
   'replied',
   'recorded'
 ]
-/** After so many milliseconds a server is killed: at most, for any instant, and when it does not reach its step. */
+/** Milliseconds until a server is killed: the maximum for a random time, and the limit for reaching a step. */
 const LIFE_MS = { instant: 1000, step: 3000 }
 
-/** How a server ends: at a step, or at any instant. `postgres`: at that step it kills the postmaster first. */
+/** How a server dies: at a step, or at a random time. With `postgres` it kills the postmaster at that step first. */
 export interface KillPlan { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
 
-/** Plans two kills at steps, each step in its turn, and then one at any instant; and so on. */
+/** Plans two kills at steps, in turn, then one at a random time, and so on. */
 export function killPlans (random: SeededRandom): (postgres: boolean) => KillPlan {
   let turn = 0
   return (postgres) => {
@@ -35,14 +35,14 @@ export function killPlans (random: SeededRandom): (postgres: boolean) => KillPla
 
 const ENTRY = new URL('server.ts', import.meta.url)
 
-/** One server after another: each is started, serves clients, and is killed. */
+/** A sequence of servers, each started, used and killed. */
 export interface RestartedServer {
   server: ServerProcess | undefined
-  /** Runs one server until it is killed. Otherwise returned: why it did not start, or that it ended by itself. */
+  /** Runs one server until it is killed. Returns an error when it did not start or exited by itself. */
   runOnce (plan: KillPlan): Promise<Error | undefined>
 }
 
-/** @param onStep called when the server killed itself, or the postmaster, at a step */
+/** @param onStep called when the server has killed itself or the postmaster at a step */
 export function restartedServer (
   environ: Record<string, string>,
   pidFile: string,

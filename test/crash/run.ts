@@ -16,35 +16,35 @@ import { killPlans, restartedServer, type RestartedServer } from './restarted-se
 import { seededRandom } from './seeded-random.ts'
 
 export interface Plan {
-  /** How many servers are killed, and how often PostgreSQL is. */
+  /** Number of kills of servers, and of PostgreSQL. */
   kills: number
   pgKills: number
   seed: number
-  /** Called now and then with the progress. */
+  /** Called with the progress. */
   progress?: (text: string) => void
 }
 
 export interface Result extends Faults {
   kills: number
   pgKills: number
-  /** The number of kills at each step, of both; the others were at any instant. */
+  /** Number of kills at each step, of servers and PostgreSQL. The others were at random times. */
   atSteps: Record<string, number>
 }
 
-/** So many servers run at the same time on one database, so that one works while another starts. */
+/** Concurrent servers on one database, so that one works while another starts. */
 const SERVERS = 3
 const CLIENTS = 4
-/** So many starts in a row may fail, each of a PostgreSQL that is up again or that breaks down once more. */
+/** Maximum failed starts in a row, while PostgreSQL recovers or crashes again. */
 const MAX_FAILED_STARTS = 30
-/** As long as the product lets PostgreSQL recover. */
+/** The product's own limit for PostgreSQL's recovery. */
 const RECOVERY_LIMIT_MS = 300_000
 const EXPIRE_EVERY_MS = 150
-/** So many servers, one after the other, may need to put all right in the end. */
+/** Maximum servers to finish all submissions at the end. */
 const MAX_LAST_SERVERS = 20
 
 /**
- * Kills servers and PostgreSQL at any instant and at every step, while clients send guests to a police that misbehaves.
- * Then it lets the last server finish what is under way, and checks the records.
+ * Kills servers and PostgreSQL at every step and at random times, while clients submit guests to a misbehaving police
+ * service. Then it lets the last servers finish, and checks the records.
  */
 export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} }: Plan): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
@@ -77,7 +77,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     clients.stop()
     over.abort()
     await Promise.all(servers.map(async ({ server }) => await server?.kill()))
-    // One may be starting.
+    // A server may still be starting.
     await Promise.allSettled(running)
     await police.stop()
     await close()
@@ -98,7 +98,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
       while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills)) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
-        // Every other time PostgreSQL is killed at an instant, and not at a step.
+        // PostgreSQL is killed alternately at a random time and at a step.
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
         const failure = await each.runOnce(plan(postgres && atInstants % 2 === 0))
         failures = failure === undefined ? 0 : failures + 1
@@ -118,15 +118,15 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     await endAll()
     return { ...done, ...faults }
   } catch (err) {
-    // The first error is the one that says what went wrong.
+    // Rethrow the first error, which is the cause.
     await endAll().catch(() => {})
     throw err
   }
 }
 
 /**
- * Lets all leases expire, again and again. So no server waits for a dead one, and a sweep takes living servers for
- * dead: that must do no harm either.
+ * Expires all leases repeatedly, so that no server waits for a dead one. A sweep then also takes leases from living
+ * servers, which must do no harm.
  */
 async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
@@ -135,7 +135,7 @@ async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): P
   }
 }
 
-/** Waits for PostgreSQL after a start that failed: as a rule because it was down. */
+/** Waits for PostgreSQL after a failed start. */
 async function recovered (sql: Connection['sql'], cluster: Cluster, over?: AbortSignal): Promise<void> {
   const deadline = Date.now() + RECOVERY_LIMIT_MS
   while (!over?.aborted && !await sql`select 1`.then(() => true, () => false)) {
@@ -144,7 +144,7 @@ async function recovered (sql: Connection['sql'], cluster: Cluster, over?: Abort
   }
 }
 
-/** How many submissions there are: where servers are slow, more of them live until there are enough to judge by. */
+/** Counts submissions. Slow servers run longer, until there are enough of them. */
 async function begun (sql: Connection['sql']): Promise<number> {
   return await sql<{ n: number }[]>`select count(*)::int as n from invii`.then(([row]) => row!.n, () => 0)
 }
@@ -153,7 +153,7 @@ async function expireLeases (sql: Connection['sql']): Promise<void> {
   await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
 }
 
-/** Starts servers and does not kill them, until no submission is under way any more. */
+/** Runs servers without kills until no submission is in progress. */
 async function finishAll (environ: Record<string, string>, sql: Connection['sql'], cluster: Cluster): Promise<void> {
   for (let starts = 0; starts < MAX_LAST_SERVERS; starts++) {
     await recovered(sql, cluster)

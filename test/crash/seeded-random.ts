@@ -1,11 +1,10 @@
-/** Random values that can be repeated: a seed gives one plan (Tommy Ettinger's mulberry32, public domain). */
+/** Reproducible random values (Tommy Ettinger's mulberry32, public domain). */
 export interface SeededRandom {
-  /** From 0 to 1, without 1. */
+  /** From 0 to 1, exclusive. */
   fraction (): number
-  /** A whole number from 0 to `below`, without `below`. */
+  /** An integer from 0 to `below`, exclusive. */
   integer (below: number): number
-  /** One element of the list. */
-  pick<T> (list: readonly T[]): T
+    pick<T> (list: readonly T[]): T
 }
 
 export function seededRandom (seed: number): SeededRandom {

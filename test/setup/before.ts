@@ -9,8 +9,8 @@ import { databaseUrl } from '#test/database.ts'
 import { readState, removeRun, STATE_FILE, type State } from './state.ts'
 
 /*
- * One cluster for the run and one migrated template database. It lives in memory where there is room: to copy and drop
- * the 650 files of a database takes a quarter of the processor time there.
+ * One cluster per run with one migrated template database. It lives in memory when there is room: copying and dropping
+ * the 650 files of a database then takes a quarter of the CPU time.
  */
 const MEMORY = '/dev/shm'
 const ROOM = 3 * 2 ** 30
@@ -25,7 +25,7 @@ function clusterRoot (): string {
   }
 }
 
-/** Removes the cluster of a run that was killed before `after.ts`. */
+/** Removes the cluster of a run that died before `after.ts`. */
 async function removeKilledRun (): Promise<void> {
   const state = readState()
   try {
@@ -39,7 +39,7 @@ mkdirSync(dirname(STATE_FILE), { recursive: true })
 if (existsSync(STATE_FILE)) await removeKilledRun()
 
 const dataDir = mkdtempSync(join(clusterRoot(), 'locanda-test-'))
-// The data need not survive a power cut, and without these PostgreSQL drops a database ten times as fast.
+// Test data need no durability. Without it PostgreSQL drops a database ten times faster.
 const durability = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
 const settings = { ...durability, max_connections: '300' }
 const { url } = await startEmbedded({ dataDir, log: () => {}, settings })
@@ -51,5 +51,5 @@ await migrate(databaseUrl(url, template))
 
 const state: State = { run: process.ppid, dataDir, url, template }
 writeFileSync(STATE_FILE, JSON.stringify(state), { mode: 0o600 })
-// The cluster outlives this process. `after.ts` stops it.
+// The cluster outlives this process until `after.ts` stops it.
 process.exit(0)

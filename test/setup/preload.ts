@@ -2,6 +2,6 @@ import { enableCompileCache } from 'node:module'
 import { speedUpLoading } from '#src/loading.ts'
 import { COMPILE_CACHE } from './processes.ts'
 
-// The server's own start does the same.
+// The same as in the server's own start.
 enableCompileCache(COMPILE_CACHE)
 speedUpLoading()

@@ -3,17 +3,17 @@ import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
-/** The run's cluster is noted here for the test processes, in one file for each user of the folder. */
+/** Describes the run's cluster for test processes. One file per user of the folder. */
 export const STATE_FILE = fileURLToPath(
   new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}.json`, import.meta.url))
 
 export interface State {
-  /** The process of tap. */
+  /** PID of tap. */
   run: number
-  /** The cluster's data folder and URL. */
+  /** Data folder and URL of the cluster. */
   dataDir: string
   url: string
-  /** The migrated database that each test file copies. */
+  /** The migrated template database that each test file copies. */
   template: string
 }
 

@@ -1,38 +1,38 @@
 import { API_KEY } from '#test/helper.ts'
 import type { Disturbances } from './disturbances.ts'
 
-/** What the clients got so far. */
+/** The responses that clients received so far. */
 export interface Answers {
-  /** By the first digit of the status, and `none`: the connection ended before. */
+  /** Counts by status class. `none`: the connection ended first. */
   classes: Record<string, number>
-  /** Without an answer, or with a 503, while a fault excused it. */
+  /** Missing responses and 503s that a fault excuses. */
   excused: number
-  /** What no client should have seen, by request and answer. */
+  /** Unexpected responses, counted by request and status. */
   surprises: Map<string, number>
 }
 
 export interface Asked {
   body?: object
   headers?: Record<string, string>
-  /** Any other status is a surprise. */
+  /** Any other status counts as a surprise. */
   expected?: readonly number[]
-  /** The caller leaves after so many milliseconds, whatever comes. */
+  /** The client disconnects after this time. */
   leaveAfterMs?: number
 }
 
 export interface Answer { status: number, headers: Headers, bytes: Buffer, json<T> (): T }
 
-/** Asks the server that runs at present, and keeps count. */
+/** Sends requests to the current server and counts the responses. */
 export interface Caller {
   answers: Answers
-  /** Undefined: no server ran, it died before it answered, or the answer was not one of those expected. */
+  /** Undefined when no server ran, it died first, or the response was unexpected. */
   ask (method: string, path: string, asked?: Asked): Promise<Answer | undefined>
-  /** Counts an answer that was got in another way. */
+  /** Counts a response received by other code. */
   count (name: string, status: number | undefined, since: number, expected?: readonly number[]): boolean
   surprise (what: string): void
 }
 
-/** A server answers within this time, or not at all. */
+/** Timeout of a request. */
 const ANSWER_MS = 90_000
 
 export function createCaller (
@@ -83,7 +83,7 @@ export function createCaller (
   return { answers, ask, count, surprise }
 }
 
-/** Without what differs from one request to the next. */
+/** The request without query and ids, for counting. */
 function nameOf (method: string, path: string): string {
   return `${method} ${path.replace(/\?.*/, '').replaceAll(/[0-9a-f-]{36}|(?<=\/)\d+/g, ':id')}`
 }

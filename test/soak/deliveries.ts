@@ -1,12 +1,12 @@
 import type { Disturbances } from './disturbances.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** One line of the final judgement: faults are texts, none when it held. */
+/** The result of one check. It passed when `faults` is empty. */
 export interface Finding { name: string, detail: string, faults: string[] }
 
 interface Seen extends Surroundings { disturbances: Disturbances }
 
-/** Every mail that was written down arrived; twice at most where a process or its connection died in between. */
+/** Every stored mail arrived. Duplicates are allowed once per killed process or terminated connection. */
 export async function judgeMails (
   { smtp, connection: { sql }, disturbances }: Seen, promised: readonly string[]
 ): Promise<Finding> {
@@ -18,7 +18,7 @@ export async function judgeMails (
   const rows = await sql<{ message_id: string, stato: string }[]>`select message_id, stato from mails`
   const known = new Set(rows.map(({ message_id: id }) => id))
   const twice = [...arrived.values()].reduce((sum, count) => sum + count - 1, 0)
-  // One mail after the other is sent, and each death may come between the server's answer and the note of it.
+  // Mails are sent one at a time, so each crash can repeat at most one.
   const allowed = disturbances.all.filter(({ fault }) => fault === 'kill' || fault === 'database').length
   return {
     name: 'mails',
@@ -32,14 +32,14 @@ export async function judgeMails (
   }
 }
 
-/** Every event since the webhook was made came at least once; the follower heard each of them once, in their order. */
+/** The webhook received every event at least once. The follower received each one exactly once, in order. */
 export async function judgeEvents (
   { receiver, connection: { sql } }: Seen, from: number, heard: readonly string[]
 ): Promise<Finding> {
   const events = await sql<{ id: string }[]>`select id from eventi where posizione > ${from} order by posizione`
   const delivered = new Set(receiver.ids())
   const ids = events.map(({ id }) => id)
-  // It began to listen when others were at work already.
+  // The follower may have connected after the first events.
   const order = ids.slice(Math.max(ids.indexOf(heard[0] ?? ''), 0))
   const firstWrong = heard.findIndex((id, at) => id !== order[at])
   return {

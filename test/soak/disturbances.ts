@@ -1,10 +1,10 @@
-/** What is done to the server, to its database, and to those whom it calls. */
+/** Faults injected into the server, its database, and the services that it calls. */
 export type Fault = 'end' | 'kill' | 'database' | 'police' | 'mail' | 'receiver'
 
-/** A fault and when it was, in milliseconds of the run. Without `to` it lasts. */
+/** A fault and its time, in milliseconds of the run. It is still active while `to` is missing. */
 export interface Disturbance { fault: Fault, from: number, to?: number }
 
-/** While these last, and a little after, a request may get no answer, or a 503. The others excuse nothing. */
+/** During these, and shortly after, a request may fail or get a 503. Other faults excuse nothing. */
 const EXCUSES: readonly Fault[] = ['end', 'kill', 'database']
 const AFTER_MS = 10_000
 
@@ -13,9 +13,9 @@ export interface Disturbances {
   all: readonly Disturbance[]
   /** Milliseconds since the beginning of the run. */
   now (): number
-  /** Returns what notes its end. */
+  /** Records the start of a fault, and returns a function that records its end. */
   begin (fault: Fault): () => void
-  /** Whether a request that began then, and ends now, may have suffered. */
+  /** True when an excusing fault overlaps a request that began then and ends now. */
   excuse (since: number): boolean
 }
 

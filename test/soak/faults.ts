@@ -4,12 +4,12 @@ import type { Disturbances, Fault } from './disturbances.ts'
 import type { Lives } from './lives.ts'
 import { DRIVER, type Surroundings } from './surroundings.ts'
 
-/** When a fault begins, and how long it lasts where it lasts; parts of the whole run. */
+/** Start and duration of a fault, as fractions of the run. */
 interface Planned { at: number, fault: Fault, lasts?: number }
 
 /**
- * Two long lives, in which the figures are to stay flat while others fail, and between them short ones that end in
- * every way.
+ * Two long-running servers, whose memory must stay flat while services fail. Between them, short-lived servers end by
+ * SIGTERM or SIGKILL.
  */
 export const PLAN: readonly Planned[] = [
   { at: 0.16, fault: 'police', lasts: 0.02 },
@@ -30,7 +30,7 @@ export const PLAN: readonly Planned[] = [
 
 interface Subject { lives: Lives, surroundings: Surroundings, disturbances: Disturbances }
 
-/** Carries out the plan in a run of so many milliseconds. */
+/** Executes the plan within `totalMs`. */
 export async function carryOut ({ lives, surroundings, disturbances }: Subject, totalMs: number): Promise<void> {
   const { police, mailIsRefused, receiver, connection: { sql } } = surroundings
   let isSecond = false

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lives } from './lives.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** So long may the last servers take for what was left to do. */
+/** Time limit to empty all queues. */
 const LIMIT_MS = 300_000
 const LIFE_MS = 60_000
 
-/** What still waits or is under way, by kind. */
+/** Unfinished work, counted by kind. */
 type Waiting = Readonly<Record<string, number>>
 
-/** Lets the last servers do what is left, as if the times of all further attempts had come. */
+/** Runs servers until all queues are empty, with all retries due immediately. */
 export async function finishAll (lives: Lives, { police, connection: { sql } }: Surroundings): Promise<Waiting> {
   police.on = {}
   const limit = performance.now() + LIMIT_MS
@@ -24,7 +24,7 @@ export async function finishAll (lives: Lives, { police, connection: { sql } }: 
   const isOver = (waiting: Waiting) => Object.values(waiting).every((count) => count === 0)
   for (;;) {
     await lives.end()
-    // While no server runs: an attempt that is under way is not made twice.
+    // Only while no server runs: otherwise an attempt in progress could be repeated.
     await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
     await sql`update mails set next_attempt_at = now() where stato = 'in_coda'`
     await sql`update webhook_consegne set prossimo_tentativo = now() where stato = 'in_coda'`

@@ -2,10 +2,10 @@ import type { Sample } from './sampler.ts'
 import { medianOf, steadyRise, theilSen } from './slope.ts'
 
 /**
- * By how much each figure may rise in a minute: less than noise takes away, more than nothing. What garbage adds to the
- * resident memory goes up and down by tens of megabytes; it has a level alone. What is held may take a step: the
- * allocator takes more and keeps it (25 MB in the fifth minute of one life, 20 in the second of another). So it rises
- * if it does so in both halves of the time, or if the second half takes much more than the first.
+ * Maximum growth per minute, above the noise. Garbage makes resident memory vary by tens of megabytes, so only its
+ * level is compared.
+ * `held` may step when the allocator keeps more memory (25 MB in the fifth minute of one life, 20 in the second of
+ * another). It fails only if it grows in both halves, or if the second half needs much more than the first.
  */
 const BOUNDS = {
   held: { perMinute: 1, unit: 'MB', mayStep: true },
@@ -16,17 +16,17 @@ const BOUNDS = {
 type Rising = keyof typeof BOUNDS
 type Figure = Rising | 'memory'
 
-/** In a window that is shorter a server that has just started is not told from one that grows. */
+/** In shorter windows, startup growth looks like a leak. */
 const SHORTEST_MINUTES = 3
-/** Of fewer samples nothing is said: nobody looked. */
+/** Minimum number of samples. With fewer, the check fails. */
 const FEWEST = 6
-/** The last life against the first, and after a step against before: the same load must not take more. */
+/** Maximum ratio between the last life and the first, and between the halves of a life. */
 const ACROSS = 1.15
 
-/** A judgement of one figure. */
+/** The result for one figure. */
 export interface Verdict { name: string, value: string, bound: string, ok: boolean }
 
-/** Judges the last two thirds of each long life, and the last such life against the first. */
+/** Checks the last two thirds of each long life, and the last long life against the first. */
 export function judgeFlatness (samples: readonly Sample[]): Verdict[] {
   const lives = [...Map.groupBy(samples, ({ life }) => life)]
     .map(([life, all]) => ({ life, settled: all.slice(Math.floor(all.length / 3)) }))
@@ -48,8 +48,7 @@ export function judgeFlatness (samples: readonly Sample[]): Verdict[] {
 const PARTS = ['rss', 'heapTotal', 'external', 'arrayBuffers'] as const
 
 /**
- * How each part of the memory has gone in each life, from its first look to its last: what rises with none of the
- * others is held by machine code, or by the allocator.
+ * Describes how each part of the memory developed in each life. Growth of `rss` alone is machine code or the allocator.
  */
 export function describeParts (samples: readonly Sample[]): string[] {
   return [...Map.groupBy(samples, ({ life }) => life)].flatMap(([life, all]) => {

@@ -2,29 +2,25 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const ASKED_MS = 20_000
-/** A thread that draws takes less. */
+/** Longer than any task of a PDF thread. */
 const THREADS_MS = 3000
-/** V8 unmaps the pages that a collection has emptied a moment later, in another thread. */
+/** After a collection, V8 unmaps empty pages in another thread, with a delay. */
 const UNMAPPED_MS = 300
 const MEGABYTE = 1024 * 1024
-/** Bytes of compiled code and of what V8 notes about it, an expression for the server. */
+/** Expression for the server: bytes of compiled code and its metadata. */
 const COMPILED = `process.getBuiltinModule('node:v8').getHeapSpaceStatistics()
   .filter(({ space_name }) => /^(code|trusted)_/.test(space_name))
   .reduce((sum, { space_used_size }) => sum + space_used_size, 0)`
 
-/**
- * What the process says of its memory, in megabytes, when the garbage of all its threads is collected: which part of it
- * grows. `rss` is of all threads.
- */
+/** `process.memoryUsage()` in megabytes, after garbage collection in all threads. `rss` covers all threads. */
 export interface Parts { heapTotal: number, external: number, arrayBuffers: number, rss: number }
 
 export interface Held {
   /**
-   * Megabytes that the main thread holds after a collection of its garbage, without compiled code: V8 goes on
-   * compiling for as long as there are functions that it has not yet seen called often.
+   * Live heap of the main thread in megabytes, without compiled code. V8 keeps compiling functions as they become hot.
    */
   heap: number
-  /** Resident megabytes of all threads, after a collection of their garbage. */
+  /** Resident megabytes of the process after garbage collection in all threads. */
   held: number
   parts?: Parts
 }
@@ -32,8 +28,8 @@ export interface Held {
 interface Usage { usedSize: number, backingStorageSize?: number }
 
 /**
- * What a server holds in memory. It is asked through Node's inspector, which listens at that port from the first time
- * on; a server does not end while somebody is connected to it. NaN where the server ended meanwhile.
+ * Measures a server's memory through Node's inspector, which SIGUSR1 opens at that port. A server does not exit while
+ * an inspector client is connected. NaN when the server ended meanwhile.
  */
 export async function liveHeap (pid: number, port: number): Promise<Held> {
   let socket: WebSocket | undefined
@@ -68,7 +64,7 @@ const COLLECT = 'HeapProfiler.collectGarbage'
 
 interface Notice { method?: string, params: { sessionId: string } }
 
-/** Collects the garbage of the threads beside the main one. One that does not answer in time has ended, or works. */
+/** Collects garbage in worker threads. A thread that does not answer in time has ended or is busy. */
 async function collectInThreads (socket: WebSocket): Promise<void> {
   const open = new Set<string>()
   const waiting = new AbortController()
@@ -81,7 +77,7 @@ async function collectInThreads (socket: WebSocket): Promise<void> {
   })
   await call(socket, 'NodeWorker.enable', { waitForDebuggerOnStart: false })
   const message = JSON.stringify({ id: 1, method: COLLECT })
-  // Those of now: an answer takes a thread out.
+  // Copied, because a reply removes a thread from the set.
   for (const sessionId of [...open]) await call(socket, 'NodeWorker.sendMessageToWorker', { sessionId, message })
   if (open.size > 0) await sleep(THREADS_MS, undefined, { signal: waiting.signal }).catch(() => {})
   await call(socket, 'NodeWorker.disable')
@@ -96,7 +92,7 @@ async function inspectorOf (pid: number, port: number): Promise<string> {
       return target!.webSocketDebuggerUrl
     } catch (err) {
       if (performance.now() > limit) throw err
-      // One that has ended throws.
+      // Throws when the process has ended.
       process.kill(pid, 0)
       await sleep(50)
     }
@@ -112,7 +108,7 @@ async function call<T> (socket: WebSocket, method: string, params: object = {}):
   return (JSON.parse(await answered) as { result: T }).result
 }
 
-/** Rejects when the server ends first, or takes too long. */
+/** Waits for an event. Rejects when the server ends or the timeout passes. */
 async function happens (
   socket: WebSocket, what: 'open' | 'message', isWanted: (text: string) => boolean = () => true
 ): Promise<string> {
@@ -127,7 +123,7 @@ async function happens (
       }, options)
       socket.addEventListener('close', gone, options)
       socket.addEventListener('error', gone, options)
-      // What happened before is not heard of any more.
+      // A close before the listeners were added fires no event.
       if (socket.readyState > WebSocket.OPEN) gone()
       sleep(ASKED_MS, undefined, options).then(gone, () => {})
     })

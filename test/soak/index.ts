@@ -9,9 +9,9 @@ import { soak } from './run.ts'
 
 const { MINUTES = '30', SEED = String(randomInt(2 ** 31)), PICTURE } = process.env
 const FIGURE = new URL('../../fixtures/soak.svg', import.meta.url)
-/** So many faults of a kind are shown. */
+/** Maximum number of faults printed per check. */
 const SHOWN = 20
-/** A shorter run says little, and does not replace the picture on record. */
+/** Shorter runs do not replace the committed picture. */
 const FULL_MINUTES = 30
 
 const minutes = Number(MINUTES)

@@ -1,27 +1,27 @@
 import { startServer, type ServerProcess } from '#test/running-server.ts'
 import type { Disturbances } from './disturbances.ts'
 
-/** One server after another, of which one runs at a time. */
+/** A sequence of servers, one at a time. */
 export interface Lives {
   /** Undefined while none runs. */
   current: ServerProcess | undefined
   /** Counts from 1. */
   number: number
-  /** How many lines at level error or above the servers wrote, by message. */
+  /** Counts log lines at level error or above, by message. */
   errors: Map<string, number>
-  /** What the servers did that no fault made them do. */
+  /** Server exits that no fault caused. */
   surprises: string[]
   start (): Promise<void>
-  /** Ends the server, in order or not, and starts the next one. */
+  /** Ends the server by SIGTERM or SIGKILL, and starts the next one. */
   restart (fault: 'end' | 'kill'): Promise<void>
   end (): Promise<void>
 }
 
 const ERROR = 50
 
-/** The server exactly as it is started by hand, with this environment. */
+/** Starts servers as in production, with this environment. */
 export function createLives (environ: Record<string, string>, disturbances: Disturbances): Lives {
-  /** Those that end because the driver wants it. */
+  /** Servers that the driver itself ends. */
   const wanted = new Set<ServerProcess>()
 
   async function stop (fault: 'end' | 'kill'): Promise<void> {

@@ -17,7 +17,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   '2xx': '#2ca02c', '4xx': '#1f77b4', '5xx': '#d62728', none: '#7f7f7f'
 }
 
-/** The run as a picture: memory, descriptors and connections, answers, times. */
+/** Draws the run: memory, descriptors, connections, responses, times. */
 export function drawRun (
   minutes: number, samples: readonly Sample[], disturbances: readonly Disturbance[]
 ): string {

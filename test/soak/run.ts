@@ -23,7 +23,7 @@ import { createLives, type Lives } from './lives.ts'
 import { takeSamples, type Sample } from './sampler.ts'
 import { startSurroundings, type Surroundings } from './surroundings.ts'
 
-/** What a run was, and what was seen. */
+/** The data and the results of a run. */
 export interface SoakResult {
   samples: Sample[]
   disturbances: readonly Disturbance[]
@@ -34,13 +34,13 @@ export interface SoakResult {
   findings: Finding[]
 }
 
-/** Between two requests of those who send guests. */
+/** Minimum pause between two submissions. */
 const SUBMISSION_MS = 400
 const LISTENERS = 3
-/** So many samples are taken, but not more often than every second. */
+/** Number of samples per run, at most one a second. */
 const SAMPLES = 360
 
-/** A server under a mixed load and under faults, for so many minutes; then the last one puts all right. */
+/** Runs the load and the faults for `minutes`, then lets the last servers finish all work. */
 export async function soak (minutes: number, seed: number): Promise<SoakResult> {
   const random = seededRandom(seed)
   const surroundings = await startSurroundings(random)
@@ -104,7 +104,7 @@ export async function soak (minutes: number, seed: number): Promise<SoakResult> 
   }
 }
 
-/** @returns the place of the last event before it */
+/** @returns the position of the last event before the webhook */
 async function addWebhook (
   { ask }: Pick<Caller, 'ask'>, { admin, receiver, connection: { sql } }: Surroundings
 ): Promise<number> {

@@ -6,27 +6,27 @@ import { liveHeap, type Parts } from './heap.ts'
 import type { Lives } from './lives.ts'
 import { DRIVER, type Surroundings } from './surroundings.ts'
 
-/** What is seen of a server from outside at an instant of the run. */
+/** Measurements of a server at one moment of the run. */
 export interface Sample {
   minute: number
   life: number
-  /** Megabytes that are resident. */
+  /** Resident memory in megabytes. */
   memory: number
-  /** Megabytes that the main thread holds when its garbage is collected; NaN where that was not looked at. */
+  /** Live heap of the main thread in megabytes; NaN when not measured. */
   heap: number
-  /** Resident megabytes when the garbage of all threads is collected; looked at as often as the heap. */
+  /** Resident megabytes after garbage collection in all threads; measured together with `heap`. */
   held: number
-  /** Where the memory is, in megabytes; looked at as often as the heap. */
+  /** The parts of the memory in megabytes; measured together with `heap`. */
   parts?: Parts
   /** Open files and sockets. */
   descriptors: number
-  /** Of the server to the database. */
+  /** Connections of the server to the database. */
   connections: number
-  /** Milliseconds that the event loop was late, the mean of the last seconds; NaN where `/metrics` did not answer. */
+  /** Mean event loop delay of the last seconds, in milliseconds; NaN when `/metrics` failed. */
   lateness: number
-  /** Milliseconds that `/metrics` took. */
+  /** Latency of `/metrics` in milliseconds. */
   answered: number
-  /** Answers a second since the sample before, by the class of their status. */
+  /** Responses per second since the last sample, by status class. */
   rates: Record<string, number>
 }
 
@@ -37,10 +37,10 @@ interface Subject {
   surroundings: Pick<Surroundings, 'connection' | 'inspector'>
 }
 
-/** Garbage is collected at one sample in so many: a server does so at its own times else. */
+/** Forces garbage collection only every n-th sample, so that the server mostly collects by itself. */
 const HEAP_EVERY = 3
 
-/** Looks every so many milliseconds until it is told to stop. */
+/** Takes samples at an interval until aborted. */
 export async function takeSamples (subject: Subject, everyMs: number, signal: AbortSignal): Promise<Sample[]> {
   const { lives, caller: { answers }, disturbances } = subject
   const samples: Sample[] = []
@@ -57,7 +57,7 @@ export async function takeSamples (subject: Subject, everyMs: number, signal: Ab
     const seen = await look(subject, pid).catch(() => undefined)
     const isDue = turn % HEAP_EVERY === 0
     const held = isDue ? await liveHeap(pid, subject.surroundings.inspector) : { heap: NaN, held: NaN }
-    // A server that was ended meanwhile has no figures.
+    // Drop the sample when the server ended meanwhile.
     if (seen && lives.current?.pid === pid) {
       samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, ...held, rates })
     }

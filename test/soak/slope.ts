@@ -1,9 +1,9 @@
-/** A value at an instant. */
+/** A value at a time. */
 export interface Point { x: number, y: number }
 
 /**
- * How much the values rise for each unit of `x`: the median of the slopes of all pairs of points (Theil and Sen), which
- * a few values far away do not move. Zero where there are no two instants.
+ * The Theil-Sen slope: the median slope of all pairs of points, robust against outliers. Zero without two distinct
+ * times.
  */
 export function theilSen (points: readonly Point[]): number {
   const slopes = points.flatMap((a, at) =>
@@ -11,13 +11,13 @@ export function theilSen (points: readonly Point[]): number {
   return medianOf(slopes) ?? 0
 }
 
-/** The same of the half in which they rise less: one step, wherever it is, is in one of them alone. */
+/** The lower slope of the two halves. A single step affects only one half. */
 export function steadyRise (points: readonly Point[]): number {
   const middle = points.length >> 1
   return Math.min(theilSen(points.slice(0, middle)), theilSen(points.slice(middle)))
 }
 
-/** Undefined of no values. */
+/** The median; undefined for an empty list. */
 export function medianOf (values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const upper = sorted[sorted.length >> 1]

@@ -16,28 +16,28 @@ import { startReceiver, type Receiver } from '#test/events/receiver.ts'
 import { smtpError, startSmtp, type Smtp } from '#test/smtp.ts'
 import { freePort } from '#test/free-port.ts'
 
-/** By this name the driver's own connections are told from the server's. */
+/** Application name that distinguishes the driver's connections from the server's. */
 export const DRIVER = 'soak'
 
-/** Everybody with whom the server deals, on loopback. */
+/** All services around the server, on loopback. */
 export interface Surroundings {
   police: StandIn
   smtp: Smtp
-  /** Whether the mail server takes no mail at present. */
+  /** Set while the mail server rejects all mails. */
   mailIsRefused: { value: boolean }
   receiver: Receiver
   connection: Connection
   keys: Keys
-  /** The header of an administrator. */
+  /** An administrator's header. */
   admin: Record<string, string>
-  /** Where Node's inspector of each server listens once it is woken. */
+  /** Port of Node's inspector, opened by SIGUSR1. */
   inspector: number
-  /** What each server is started with. */
+  /** Environment of each server. */
   environ: Record<string, string>
   stop (): Promise<void>
 }
 
-/** A database, a police that misbehaves, a mail server and a receiver of events. */
+/** Starts a database, a misbehaving police service, a mail server and a webhook receiver. */
 export async function startSurroundings (random: SeededRandom): Promise<Surroundings> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-soak-'))
   const atEnd: (() => unknown)[] = []
@@ -73,7 +73,7 @@ export async function startSurroundings (random: SeededRandom): Promise<Surround
     RATE_LIMIT_HEAVY_MAX: '100000000',
     RATE_LIMIT_LOGIN_MAX: '1000000',
     NODE_OPTIONS: `--inspect-port=127.0.0.1:${inspector} --inspect-publish-uid=http`,
-    // As without it: a test waits longer.
+    // The production default, because tests use a higher one.
     OVERLOAD_AFTER_MS: '2000',
     NODE_COMPILE_CACHE: join(folder, 'compiled')
   }

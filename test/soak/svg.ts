@@ -1,4 +1,4 @@
-/** A value at an instant; a line is broken where its `part` changes. */
+/** A value at a time. The line breaks where `part` changes. */
 export interface Point { x: number, y: number, part: number }
 
 /** Lines over time in one panel. */
@@ -8,16 +8,16 @@ export interface Panel {
   series: readonly { name: string, color: string, points: readonly Point[] }[]
 }
 
-/** An instant, or a while, in all panels. */
+/** A time or a time span, shown in all panels. */
 export interface Mark { from: number, to: number, color: string }
 
 export interface Drawing {
   title: string
   panels: readonly Panel[]
   marks: readonly Mark[]
-  /** What the colours of the marks mean. */
+  /** Meaning of the marks' colours. */
   legend: readonly { text: string, color: string }[]
-  /** The end of the axis of time, in minutes. */
+  /** End of the time axis, in minutes. */
   minutes: number
 }
 
@@ -29,7 +29,7 @@ const PANEL = 150
 const GAP = 52
 const TICKS = 4
 
-/** Draws the panels one above the other, over the same axis of time. */
+/** Draws the panels below each other, on one time axis. */
 export function drawSvg ({ title, panels, marks, legend, minutes }: Drawing): string {
   const x = (minute: number) => LEFT + minute / minutes * (WIDTH - LEFT - RIGHT)
   const height = TOP + panels.length * (PANEL + GAP)
@@ -73,7 +73,7 @@ function escape (words: string): string {
   return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
-/** The next number of 1, 2 or 4 times a power of ten, which four ticks divide well. */
+/** The next round number that four ticks divide well. */
 function niceTop (highest: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(highest, 1)))
   return [1, 2, 4, 6, 8, 10].map((factor) => factor * power).find((top) => top >= highest)!

@@ -26,7 +26,7 @@ t.test('the tour of the README', async (t) => {
   const server = serverProcess(t, { DATABASE_URL, PORT: String(port), ...ADMIN })
   const url = await server.ready
 
-  t.test('goes round without a surprise, and leaves nothing behind', async (t) => {
+  t.test('completes, and leaves no user or session behind', async (t) => {
     const { code, stdout, stderr } = await tour(url, ADMIN)
     t.same([code, stderr], [0, ''])
     const operator = /creato (giro-[0-9a-f]{8}@example\.org)/.exec(stdout)?.[1]
@@ -47,7 +47,7 @@ t.test('the tour of the README', async (t) => {
     t.notMatch(stdout, ADMIN.ADMIN_PASSWORD)
   })
 
-  t.test('ends with 1 at a surprise: a wrong password, no password, no server', async (t) => {
+  t.test('exits with 1 after a wrong password, without a password, and without a server', async (t) => {
     const surprise = (text: string) => new RegExp(`^Sorpresa: .*${text}.*\\n$`)
     t.match(await tour(url, { ...ADMIN, ADMIN_PASSWORD: 'sbagliata' }), {
       code: 1,

@@ -7,10 +7,10 @@ import type { Session } from '#schemas/session.ts'
 import type { SignedUrl } from '#schemas/signed-url.ts'
 
 /*
- * A walk through the identity provider and the stored files with the official client of Supabase, unmodified, against
- * a running server:
- *   ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
- * It makes an operator, and deletes it again. Exit code 1 at the first surprise.
+ * A tour of the identity provider and the stored files with the official, unmodified Supabase client, against a running
+ * server:
+ * ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
+ * It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
  */
 
 const { createClient } = await import('@supabase/supabase-js').catch(() => {
@@ -27,7 +27,7 @@ function say (about: string, text: string): void {
   process.stdout.write(`${about.padEnd(13)} ${text}\n`)
 }
 
-/** A client of its own, as another browser would be. Whatever `authorization` is given goes in place of its key. */
+/** A new client, like another browser. `authorization` replaces the default key. */
 function client (authorization?: string) {
   const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization }
   return createClient(entrance.backendUrl, entrance.backendKey, {
@@ -44,7 +44,7 @@ async function signIn (email: string, password: string) {
   return { auth, token: data.session.access_token }
 }
 
-/** A request to the API; any other status than the expected one is a surprise. */
+/** An API request. Throws on any other status than expected. */
 async function api (path: string, token?: string, body?: object, expected = 200): Promise<Response> {
   const response = await fetch(new URL(path, url), {
     method: body ? 'POST' : 'GET',
@@ -131,7 +131,7 @@ async function asOperator (email: string, password: string): Promise<void> {
   say('Uscita', 'ovunque: i token di prima ricevono 401')
 }
 
-/** A file in the public bucket: up, in a list, by a link that needs no credentials, and away again. */
+/** Uploads a file to the public bucket, lists it, reads it by a signed link, and deletes it. */
 async function filesTour (token: string): Promise<void> {
   const files = client(`Bearer ${token}`).storage.from('public')
   const name = `giro-${randomBytes(4).toString('hex')}/saluto.txt`

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '#test/crash/seeded-random.ts'
 import type { Caller } from '../caller.ts'
 
-/** One kind of client: what it does, and how long it rests between, on the average. */
+/** One kind of client: its action, and the average pause between two. */
 export interface Client { name: string, restMs: number, act (): Promise<void> }
 
-/** What every client works with. */
+/** Dependencies of every client. */
 export interface Surroundings extends Pick<Caller, 'ask' | 'surprise'> {
   random: SeededRandom
-  /** The header of an administrator. */
+  /** An administrator's header. */
   admin: Record<string, string>
 }
 
-/** Lets a client work, again and again; it waits while no server runs. */
+/** Runs a client's action in a loop, pausing while no server runs. */
 export async function keepActing (
   client: Client, random: SeededRandom, runs: () => boolean, signal: AbortSignal
 ): Promise<void> {

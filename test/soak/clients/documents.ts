@@ -5,7 +5,7 @@ import { stays } from './stays.ts'
 const WIDTH = 800
 const HEIGHT = 600
 
-/** Stores the image of a document, reads it, replaces it, and deletes the booking with it. */
+/** Uploads, reads and replaces a document image, then deletes it with its booking. */
 export async function documents (surroundings: Surroundings): Promise<Client> {
   const { ask, surprise } = surroundings
   const { create, remove } = stays(surroundings)

@@ -5,7 +5,7 @@ import type { Client, Surroundings } from './client.ts'
 
 const LONGEST_MS = 60
 
-/** Leaves in the middle of an answer, or in the middle of a body. */
+/** Disconnects in the middle of a response or a request body. */
 export function hangUps ({ ask, random }: Surroundings, address: () => string | undefined): Client {
   async function leaveBody (): Promise<void> {
     const base = address()

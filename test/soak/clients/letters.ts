@@ -1,7 +1,7 @@
 import type { Client, Surroundings } from './client.ts'
 import { stays } from './stays.ts'
 
-/** Makes a welcome letter, downloads it and deletes it. */
+/** Creates, downloads and deletes a welcome letter. */
 export function letters (surroundings: Surroundings): Client {
   const { ask, random, surprise } = surroundings
   const { create, remove } = stays(surroundings)

@@ -1,6 +1,6 @@
 import type { Client, Surroundings } from './client.ts'
 
-/** Sends mails, and keeps the Message-ID of each that the server has promised to deliver. */
+/** Sends mails, and records the Message-ID of each accepted one. */
 export function mails ({ ask, admin }: Surroundings): Client & { promised: string[] } {
   const promised: string[] = []
 

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '#test/running-server.ts'
 import type { Caller } from '../caller.ts'
 
-/** What a submission may be answered. */
+/** Allowed statuses of a submission. */
 const EXPECTED = [200, 201, 202, 409, 422]
 
-/** The server as the clients of the crash driver see it, with so many milliseconds at least between two requests. */
+/** Wraps a server so that the crash test's clients wait at least `everyMs` between requests. */
 export function paced (everyMs: number, { count }: Pick<Caller, 'count'>, now: () => number) {
   let next = 0
   return (server: ServerProcess): ServerProcess => ({

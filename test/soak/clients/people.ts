@@ -4,15 +4,15 @@ import type { Client, Surroundings } from './client.ts'
 const PASSWORD = 'una-frase-di-prova-lunga'
 const PEOPLE = 5
 
-/** People who sign in, refresh their session and sign out. */
+/** Signs in, refreshes the session and signs out. */
 export function people ({ ask, random, admin, surprise }: Surroundings): Client {
-  /** Those who have an account already. */
+  /** Addresses that have an account. */
   const known = new Set<string>()
 
   async function act (): Promise<void> {
     const email = `persona${random.integer(PEOPLE)}@example.org`
     if (!known.has(email)) {
-      // An account whose answer was lost is there: the address is taken.
+      // 400: the account exists, because an earlier response was lost.
       const body = { email, password: PASSWORD, name: 'Persona', surname: 'di Prova' }
       if (await ask('POST', '/api/operators', { body, headers: admin, expected: [200, 400] })) known.add(email)
       return

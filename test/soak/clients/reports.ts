@@ -3,7 +3,7 @@ import type { Client, Surroundings } from './client.ts'
 
 const ROWS = 40
 
-/** Makes a financial report, downloads it and deletes it. */
+/** Creates, downloads and deletes a financial report. */
 export function reports ({ ask, surprise }: Surroundings): Client {
   async function act (): Promise<void> {
     const made = await ask('POST', '/api/generate-template', {

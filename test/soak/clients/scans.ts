@@ -4,7 +4,7 @@ import type { Client, Surroundings } from './client.ts'
 
 const SPECIMEN = new URL('../../../fixtures/mrz/specimen.jpg', import.meta.url)
 
-/** Reads the zone in the picture of a document, and keeps and deletes a scan. */
+/** Reads the zone of a document image, and saves and deletes a scan. */
 export function scans ({ ask, surprise }: Surroundings): Client {
   const image = readFileSync(SPECIMEN).toString('base64')
 

@@ -1,11 +1,11 @@
 import type { Surroundings } from './client.ts'
 
-/** Far enough that nobody is late with the police. */
+/** Far enough ahead that no police deadline passes. */
 const ARRIVES_AFTER_DAYS = 30
 
 export interface Stay { id: number }
 
-/** Makes bookings of invented guests, and deletes them. */
+/** Creates and deletes bookings of fictitious guests. */
 export function stays ({ ask }: Pick<Surroundings, 'ask'>) {
   const arrival = new Date(Date.now() + ARRIVES_AFTER_DAYS * 86_400_000).toISOString().slice(0, 10)
   return {

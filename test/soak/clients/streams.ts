@@ -6,14 +6,14 @@ import type { Client, Surroundings } from './client.ts'
 
 export interface StreamOptions extends Pick<Surroundings, 'random' | 'admin'> {
   address: () => string | undefined
-  /** Counts the answer to a request, made at that instant of the run, for a stream. */
+  /** Counts the response to a stream request made at that time. */
   count: (status: number | undefined, since: number) => void
   now: () => number
 }
 
 const LONGEST_MS = 30_000
 
-/** Listens for a while and leaves. */
+/** Opens a stream and disconnects after a while. */
 export function listeners (options: StreamOptions): Client {
   const act = async () => {
     const stream = await open(options)
@@ -25,7 +25,7 @@ export function listeners (options: StreamOptions): Client {
   return { name: 'listeners', restMs: 3000, act }
 }
 
-/** Follows the events from the beginning on; where it loses the stream, it goes on after the last that it heard. */
+/** Follows all events. After a disconnect, it resumes with `Last-Event-ID`. */
 export function follower (options: StreamOptions): Client & { heard: string[], leave (): void } {
   const heard: string[] = []
   let last: string | undefined
@@ -34,7 +34,7 @@ export function follower (options: StreamOptions): Client & { heard: string[], l
     stream = await open(options, last === undefined ? {} : { 'last-event-id': last })
     if (!stream) return
     const ended = new Promise((resolve) => stream!.once('close', resolve))
-    // A frame counts when it is whole: the rest of one that is cut off is sent again.
+    // Only complete frames count: the server resends a truncated one.
     let frame: { id?: string, data?: string } = {}
     createInterface(stream).on('line', (line) => {
       const [, field, value] = /^(id|data): (.*)$/.exec(line) ?? []
