@@ -17,8 +17,8 @@ import { sockets } from './scenarios/sockets.ts'
 import { users } from './scenarios/users.ts'
 
 /*
- * `npm run test:attack -- --only lists --cases 20000 --seed 1`: a server process is attacked from outside, in full
- * size; a line of figures for each attack. What needs no size is held by the tests, which run with the others.
+ * `npm run test:attack -- --only lists --cases 20000 --seed 1` attacks a full-size server process from outside and
+ * prints one line per attack. Attacks that need no size are ordinary tests.
  */
 
 const { values } = parseArgs({

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { timed } from './scenario.ts'
 import type { Target } from './target.ts'
 
-/** Milliseconds of each look at whether the server lives, until it is over. */
+/** Probes liveness until aborted, and returns the latencies in milliseconds. */
 export async function probeLiveness (target: Target, over: AbortSignal): Promise<number[]> {
   const times: number[] = []
   while (!over.aborted) {

@@ -1,12 +1,12 @@
 /*
- * Bytes that no HTTP client sends: what proxies and servers have read in two ways (RFC 9112, sections 2 to 9; the
- * request-smuggling families CL.TE, TE.CL and TE.TE), and what parsers have stumbled over.
+ * Raw bytes that no HTTP client sends: messages that proxies and servers parse differently (RFC 9112, sections 2 to 9;
+ * request smuggling by CL.TE, TE.CL and TE.TE), and known parser bugs.
  */
 
 export interface RawCase {
   name: string
   bytes: string
-  /** The statuses of all answers that come back. Empty: the connection is closed without one. */
+  /** Allowed statuses of each response. Empty: the connection closes without a response. */
   answers: readonly number[][]
 }
 
@@ -21,7 +21,7 @@ const REFUSED = [[400]]
 const LIVE = '/health/live'
 const NEXT = get(LIVE)
 
-/** Each is sent on a connection of its own. A request that is smuggled in would show as one answer more. */
+/** Each case uses a new connection. A smuggled request would cause an extra response. */
 export const RAW_CASES: readonly RawCase[] = [
   { name: 'two lengths', bytes: post('Content-Length: 2\r\nContent-Length: 60\r\n', `{}${NEXT}`), answers: REFUSED },
   { name: 'a list of lengths', bytes: post('Content-Length: 2, 2\r\n', '{}'), answers: REFUSED },
@@ -117,7 +117,7 @@ export const RAW_CASES: readonly RawCase[] = [
     bytes: get(LIVE, HOST).repeat(7) + NEXT,
     answers: Array.from({ length: 8 }, () => [200])
   },
-  // More than a connection may have unanswered: it is cut.
+  // More pipelined requests than allowed: the server closes the connection.
   { name: 'a hundred requests at once', bytes: get(LIVE, HOST).repeat(99) + NEXT, answers: [] },
   { name: 'a request and what is none', bytes: get(LIVE, HOST) + 'x'.repeat(100) + '\r\n\r\n', answers: REFUSED },
   {

@@ -3,7 +3,7 @@ import { build } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 import { runRawCorpus } from './raw-sockets.ts'
 
-t.test('bytes that no client sends are refused, and smuggle no request in', async (t) => {
+t.test('malformed HTTP bytes are refused, and no request is smuggled in', async (t) => {
   const { app } = await build(t)
   const { cases, faults } = await runRawCorpus(await listen(app))
   t.same(faults, [])

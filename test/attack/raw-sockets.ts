@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
 import { RAW_CASES, type RawCase } from './raw-corpus.ts'
 
-/** How long an answer may take, milliseconds: what is incomplete waits until the sender ends. */
+/** Response timeout in milliseconds. An incomplete request waits until the client half-closes. */
 const PATIENCE_MS = 10_000
 
 /**
- * Sends each case on a connection of its own.
- * @returns what is wrong with the answers
+ * Sends each case on a new connection.
+ * @returns the violations
  */
 export async function runRawCorpus (port: number): Promise<{ cases: number, faults: string[] }> {
   const faults: string[] = []
@@ -25,7 +25,7 @@ function faultOf ({ answers }: RawCase, text: string): string | undefined {
   return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'tells of the inside' : undefined
 }
 
-/** Everything that comes back, or undefined when the connection does not end. The sender ends after its bytes. */
+/** All received bytes; undefined when the connection stays open. The client half-closes after sending. */
 function exchange (port: number, bytes: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''
@@ -36,7 +36,7 @@ function exchange (port: number, bytes: string): Promise<string | undefined> {
     }, PATIENCE_MS)
     socket.setEncoding('latin1')
     socket.on('data', (chunk: string) => { text += chunk })
-    // A server that refuses does not read to the end.
+    // A server that refuses the request may reset the connection.
     socket.on('error', () => {})
     socket.on('close', () => {
       clearTimeout(timer)

@@ -1,23 +1,23 @@
-/** What an attack has shown. */
+/** The result of an attack. */
 export interface Shown {
-  /** For the one line that is printed. */
+  /** Figures for the printed line. */
   figures: Readonly<Record<string, number>>
-  /** What must not be. */
+  /** Violations found. */
   faults: string[]
 }
 
-/** One way to bring the service down, or to get what is not the attacker's. */
+/** One way to take the service down or to get unauthorized access. */
 export interface Scenario {
   name: string
   run (): Promise<Shown>
 }
 
-/** A fault where a bound does not hold. */
+/** A violation when the value exceeds its bound. */
 export function bounded (what: string, value: number, most: number): string[] {
   return value <= most ? [] : [`${what}: ${Math.round(value)} is more than ${most}`]
 }
 
-/** Milliseconds until work is done. */
+/** Runs the work and returns the elapsed milliseconds. */
 export async function timed (work: () => Promise<unknown>): Promise<number> {
   const begun = performance.now()
   await work()

@@ -12,20 +12,20 @@ import { startEmbedded } from '#src/database/embedded/cluster.ts'
 import { API_KEY } from '#test/helper.ts'
 import { startServer, type ServerProcess } from '#test/running-server.ts'
 
-/** A server as an attacker meets it, and what the attack is judged by. */
+/** The attacked server, and the measurements that judge the attack. */
 export interface Target extends ServerProcess {
   port: number
   sql: postgres.Sql
-  /** Of an administrator that is no person. */
+  /** The service key: a machine with administrator rights. */
   serviceKey: string
-  /** A request with the server's key. */
+  /** A GET request with the API key. */
   get (path: string): Promise<Response>
-  /** Resident memory now, and at its highest so far; megabytes. */
+  /** Current and peak resident memory in megabytes. */
   memory (): { now: number, peak: number }
   stop (): Promise<void>
 }
 
-/** @param files how many files and sockets the server may have open */
+/** @param files limit of open files and sockets of the server */
 export async function startTarget (environ: Record<string, string> = {}, files?: number): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), 'locanda-attack-'))
   const cluster = await startEmbedded({ dataDir: folder, log: () => {} })
@@ -65,7 +65,7 @@ export async function startTarget (environ: Record<string, string> = {}, files?:
   }
 }
 
-/** Bookings from yesterday on, fifty a day. */
+/** Inserts bookings from 2020-01-01 on, fifty a day. */
 export async function fillBookings (sql: postgres.Sql, count: number): Promise<void> {
   await sql`
     insert into prenotazioni (nome_cognome, lingua, email, paese_id, check_in, check_out, numero_ospiti, idf_gen)

@@ -97,7 +97,7 @@ function findDouble (acquired: readonly string[], { byIdentity }: Records): stri
   return twice(acquired.map(identityOf)).filter((identity) => !byIdentity.get(identity)?.some(isConfirmed))
 }
 
-/** Finds persons acquired under more spellings than were confirmed as other persons. */
+/** Finds persons acquired under several spellings without confirmations. */
 function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
   return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
     const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
@@ -127,9 +127,7 @@ function findLost ({ guests, status, ricevuta: reference, schedine }: ClientAnsw
     .map((n) => `person ${n}: the answer ${reference} says acquired, and the police has not`)
 }
 
-/**
- * Finds guests that the police acquired although the response said not sent, and no other submission accounts for them.
- */
+/** Finds guests reported as not sent that the police acquired, unless another submission covers them. */
 function findWronglyNotSent (
   { guests, status, codice, ricevuta: reference }: ClientAnswer,
   { persons, byPerson }: Records

@@ -14,9 +14,8 @@ const RUSH = 6
 const RECENT = 40
 
 /**
- * Clients that submit lists of new guests until stopped. Like people, they retry lists and resubmit guests to any
- * server, unchanged, respelled or corrected. Some submit in a rush, some save bookings and submit a day at once. All
- * responses are recorded.
+ * Clients that submit lists of guests until stopped. Like people, they retry lists and resubmit guests to any server,
+ * unchanged, respelled or corrected. Some submit in a rush, some submit whole days of bookings.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
   const answers: ClientAnswer[] = []
@@ -58,9 +57,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }))
   }
 
-  /**
-   * Resubmits earlier guests, whatever their outcome. Every tenth time with a confirmation that they are other persons.
-   */
+  /** Resubmits earlier guests, every tenth time with a confirmation that they are other persons. */
   async function enterAgain (): Promise<void> {
     const recent = Math.min(RECENT, state.next)
     const from = state.next - recent

@@ -8,10 +8,7 @@ export interface Cluster {
   url: string
   /** The postmaster's PID file. */
   pidFile: string
-  /**
-   * Kills the postmaster, as a power cut would.
-   * @returns false when none is running
-   */
+  /** Kills the postmaster, as in a power cut. Returns false when none is running. */
   kill (): boolean
   /** Log lines about its starts and stops. */
   said (): readonly string[]

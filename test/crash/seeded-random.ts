@@ -4,7 +4,7 @@ export interface SeededRandom {
   fraction (): number
   /** An integer from 0 to `below`, exclusive. */
   integer (below: number): number
-    pick<T> (list: readonly T[]): T
+  pick<T> (list: readonly T[]): T
 }
 
 export function seededRandom (seed: number): SeededRandom {

@@ -3,21 +3,21 @@ import type { CALLERS } from './requests.ts'
 
 type Caller = typeof CALLERS[number]
 
-/** Who sends requests. */
+/** The callers that send requests. */
 export interface Callers {
-  /** The credentials of a caller. A person whose session has ended signs in anew, as somebody else. */
+  /** The credentials of a caller. After `forget`, the person is a new user with a new session. */
   headers (caller: Caller): Promise<Record<string, string>>
-  /** The person's session has ended. */
+  /** Forgets the person's session, because it has ended. */
   forget (): void
 }
 
-/** A connection of its own: one that is kept may end while a request is on its way, on a machine that is busy. */
+/** No keep-alive: on a busy machine, an idle connection may close while a request is sent. */
 export const ONE = { connection: 'close' }
 export const ONE_JSON = { 'content-type': 'application/json', ...ONE }
 
 const PASSWORD = 'una-frase-lunga-per-tutti'
 
-/** Callers of a server: whoever has the service key makes administrators with it. */
+/** The callers of a server. The service key creates administrators. */
 export function callers (
   address: string, { apiKey, serviceKey }: { apiKey: string, serviceKey: string }
 ): Callers {

@@ -1,15 +1,15 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
-/* The service's own description, as a stranger reads it. */
+/* The service's OpenAPI document, as an outsider reads it. */
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
-/** A schema, as far as values are made from one. */
+/** The parts of a schema from which values are generated. */
 export interface SchemaOf {
   $ref?: string
   type?: string | string[]
   format?: string
-  /** Of a file in a form. */
+  /** Media type of a file in a form. */
   contentMediaType?: string
   pattern?: string
   const?: Json
@@ -41,7 +41,7 @@ export interface Operation {
     content?: Record<string, Media>
     headers?: Record<string, { $ref?: string, required?: boolean }>
   }>
-  /** The codes of its own errors, by status. */
+  /** The operation's own error codes, by status. */
   'x-codici'?: Record<string, string[]>
 }
 
@@ -56,7 +56,7 @@ export interface Document {
   components: { headers: Record<string, { required?: boolean }> }
 }
 
-/** Answers that many operations share are written once: each operation gets its own again. */
+/** Inlines shared responses into every operation. */
 export function withAnswers<
   Each extends { paths: Record<string, Record<string, { responses: Record<string, object> }>> }
 > (document: Each): Each {
@@ -81,7 +81,7 @@ export function resolver (document: object): Resolve {
   ) as SchemaOf
 }
 
-/** Compiles what stands at a place of the document. */
+/** Compiles the schema at a path of the document, cached. */
 export function validators (document: Document): (...place: string[]) => ValidateFunction {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(document, 'openapi')

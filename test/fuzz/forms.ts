@@ -4,7 +4,7 @@ import type { Resolve, SchemaOf } from './document.ts'
 import { PICTURES } from './pictures.ts'
 import { fitting, type Kind } from './values.ts'
 
-/* Bodies that are no JSON: forms that bring a file, and files as they are. */
+/* Bodies other than JSON: multipart forms and raw files. */
 
 const BOUNDARY = 'confine'
 export const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`
@@ -15,19 +15,19 @@ const table = fc.array(fc.tuple(fc.constantFrom('Bilocale', '"Bi;locale"', ''), 
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array)),
   hostileText.map((text) => Buffer.from(text)),
-  // A file that breaks off in the middle.
+  // A truncated file.
   fc.tuple(picture, fc.integer({ min: 1, max: 300 })).map(([whole, end]) => whole.subarray(0, end))
 )
 
 interface Part { name: string, content: Buffer, isFile: boolean }
 
-/** What a file is, as far as the description says it. */
+/** A file that matches the schema's media type, or not. */
 function file ({ contentMediaType }: SchemaOf, kind: Kind): Arbitrary<Buffer> {
   const right = contentMediaType === 'text/csv' ? table : picture
   return kind === 'valid' ? right : fc.oneof({ weight: 3, arbitrary: right }, bytes)
 }
 
-/** A form for a schema. */
+/** Generates a multipart form for a schema. */
 export function formBody (
   { properties = {}, required = [] }: SchemaOf, kind: Kind, resolve: Resolve
 ): Arbitrary<Buffer> {
@@ -47,7 +47,7 @@ export function formBody (
   )
 }
 
-/** A file as it is. */
+/** Generates a raw file. */
 export function fileBody (kind: Kind): Arbitrary<Buffer> {
   return file({}, kind)
 }

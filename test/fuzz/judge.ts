@@ -4,24 +4,24 @@ import { validators, type Document, type Operation } from './document.ts'
 import type { FuzzedRequest } from './requests.ts'
 
 export interface Answer {
-  /** 0: there was none. */
+  /** 0 when there was no response. */
   status: number
   headers: IncomingHttpHeaders
   body: string
 }
 
-/** @returns what is wrong with an answer; undefined: nothing */
+/** @returns the violation of a response; undefined when it is correct */
 export type Judge = (request: FuzzedRequest, answer: Answer) => string | undefined
 
-/** What only this side of the wire knows. */
+/** Internal details that responses must not leak. */
 const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/
 
-/** Another request has begun a maintenance, and ends it. */
+/** Another request started a maintenance, which is ended soon. */
 const MAINTENANCE = /"(?:error|msg|message)":"Servizio in manutenzione/
 
 /**
- * An answer is no 5xx, but one whose code the operation names as its own; its status, its type and its body are those
- * that the description promises, and it has the headers that are promised, and none of ours that is not declared.
+ * A response must have a declared status, type and body, all required headers, and no undeclared header of ours. A 5xx
+ * is allowed only with an error code that the operation declares.
  */
 export function judge (document: Document): Judge {
   const compiled = validators(document)
@@ -50,8 +50,8 @@ export function judge (document: Document): Judge {
 }
 
 /**
- * Whether a 5xx is one that the operation itself says may come. Every operation declares a 500, so that its shape is
- * known: none is the right answer to any request.
+ * True for a 5xx with an error code of the operation. Every operation declares a 500 to describe its body, but a 500 is
+ * always a bug.
  */
 function isNamed ({ 'x-codici': codes = {} }: Operation, { status, body }: Answer): boolean {
   if (status === 500) return false
@@ -60,7 +60,7 @@ function isNamed ({ 'x-codici': codes = {} }: Operation, { status, body }: Answe
   return code !== undefined && codes[status]?.includes(code) === true
 }
 
-/** @param types the media types that are declared */
+/** @param types the declared media types */
 function faultOfBody (
   { status, headers, body }: Answer, types: readonly string[], validator: (type: string) => ValidateFunction
 ): string | undefined {

@@ -5,7 +5,7 @@ import { fitting, hostileBody, hostileParameter, nearly, type Kind } from './val
 
 export const CALLERS = ['service', 'person', 'key', 'nobody'] as const
 
-/** A request for an operation, before its caller's credentials are added. */
+/** A request for an operation, without credentials. */
 export interface FuzzedRequest {
   operation: Described
   kind: Kind
@@ -15,7 +15,7 @@ export interface FuzzedRequest {
   body: string | Buffer | undefined
 }
 
-/** How bodies are described, the first that there is, and the header that comes with them. */
+/** Media types of bodies, in order of preference, and the Content-Type to send. */
 const BODY_TYPES: Readonly<Record<string, string>> = {
   'application/json': 'application/json',
   'application/x-www-form-urlencoded': 'application/x-www-form-urlencoded',
@@ -23,7 +23,7 @@ const BODY_TYPES: Readonly<Record<string, string>> = {
   'multipart/form-data': FORM_TYPE
 }
 
-/** Requests of one kind for an operation. */
+/** Generates requests of one kind for an operation. */
 export function requests (operation: Described, kind: Kind, resolve: Resolve): Arbitrary<FuzzedRequest> {
   const { parameters = [], requestBody } = operation.operation
   const type = Object.keys(BODY_TYPES).find((each) => requestBody?.content[each] !== undefined)
@@ -53,17 +53,17 @@ function parameter ({ name, in: place, required, schema, example }: Parameter, k
     .map((text): Given => ({ name, in: place, text }))
 }
 
-/** What HTTP lets stand in a header: a client refuses to send the rest, or a parser to read it. */
+/** Restricts a value to what HTTP clients can send in a header. */
 const sendable = (value: unknown) => String(value).replace(/[^\x20-\x7e]/g, '').trim().slice(0, 3000)
 
-/** Values that headers of requests are read for, whatever the description says of them. */
+/** Hostile values for any request header. */
 const STRANGE = fc.constantFrom(
   '', '"', '*', 'W/"', '"a", W/"b" , *', '%00', '-1', 'bytes=9-1', 'bytes=0-0,5-6', 'bytes=-0',
   'bytes=99999999999999999-', 'respond-async, wait=-1', 'respond-async;wait', 'Thu, 99 Foo 0000 25:61:61 GMT',
   'x'.repeat(3000), '\'; drop table x; --'
 )
 
-/** A header that the description names: as it should be, or not. */
+/** Generates a declared header, with valid or hostile values. */
 function headerParameter (name: string, right: Arbitrary<unknown>, kind: Kind): Arbitrary<Given> {
   const value = right.map(sendable)
   const text = kind === 'valid' ? value : fc.oneof(value, STRANGE, hostileParameter.map(sendable))
@@ -105,7 +105,7 @@ function form (value: Json): string {
     .map((pair) => pair.map((each) => encodeURIComponent(text(each).toWellFormed())).join('=')).join('&')
 }
 
-/** Headers that stay whole over HTTP, and are strange to read. */
+/** Generates headers that are transferable over HTTP but unusual. */
 function headers (kind: Kind, type: string | undefined): Arbitrary<Record<string, string>> {
   const usual: Record<string, string> = type === undefined ? {} : { 'content-type': type }
   if (kind !== 'hostile') return fc.constant(usual)

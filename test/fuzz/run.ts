@@ -9,35 +9,35 @@ import { KINDS, type Kind } from './values.ts'
 
 export interface FuzzResult {
   requests: number
-  /** How many of each kind were answered with 2xx or 3xx. */
+  /** Number of responses with 2xx or 3xx, by kind. */
   accepted: Record<Kind, number>
-  /** How many answers had a status. */
+  /** Number of responses by status. */
   statuses: Record<string, number>
-  /** What no answer may be, with the request that caused it. */
+  /** Violations, each with its request. */
   faults: string[]
   slowest: { ms: number, request: string }
 }
 
 interface FuzzOptions {
-  /** Where the server listens. */
+  /** The server's base URL. */
   address: string
   apiKey: string
   serviceKey: string
-  /** So many requests in all, a third of each kind, spread over all operations. */
+  /** Total number of requests, a third of each kind, over all operations. */
   cases: number
   seed: number
 }
 
-/** Requests that are under way at a time. */
+/** Concurrent requests. */
 const PARALLEL = 4
 
-/** What an operation may have done to everybody, and how it is undone. */
+/** Operations that affect all later requests, and the requests that undo them. */
 const UNDO: Readonly<Record<string, { path: string, body: object }>> = {
   'POST /api/settings/maintenance': { path: '/api/settings/maintenance', body: { enabled: false } },
   'POST /api/v1/invii/sospensione': { path: '/api/v1/invii/sospensione', body: { sospeso: false } }
 }
 
-/** Sends requests made from the server's own description, and judges each answer by it. */
+/** Generates requests from the server's OpenAPI document, and checks each response against it. */
 export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): Promise<FuzzResult> {
   const agent = new Agent({ keepAlive: true })
   const document = withAnswers(await (await fetch(`${address}/openapi.json`, { headers: ONE })).json() as Document)
@@ -106,10 +106,10 @@ function exchange (
   const { hostname, port } = new URL(address)
   const length: Record<string, string> = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
-    // The path as it is: a URL object would put it right.
+    // The raw path: a URL object would normalize it.
     const request = send({ agent, hostname, port, method, path, headers: { ...headers, ...credentials, ...length } })
     request.on('error', (err) => {
-      // The server has ended a connection that was kept while the request was on its way, on a machine that is busy.
+      // Retry when the server closed an idle connection as the request was sent.
       if (request.reusedSocket && 'code' in err && err.code === 'ECONNRESET') {
         exchange(agent, address, fuzzed, credentials).then(resolve, reject)
       } else reject(err)

@@ -11,20 +11,19 @@ import { API_KEY } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 import { startSmtp } from '#test/smtp.ts'
 
-/** A server process with everything switched on, and what its callers need. */
+/** A server process with all features enabled. */
 export interface FuzzServer {
   address: string
   apiKey: string
   serviceKey: string
   /**
-   * Lines that the server wrote at level error or above. Not the alarm that sending is suspended, which a request may
-   * have asked for: it rings where a minute begins meanwhile.
+   * Log lines at level error or above. Excludes the alarm about suspended sending, which a generated request may cause.
    */
   errors (): Record<string, unknown>[]
   end (): Promise<void>
 }
 
-/** @param databaseUrl without it the server has a PostgreSQL of its own */
+/** @param databaseUrl without it the server starts its own PostgreSQL */
 export async function fuzzServer (databaseUrl?: string): Promise<FuzzServer> {
   const folder = await mkdtemp(join(tmpdir(), 'locanda-fuzz-'))
   const atEnd: (() => unknown)[] = []

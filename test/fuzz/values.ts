@@ -4,15 +4,15 @@ import { hostileText, hostileValue } from '#test/identity/attacks/hostile.ts'
 import type { Json, Resolve, SchemaOf } from './document.ts'
 import { PICTURES } from './pictures.ts'
 
-/* From a schema to values: those that it allows, those that it nearly allows, and others. */
+/* Generates values from a schema: valid, nearly valid, and hostile ones. */
 
 export const KINDS = ['valid', 'nearly', 'hostile'] as const
 export type Kind = typeof KINDS[number]
 
-/** Numbers and identifiers are small ones, so that requests meet what others have made. */
+/** Small numbers and ids, so that requests hit existing rows. */
 const SMALL = 12
 
-/** Values that the schema allows, more or less: who wants to be sure validates them. */
+/** Generates values that the schema allows, approximately: not every keyword is considered. */
 export function fitting (schema: SchemaOf, resolve: Resolve): Arbitrary<Json> {
   if (schema.$ref !== undefined) return fitting(resolve(schema.$ref), resolve)
   const alternatives = schema.anyOf ?? schema.oneOf
@@ -56,12 +56,12 @@ function text ({ format, pattern }: SchemaOf, minLength: number, maxLength: numb
   if (format === 'date-time') return day
   if (format === 'byte') return fc.constantFrom(...PICTURES)
   if (format === 'email') return fc.stringMatching(/^[a-z]{1,6}@example\.org$/)
-  // What a look ahead demands is not made: such fields have examples.
+  // Lookaheads cannot be generated, so such fields have examples.
   if (pattern !== undefined && !pattern.includes('(?')) return fc.stringMatching(new RegExp(pattern))
   return fc.string({ unit: 'grapheme-composite', minLength, maxLength: Math.min(maxLength, 60) })
 }
 
-/** What stands in the place of a value that was right. */
+/** Replacements for a valid value. */
 const wrong: Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>(null, true, 0, -1, 1.5, 2 ** 31, 2 ** 53, 1e308, '', ' ', [], {}, [[]], '1', 'null'),
   fc.constantFrom('2026-02-30', '0000-01-01', '9999-12-31', '2026-11-22T25:00:00Z', 'a@b', 'x'.repeat(300)),
@@ -69,7 +69,7 @@ const wrong: Arbitrary<Json> = fc.oneof(
   hostileValue as Arbitrary<Json>
 )
 
-/** A value with one thing in it changed: a field that is missing, unknown, or holds something else. */
+/** Changes one thing in a value: a field is missing, unknown or wrong. */
 export function nearly (value: Arbitrary<Json>): Arbitrary<Json> {
   return fc.tuple(value, fc.nat(), fc.constantFrom('drop', 'add', 'replace', 'replace', 'repeat'), wrong)
     .map(([whole, at, change, other]) => {
@@ -98,7 +98,7 @@ function * placesOf (value: Json, path: string[] = []): Generator<string[]> {
 
 const DEEP = 20_000
 
-/** Texts of bodies that are no JSON, or JSON that programs stumble over. */
+/** Bodies that are no JSON, or JSON that breaks parsers. */
 export const hostileBody: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '', 'null', '[]', '"x"', '0', '{', '{"a":1,}', '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{"x":1}}}',
@@ -110,7 +110,7 @@ export const hostileBody: Arbitrary<string> = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 60 })
 )
 
-/** A text for a path or a query. */
+/** Hostile values for path and query. */
 export const hostileParameter: Arbitrary<string> = fc.oneof(
   hostileText.map((text) => encodeURIComponent(text.toWellFormed()).slice(0, 3000)),
   fc.constantFrom('%', '%ff', '%00', '%2f', '%2e%2e', '..', '0', '-1', '1e9', '2147483648', '1'.repeat(400), '+', '%20')

@@ -7,8 +7,7 @@ import type { Session } from '#schemas/session.ts'
 import type { SignedUrl } from '#schemas/signed-url.ts'
 
 /*
- * A tour of the identity provider and the stored files with the official, unmodified Supabase client, against a running
- * server:
+ * Tours identity provider and stored files with the official, unmodified Supabase client on a running server:
  * ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
  * It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
  */

@@ -2,13 +2,13 @@ import { bounded, type Scenario } from '../scenario.ts'
 import { startTarget } from '../target.ts'
 
 const FOREIGN = 5100
-/** One address as proxies spell it. */
+/** One IP address in the spellings that proxies use. */
 const SPELLINGS = [
   '2001:db8::7', '2001:DB8::7', '2001:db8:0:0:0:0:0:7', '2001:0db8::0007', '[2001:db8::7]', '[2001:db8::7]:4711',
   '2001:db8::7%eth0'
 ]
 
-/** Guesses at one password, between those of thousands of other addresses, and under every spelling of one address. */
+/** Password guesses between thousands of other client IPs, and under every spelling of one IP. */
 export const guesses: Scenario = {
   name: 'guesses between foreign addresses',
   async run () {

@@ -2,7 +2,7 @@ import { API_KEY } from '#test/helper.ts'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { fillBookings, startTarget } from '../target.ts'
 
-/** HEAD of full lists: no rows are read for what nobody gets. */
+/** HEAD of full lists must not read rows. */
 export const head: Scenario = {
   name: 'HEAD of full lists',
   async run () {
@@ -19,7 +19,7 @@ export const head: Scenario = {
         statuses.push((await fetch(`${target.address}/api/prenotazioni`, { method: 'HEAD', headers })).status)
       })))
       const settled = await timed(async () => { await (await target.get('/api/v1/prenotazioni?limit=1')).text() })
-      // Statistics are written by sessions that have been idle for a second.
+      // PostgreSQL sessions write statistics after one idle second.
       await new Promise((resolve) => setTimeout(resolve, 2500))
       const rows = await scans() - before
       return {

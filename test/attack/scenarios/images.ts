@@ -7,15 +7,12 @@ import { fillBookings, startTarget, type Target } from '../target.ts'
 
 const AT_ONCE = 20
 const ROUNDS = 2
-/** Megabytes above what the server takes when it has stored one image: of images that are refused, and of others. */
+/** Maximum megabytes above the level after one stored image: for refused and for accepted images. */
 const MEMORY = { bombs: 300, largest: 600 }
-/** Milliseconds. */
+/** Maximum p95 latency of liveness, in milliseconds. */
 const P95 = 200
 
-/**
- * Images that are small to send and large to decode, twenty at a time: such as say to be larger than is taken, and the
- * largest that are taken.
- */
+/** Decompression bombs, twenty at a time: images above the size limit, and the largest allowed ones. */
 export const images: Scenario = {
   name: `${AT_ONCE} pixel bombs at a time`,
   async run () {

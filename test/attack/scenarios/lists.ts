@@ -7,10 +7,10 @@ import { fillBookings, startTarget, type Target } from '../target.ts'
 const ROWS = 200_000
 const CALLERS = 60
 const LISTS = ['/api/prenotazioni', '/api/alloggiati/verifica-ricevute?da=2020-01-01&a=2026-11-21']
-/** Megabytes above what the server takes when it is idle. */
+/** Maximum megabytes above the idle level. */
 const MEMORY = 250
 
-/** Full lists that many read at a time, and that others ask for and never read. */
+/** Full lists that many clients read at once, and that others request and never read. */
 export const lists: Scenario = {
   name: 'full lists of 200,000 bookings',
   async run () {
@@ -65,7 +65,7 @@ function neverReads ({ port }: Target, path: string): Socket {
   return socket
 }
 
-/** Of those who read nothing for so long: to how many a list was begun, and how many of these the server has cut. */
+/** After a while without reading: how many lists were started, and how many of those connections the server closed. */
 async function outcome (sockets: readonly Socket[], ms: number): Promise<{ accepted: number, cut: number }> {
   const accepted = new Set<Socket>()
   const closed = new Set<Socket>()
@@ -74,7 +74,7 @@ async function outcome (sockets: readonly Socket[], ms: number): Promise<{ accep
     socket.on('close', () => closed.add(socket))
   }
   await sleep(ms)
-  // A socket that is not read does not see its end before it is. A list that is answered whole leaves it open.
+  // A paused socket notices its end only when read. After a complete list the connection stays open.
   for (const socket of sockets) socket.resume()
   await sleep(2000)
   return { accepted: accepted.size, cut: [...accepted].filter((socket) => closed.has(socket)).length }

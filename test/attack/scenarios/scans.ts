@@ -7,12 +7,12 @@ import { bounded, type Scenario } from '../scenario.ts'
 import { startTarget, type Target } from '../target.ts'
 
 const AT_ONCE = 50
-/** Megabytes above what the server takes when it has read one picture. */
+/** Maximum megabytes above the level after one image. */
 const MEMORY = 600
-/** Milliseconds. */
+/** Maximum p95 latency of liveness, in milliseconds. */
 const P95 = 200
 
-/** Pictures to be read, fifty at a time: pages, such as are refused, and the largest that are taken. */
+/** OCR of fifty images at a time: pages, refused images, and the largest allowed ones. */
 export const scans: Scenario = {
   name: `${AT_ONCE} pictures to be read at a time`,
   async run () {

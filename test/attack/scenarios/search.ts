@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { fillBookings, startTarget } from '../target.ts'
 
-/** Searches of one key at a time, of a page and of all, that keep the database busy. Readiness is asked for, too. */
+/** Concurrent searches with one key, paged and complete, that keep the database busy. Readiness must hold. */
 export const search: Scenario = {
   name: '280 searches at once among 1,000,000 bookings',
   async run () {

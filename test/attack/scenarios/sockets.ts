@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { startTarget } from '../target.ts'
 
-/** More sockets than the process may have files, each with one byte of a request that never goes on. */
+/** More sockets than the process may open files, each with one byte of an unfinished request. */
 export const sockets: Scenario = {
   name: 'sockets of one byte',
   async run () {
