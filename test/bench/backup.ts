@@ -13,8 +13,8 @@ import { migrate } from '#src/database/migrate.ts'
 import { storeFiles } from './stored-files.ts'
 
 /*
- * How long a large backup takes, and how much memory: `node test/bench/backup.ts [megabytes]`, by default 1000, two
- * fifths of them rows and the rest files. Not part of the tests. It needs Linux (`/proc`).
+ * Measures time and peak memory of a large backup: `node test/bench/backup.ts [megabytes]`, by default 1000, two fifths
+ * rows and the rest files. Not part of the tests. Needs Linux (`/proc`).
  */
 const PROGRAM = fileURLToPath(new URL('../../src/cli/start.cjs', import.meta.url))
 const MEGABYTES = Number(process.argv[2] ?? 1000)
@@ -60,7 +60,7 @@ async function tool (name: string, DATA_DIR: string, args: string[]): Promise<vo
     try {
       peak = /VmHWM:\s+(\d+ kB)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? peak
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }, 200)
   const [code] = await once(child, 'close') as [number | null]

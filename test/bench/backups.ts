@@ -16,8 +16,8 @@ import { storeFiles } from './stored-files.ts'
 import { startSystemPostgres } from './system-postgres.ts'
 
 /*
- * How fast backups are made, against the tools that other programs use: of a large house, so that the start of a
- * process is not what is measured. How much memory one takes in a server, and what requests notice of it.
+ * Measures backup throughput against `pg_dump` and `tar`, on a large installation so that process startup does not
+ * count. Also measures a server's memory and request latency during a nightly backup.
  */
 const LARGE = { bookings: 1_000_000, count: 10_000, size: 100 * 1024 }
 const MIDDLING = { bookings: 100_000, count: 200, size: 1024 * 1024 }
@@ -25,7 +25,7 @@ const PROGRAM = fileURLToPath(new URL('../../src/cli/start.cjs', import.meta.url
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const ROUNDS = 3
 
-/** An installation with something to save. */
+/** Creates an installation with bookings and files. */
 async function installation (clusterUrl: string, { bookings, ...files }: typeof LARGE) {
   const dataDir = temporaryFolder()
   const master = randomBytes(32)
@@ -38,8 +38,8 @@ async function installation (clusterUrl: string, { bookings, ...files }: typeof 
 }
 
 /**
- * Against `pg_dump`, which compresses, and `tar`, which does not; neither encrypts. Left out where the system has no
- * PostgreSQL.
+ * Compares with `pg_dump`, which compresses, and `tar`, which does not. Neither encrypts. Skipped when the system has
+ * no PostgreSQL.
  */
 export async function backupThroughput (): Promise<BenchResult[]> {
   const postgres = await startSystemPostgres()
@@ -76,7 +76,7 @@ export async function backupThroughput (): Promise<BenchResult[]> {
   }
 }
 
-/** The nightly backup of a server: its memory, and its requests meanwhile. */
+/** Measures a server's memory and request latency during a nightly backup. */
 export async function nightlyBackup (clusterUrl: string): Promise<BenchResult[]> {
   const { dataDir, databaseUrl, MASTER_KEY } = await installation(clusterUrl, MIDDLING)
   const BACKUP_DIR = join(dataDir, 'backups')

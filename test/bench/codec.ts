@@ -24,7 +24,7 @@ export async function codecBench (): Promise<BenchResult[]> {
   return results
 }
 
-/** Every result is kept whole, so that the engine cannot optimise the work away. */
+/** Results are kept, so that V8 cannot optimize the work away. */
 const kept: unknown[] = []
 let sink = 0
 
@@ -103,7 +103,7 @@ const SURNAMES = [
 ]
 const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'FRANCESCO SAVERIO', 'YU']
 
-/** One of a few hundred different guests: Italians and foreigners, leaders and members without a document. */
+/** Makes one of a few hundred guests: Italians and foreigners, leaders, and members without a document. */
 function sample (index: number): RecordSchedina {
   const italian = index % 3 !== 0
   const member = index % 4 === 3

@@ -16,14 +16,14 @@ const BODY = {
 const CONNECTIONS = 8
 const AMOUNT = 2000
 
-/** A database whose commits do not wait for the disk, for which both would only stand in a row. */
+/** A database without synchronous commit: waiting for the disk would hide the difference. */
 export async function databaseForCreations (clusterUrl: string): Promise<string> {
   const url = await emptyDatabase(clusterUrl, 'bench_creations')
   await administer(url, (sql) => sql.unsafe('alter database bench_creations set synchronous_commit = off'))
   return url
 }
 
-/** Bookings made a second, against a bare route with a prepared insert. */
+/** Compares bookings created per second with a bare route and a prepared insert. */
 export async function creation (locanda: Running, peer: Running): Promise<BenchResult> {
   const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
   const result = atLeast(0.6, await interleaved(
@@ -35,7 +35,7 @@ export async function creation (locanda: Running, peer: Running): Promise<BenchR
   return { ...result, detail: `${result.detail}; ${compareCpu(spent.locanda, spent.peer)}` }
 }
 
-/** Milliseconds a creation under load. */
+/** Milliseconds per creation under load. */
 async function create (server: Running, spent: number[]): Promise<number> {
   const before = server.cpu()
   const { requests, duration, non2xx, errors } = await autocannon({
@@ -44,7 +44,7 @@ async function create (server: Running, spent: number[]): Promise<number> {
     body: JSON.stringify(BODY),
     connections: CONNECTIONS,
     amount: AMOUNT,
-    // Milliseconds: the end is noticed at a sample alone.
+    // autocannon notices the end only at a sample.
     sampleInt: 10,
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }
   })

@@ -1,32 +1,30 @@
 import postgres from 'postgres'
 import { migrate } from '#src/database/migrate.ts'
 
-/** Stays in `MONTH`, in every database; all others end years before it. */
+/** Number of stays in `MONTH` in every database. All others end years before. */
 const IN_MONTH = 300
-/** The others arrive on these many days, one after the other, from `FIRST_DAY` on. */
+/** The others arrive on this many consecutive days from `FIRST_DAY`. */
 const DAYS = 9000
 const FIRST_DAY = '1990-01-01'
 
 export const MONTH = { start: '2026-11-01', end: '2026-12-01' }
-/** A day of that month: what the servers take for today. */
+/** A day of that month, which the servers use as today. */
 export const TODAY = '2026-11-15'
 
-/**
- * The last arrival of the first `count` bookings of `total`, ordered by arrival: all of them lie on `DAYS` days.
- */
+/** The last arrival among the first `count` of `total` bookings by arrival, outside `MONTH`. */
 export function lastDayOf (count: number, total: number): string {
   const days = Math.floor(count / ((total - IN_MONTH) / DAYS))
   return new Date(Date.parse(FIRST_DAY) + (days - 1) * 86_400_000).toISOString().slice(0, 10)
 }
 
-/** A new, migrated database with `total` invented bookings of two guests each. */
+/** Creates a migrated database with `total` fictitious bookings of two guests each. */
 export async function fill (clusterUrl: string, database: string, total: number): Promise<string> {
   const url = await emptyDatabase(clusterUrl, database)
   await fillBookings(url, total)
   return url
 }
 
-/** Invented bookings of two guests each, in a database of any version. */
+/** Inserts fictitious bookings of two guests each, in any schema version. */
 export async function fillBookings (url: string, total: number): Promise<void> {
   await administer(url, async (sql) => {
     await sql.unsafe('set synchronous_commit = off')
@@ -47,14 +45,14 @@ export async function fillBookings (url: string, total: number): Promise<void> {
   })
 }
 
-/** A new, migrated database. @returns its URL */
+/** Creates a migrated, empty database and returns its URL. */
 export async function emptyDatabase (clusterUrl: string, database: string): Promise<string> {
   const url = await createDatabase(clusterUrl, database)
   await migrate(url)
   return url
 }
 
-/** A new database without tables. @returns its URL */
+/** Creates a database without tables and returns its URL. */
 export async function createDatabase (clusterUrl: string, database: string): Promise<string> {
   await administer(clusterUrl, (sql) => sql.unsafe(`create database ${database}`))
   const url = new URL(clusterUrl)

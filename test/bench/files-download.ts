@@ -5,13 +5,13 @@ import { emptyDatabase } from './data.ts'
 import { atLeast, interleaved, type BenchResult } from './harness.ts'
 import { API_KEY, startLocanda, startStatic, temporaryFolder } from './process.ts'
 
-/** An image as a telephone takes it. */
+/** Size of a phone photo. */
 const BYTES = 2 * 1024 * 1024
-/** Downloads of a round, and how many are under way at a time. */
+/** Downloads per round, and concurrent ones. */
 const DOWNLOADS = 24
 const PARALLEL = 8
 
-/** Downloads through the proxy, decrypted on the way, against `@fastify/static` with the same bytes as they are. */
+/** Compares decrypting downloads with `@fastify/static` on the same plain bytes. */
 export async function downloads (clusterUrl: string): Promise<BenchResult[]> {
   const folders = { ours: temporaryFolder(), peer: temporaryFolder() }
   const image = randomBytes(BYTES)

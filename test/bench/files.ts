@@ -17,12 +17,12 @@ import { temporaryFolder } from './process.ts'
 
 const MB = 1024 * 1024
 const SIZE = 500 * MB
-/** Until then memory may grow: what is let go waits for the collector. */
+/** Bytes until memory has settled; before, garbage accumulates until the first collections. */
 const SETTLED = 200 * MB
 const ROUNDS = 5
 const PLACE = { bucket: 'public', name: 'grande', contentType: 'application/octet-stream', owner: null }
 
-/** A file of 500 MB that is written and read: by how much memory grows after the first 200 MB. */
+/** Measures memory growth while a file of 500 MB is written and read, after the first 200 MB. */
 export async function filesBench (url: string): Promise<BenchResult[]> {
   const dataDir = temporaryFolder()
   await migrate(url)
@@ -69,7 +69,7 @@ export async function filesBench (url: string): Promise<BenchResult[]> {
   }
 }
 
-/** One buffer again and again: what is let go is what storage has made. */
+/** Yields one buffer repeatedly, so that all garbage comes from the storage. */
 function * zeros (settled: () => void): Generator<Buffer> {
   const piece = Buffer.alloc(MB)
   for (let bytes = 0; bytes < SIZE; bytes += MB) {
@@ -78,7 +78,7 @@ function * zeros (settled: () => void): Generator<Buffer> {
   }
 }
 
-/** By how many MB this process grows, beyond what it had once the work said that it has settled. */
+/** Memory growth in MB after the work has called `settled`. */
 async function growth (work: (settled: () => void) => Promise<void>): Promise<number> {
   let before: number | undefined
   let most = 0

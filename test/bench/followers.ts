@@ -16,11 +16,11 @@ import type { Running } from './process.ts'
 
 const EVENTS = 1000
 const LISTENERS = 1000
-/** As many as one caller may have. */
+/** Maximum streams per caller. */
 const OF_CALLER = 6
 const ROUNDS = 3
 
-/** Requests while 1,000 events wait for a receiver that never answers. */
+/** Measures requests while 1,000 events are queued for a receiver that never answers. */
 export async function slowReceiver (server: Running, databaseUrl: string): Promise<BenchResult> {
   const receiver = createServer(() => {}).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
@@ -52,7 +52,7 @@ export async function slowReceiver (server: Running, databaseUrl: string): Promi
   }
 }
 
-/** How much a server grows with 1,000 streams of events, all of which get an event. */
+/** Measures memory growth with 1,000 event streams that all receive an event. */
 export async function manyListeners (server: Running, databaseUrl: string, keys: Keys): Promise<BenchResult> {
   const credentials = await callers(databaseUrl, keys)
   const amounts: number[] = []
@@ -77,7 +77,7 @@ export async function manyListeners (server: Running, databaseUrl: string, keys:
   return { ...result, detail: `${result.detail}; an event reaches all in ${median(delays).toFixed(0)} ms` }
 }
 
-/** Keys of as many people as it takes. */
+/** Creates API keys for enough users. */
 async function callers (databaseUrl: string, keys: Keys): Promise<string[]> {
   const { db, close } = connect(databaseUrl, 1)
   const format = apiKeyFormat(keys)

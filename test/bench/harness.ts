@@ -1,22 +1,19 @@
 import { performance } from 'node:perf_hooks'
 
-/**
- * One measured claim: `ratio` is the measured value (ours over the peer's, or an amount with its unit), `bound` the
- * claim in words.
- */
+/** One measured claim. `ratio` is ours over the peer's, or an amount with a unit. `bound` describes the claim. */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
-/** A contestant: returns how long it took in milliseconds, or nothing and is timed from outside. */
+/** A contestant returns its milliseconds, or nothing to be timed from outside. */
 export type Contestant = () => number | undefined | void | Promise<number | undefined | void>
 
-/** Medians over the rounds: the per-round ratios with their extremes, and the milliseconds of either side. */
+/** Results over all rounds: median, lowest and highest ratio, and the median milliseconds of both sides. */
 export interface Measured { name: string, ratio: number, lowest: number, highest: number, ours: number, peer: number }
 
 export interface Rounds { rounds?: number, warmUps?: number }
 
 /**
- * Runs two contestants alternately, so that other work of the machine slows both down, and compares them round by
- * round. They take turns in going first.
+ * Runs two contestants alternately, so that other load affects both, and compares them by round. They take turns in
+ * going first.
  */
 export async function interleaved (
   name: string,
@@ -49,7 +46,7 @@ export async function interleaved (
   }
 }
 
-/** The claim that ours takes at most `limit` times as long as the peer. */
+/** Claims that ours takes at most `limit` times as long as the peer. */
 export function within (limit: number, measured: Measured): BenchResult {
   const { name, ratio, lowest, highest } = measured
   return {
@@ -61,7 +58,7 @@ export function within (limit: number, measured: Measured): BenchResult {
   }
 }
 
-/** The claim that ours does at least `limit` times as much as the peer in the same time. */
+/** Claims that our throughput is at least `limit` times the peer's. */
 export function atLeast (limit: number, measured: Measured): BenchResult {
   const { name, lowest, highest } = measured
   const ratio = 1 / measured.ratio
@@ -74,7 +71,7 @@ export function atLeast (limit: number, measured: Measured): BenchResult {
   }
 }
 
-/** The claim that an amount stays under `limit`. */
+/** Claims that an amount stays below `limit`. */
 export function under (
   limit: number,
   unit: string,
@@ -100,18 +97,18 @@ function against ({ ours, peer }: Measured): string {
   return `${ours.toFixed(digits)} ms against ${peer.toFixed(digits)} ms`
 }
 
-/** The medians of the servers' processor time for a request, milliseconds. */
+/** Median CPU time per request of both servers, in milliseconds. */
 export function compareCpu (ours: readonly number[], peer: readonly number[]): string {
   return `CPU of the server ${median(ours).toFixed(3)} ms against ${median(peer).toFixed(3)} ms`
 }
 
-/** The claim that a request takes at most `limit` times the processor time of the peer's, in milliseconds a round. */
+/** Claims that a request takes at most `limit` times the peer's CPU time. Values are milliseconds per round. */
 export function cpuWithin (limit: number, name: string, ours: readonly number[], peer: readonly number[]): BenchResult {
   const ratio = median(ours) / median(peer)
   return { name, ratio, bound: `≤ ${limit}x`, ok: ratio <= limit, detail: compareCpu(ours, peer) }
 }
 
-/** The middle value; the mean of the two middle ones when their number is even. */
+/** The median. */
 export function median (values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const upper = sorted[sorted.length >> 1] ?? NaN

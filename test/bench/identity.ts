@@ -6,12 +6,12 @@ import { DETAIL, load } from './requests.ts'
 
 const AT_ONCE = 4
 const MEASURED_MS = 5000
-/** Between two requests for the server's health. */
+/** Pause between two health requests. */
 const EVERY_MS = 20
 const ROUNDS = 3
 const PATIENCE_MS = 20_000
 
-/** How much more a request for a booking costs with a bearer token than with the API key. */
+/** Compares request time with a bearer token and with the API key. */
 export async function bearer (server: Running): Promise<BenchResult> {
   const withToken = { authorization: `Bearer ${await signIn(server)}` }
   const withKey = { 'x-api-key': API_KEY }
@@ -30,7 +30,7 @@ export async function bearer (server: Running): Promise<BenchResult> {
   }
 }
 
-/** How long `/health/live` takes, 95th percentile, while four people sign in again and again. */
+/** Measures the p95 latency of `/health/live` during four parallel sign-in loops. */
 export async function underSignIns (server: Running): Promise<BenchResult> {
   const amounts: number[] = []
   for (let round = 0; round < ROUNDS; round++) amounts.push(await measureLatency(server))
@@ -53,7 +53,7 @@ async function measureLatency (server: Running): Promise<number> {
   return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
 }
 
-/** A token of the administrator's, who is made a little after the server is ready. */
+/** Signs in as the administrator, whose account is created shortly after the server is ready. */
 export async function firstSignIn (server: Running): Promise<string> {
   for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(EVERY_MS)) {
     const token = await signIn(server).catch(() => undefined)

@@ -24,9 +24,9 @@ import { accuracyTable, scanningParts } from './scanning.ts'
 import { starts } from './start.ts'
 
 /*
- * Speed, as ratios against a peer in the same run, so that the claims hold on any machine. It needs Linux (`/proc`); it
- * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`; `rush`, `accuracy` (how many zones
- * are read rightly) and `instances` (two servers on one database) take minutes, and are run by their names only.
+ * Measures speed as ratios against a peer in the same run, so that claims hold on any machine. Needs Linux (`/proc`),
+ * and starts its own PostgreSQL. A name runs one part: `npm run bench -- ledger`. `rush`, `accuracy` and `instances`
+ * take minutes and run only by name.
  */
 const FEW = 1000
 const SOME = 10_000
@@ -60,7 +60,7 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     const master = randomBytes(32)
     const databaseUrl = await fill(url, 'bench_events', FEW)
     const environ = {
-      // A proxy has as many connections as it likes; another caller of one address has a part of them.
+      // A trusted proxy has no connection limit; one client IP has only a share of them.
       TODAY, MASTER_KEY: master.toString('base64'), WEBHOOKS_TO_LOOPBACK: 'true', TRUST_PROXY: '127.0.0.0/8'
     }
     const server = await startLocanda({ dataDir, databaseUrl, environ })
@@ -87,7 +87,7 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
   rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
 }
 
-/** Parts that take minutes. */
+/** Parts that take minutes run only by name. */
 const BY_NAME = ['rush', 'accuracy', 'instances']
 
 const { argv: [, , only] } = process

@@ -7,12 +7,12 @@ import { DETAIL, load } from './requests.ts'
 
 const ROUNDS = 5
 const BOOKINGS = 100_000
-/** What is asked for: one row by its number, and the first page of the list with its count. */
+/** Requests for one row by id, and for the first page of the list with its count. */
 const PATHS = { detail: DETAIL, 'page of the list': '/api/v1/prenotazioni?limit=50' }
 
 /**
- * Requests a second of one server and of two on one database, each with the same clients; they share the machine with
- * PostgreSQL and the clients, so where it has few cores two of them cannot do twice as much.
+ * Compares requests per second of one server and of two on one database, with the same clients. They share the CPU with
+ * PostgreSQL and the clients, so few cores limit the gain.
  */
 export async function instances (cluster: string): Promise<BenchResult[]> {
   const databaseUrl = await fill(cluster, 'bench_instances', BOOKINGS)
@@ -34,7 +34,7 @@ export async function instances (cluster: string): Promise<BenchResult[]> {
 
 async function compare (name: string, path: string, servers: readonly Running[]): Promise<BenchResult> {
   const spent: number[] = []
-  /** Of all of them together. */
+  /** The sum over these servers. */
   const perSecond = async (which: readonly Running[]) => {
     const times = await Promise.all(which.map((server) => load(server, path, spent)))
     return times.reduce((sum, time) => sum + 1000 / time, 0)

@@ -1,25 +1,25 @@
 import type postgres from 'postgres'
 import type { Day } from '#src/lib/time.ts'
 
-/** The account of the production mode whose history is made. */
+/** The police account of the generated history. */
 export const ACCOUNT = 'RM000001'
 
 interface History {
   submissions: number
-  /** The last day of the history; nothing of it is proven by a receipt yet. */
+  /** The last day of the history, which has no receipt yet. */
   today: Day
   days?: number
 }
 
-/** One in so many submissions was acquired in part, with a guest still to be sent. */
+/** Every n-th submission was acquired only in part, so one guest must be sent again. */
 const PARTLY = 500
-/** The tables with triggers. */
+/** Tables whose triggers are disabled during the fill. */
 const FILLED = ['prenotazioni', 'invii', 'invii_schedine', 'invii_tentativi', 'invii_esiti', 'invii_transizioni']
 
 /**
- * Fills a migrated, empty database with the history of a busy account: bookings, one submission each with ten rows for
- * every three, attempts, observations, transitions, receipts. All but today's is proven. Triggers are off meanwhile:
- * the hashes of the transitions are made up, the counts are put in at the end.
+ * Fills a migrated, empty database with a busy account's history: bookings, submissions, attempts, observations,
+ * transitions and receipts. Each booking has one submission, three of which have ten rows. All days but today have
+ * receipts. Triggers are disabled, so hashes are fake and counts are inserted directly.
  */
 export async function fillLedger (sql: postgres.Sql, { submissions, today, days = 1095 }: History): Promise<void> {
   await sql.begin(async (tx) => {
@@ -30,7 +30,7 @@ export async function fillLedger (sql: postgres.Sql, { submissions, today, days 
 
 function steps (submissions: number, today: Day, days: number): string[] {
   const perDay = Math.ceil(submissions / days)
-  // Guests of a booking: two, three or five. Nights: one to seven.
+  // Two, three or five guests; one to seven nights.
   const guests = '(array[2, 3, 5])[1 + i % 3]'
   const nights = '(1 + i % 7)'
   const day = `(date '${today}' - ${days - 1} + (i - 1) / ${perDay})`

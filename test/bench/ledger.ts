@@ -14,18 +14,18 @@ import { fillLedger } from './ledger-data.ts'
 import { API_KEY, startLocanda, type Running } from './process.ts'
 import { growthOf, latency } from './requests.ts'
 
-/** Three years of a busy account, with ten rows for every three submissions. */
+/** Three years of a busy account; three submissions have ten rows. */
 const SUBMISSIONS = 300_000
-/** Further Sends, for the time of a dispatch: the first ones warm the process up. */
+/** Sends for the dispatch time, after warm-up ones. */
 const WARM_UPS = 150
 const SENDS = 40
-/** Past days that are reconciled again. */
+/** Past days to reconcile. */
 const DAYS = 40
-/** Requests one after the other, for a latency. */
+/** Sequential requests per latency measurement. */
 const TURNS = 20
 const ROUNDS = 3
 
-/** The ledger at size: on a database of 300,000 submissions and 1,000,000 rows. */
+/** Measures the ledger on a database of 300,000 submissions and 1,000,000 rows. */
 export async function ledgerBench (clusterUrl: string, folder: string): Promise<BenchResult[]> {
   const databaseUrl = await emptyDatabase(clusterUrl, 'bench_ledger')
   await administer(databaseUrl, (sql) =>
@@ -62,7 +62,7 @@ async function requests (server: Running): Promise<BenchResult[]> {
 }
 
 /**
- * The time of a dispatch, as the police sees it: from the connection of the Send, when the ledger begins to commit the
+ * Measures dispatch time from the police side: from the connection of the Send, when the ledger starts to commit the
  * attempt, to its first byte.
  */
 async function dispatches (server: Running, police: StandIn): Promise<BenchResult> {
@@ -86,7 +86,7 @@ async function dispatches (server: Running, police: StandIn): Promise<BenchResul
   return under(5, 'ms', { name: 'ledger: dispatch', amounts: amounts.slice(WARM_UPS) })
 }
 
-/** The hourly look at one past day. */
+/** Measures the hourly reconciliation of one past day. */
 async function reconciliation (databaseUrl: string, police: StandIn, dataDir: string): Promise<BenchResult> {
   const config = readConfig({ DATABASE_URL: databaseUrl, DATA_DIR: dataDir, API_KEY, ...productionEnviron(police) })
   const app = await build({ config, logStream: { write: () => {} } })
@@ -94,7 +94,7 @@ async function reconciliation (databaseUrl: string, police: StandIn, dataDir: st
     await app.ready()
     const context = await ledgerOf({ app, dataDir, url: databaseUrl }, police)
     const amounts: number[] = []
-    // The first round warms the process up.
+    // The first round is a warm-up.
     for (let n = 0; n < 2 * DAYS; n++) {
       const day = addDays(context.clock.today(), -1 - n % DAYS)
       const start = performance.now()

@@ -3,8 +3,8 @@ import { build } from '#src/app.ts'
 import { readConfig } from '#src/config/config.ts'
 
 /*
- * The server as it is, or with `WITHOUT_LIMITS` without rate limit and Idempotency-Key: what these cost is measured
- * between the two. It runs as a process of its own and prints its address.
+ * The normal server, or with `WITHOUT_LIMITS` one without rate limit and Idempotency-Key, to measure their cost. A
+ * separate process that prints its address.
  */
 const { WITHOUT_LIMITS, ...environ } = process.env
 const config = readConfig(environ)

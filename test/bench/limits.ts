@@ -5,7 +5,7 @@ import { againstQuiet, p95 } from './percentile.ts'
 import { API_KEY, type Running } from './process.ts'
 import { DETAIL, load } from './requests.ts'
 
-/** What rate limit and Idempotency-Key add to a plain GET: the server against itself without them. */
+/** Measures the cost of rate limit and Idempotency-Key on a plain GET. */
 export async function costOfLimits (limited: Running, unlimited: Running): Promise<BenchResult> {
   const spent: Record<'limited' | 'unlimited', number[]> = { limited: [], unlimited: [] }
   const result = within(1.1, await interleaved(
@@ -18,10 +18,10 @@ export async function costOfLimits (limited: Running, unlimited: Running): Promi
 }
 
 const SLOW_CLIENTS = 200
-/** Clients are there before it is measured. */
+/** Time for clients to connect before the measurement. */
 const SETTLE_MS = 1500
 
-/** The 95th percentile of a plain GET among 200 clients of a byte a second, against that of a quiet server. */
+/** Compares the p95 of a plain GET among 200 clients that send one byte per second, and on a quiet server. */
 export async function amongSlowClients (server: Running): Promise<BenchResult> {
   const name = `detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`
   return await againstQuiet(name, server, async () => {
@@ -38,7 +38,7 @@ export async function amongSlowClients (server: Running): Promise<BenchResult> {
 const HEAD = `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: x\r\nx-api-key: ${API_KEY}\r\n` +
   'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n'
 
-/** Half of them send a head, half a body, a byte a second; one whose connection is cut comes back. */
+/** Half send a header, half a body, at one byte per second. They reconnect when disconnected. */
 function slowClients ({ url }: Running) {
   const sockets: (Socket | undefined)[] = []
   const join = (at: number) => {

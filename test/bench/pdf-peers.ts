@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import PDFDocument from 'pdfkit'
 
-/* The same letter and the same table, drawn with pdfkit by hand: no template, no markup, no layout. */
+/* The same letter and table drawn directly with pdfkit: no template, markup or layout. */
 
 const { resolve } = createRequire(import.meta.url)
 const font = (path: string) => resolve(`@expo-google-fonts/${path}.ttf`)
@@ -9,7 +9,7 @@ const SANS = font('noto-sans/400Regular/NotoSans_400Regular')
 const BOLD = font('noto-sans/700Bold/NotoSans_700Bold')
 const SERIF = font('lora/400Regular/Lora_400Regular')
 
-/** A letter of the texts that ours has. */
+/** Draws a letter with the same texts as ours. */
 export function drawLetter (paragraphs: readonly string[]): Promise<Buffer> {
   const pdf = new PDFDocument({ size: 'A4', margin: 58, compress: true })
   const bytes = collect(pdf)
@@ -22,7 +22,7 @@ export function drawLetter (paragraphs: readonly string[]): Promise<Buffer> {
 const SHEET = { width: 842, height: 595, margin: 42 }
 const ROW = 16
 
-/** A table of texts: the head on every page, one line a row, numbers to the right. */
+/** Draws a table: the head on every page, one line per row, numbers right-aligned. */
 export function drawTable (titles: readonly string[], rows: readonly (readonly string[])[]): Promise<Buffer> {
   const pdf = new PDFDocument({ size: [SHEET.width, SHEET.height], margin: 0, compress: true, autoFirstPage: false })
   const bytes = collect(pdf)

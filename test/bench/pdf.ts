@@ -28,11 +28,11 @@ const LETTER: PdfJob = {
   date
 }
 
-/** Letters and reports against pdfkit and a browser; what they do to a server that makes them. */
+/** Compares letters and reports with pdfkit and a browser, and measures their effect on a server. */
 export async function pdfBench (): Promise<BenchResult[]> {
   const [some, many] = [tableOf(1000), tableOf(10_000)]
   return [
-    // First: what large tables leave behind would hide it.
+    // First, because garbage of large tables would hide growth.
     await memoryAfter(),
     within(1.5, await interleaved(
       'welcome letter, warm, against pdfkit', ours(LETTER), () => ignore(drawLetter([1, 2, 3].map(prose))),
@@ -57,7 +57,7 @@ function prose (seed: number): string {
 
 interface Table { job: PdfJob, titles: string[], rows: string[][] }
 
-/** A table by a template of a page and a table, as pdfkit draws it: no summary, no chart. */
+/** A table from a minimal template, like pdfkit's: no summary, no chart. */
 function tableOf (count: number): Table {
   const objects = Array.from({ length: count }, (_, at) => ({
     codice: `L${at % 40}`,
@@ -89,7 +89,7 @@ async function ignore (work: Promise<unknown>): Promise<void> {
   await work
 }
 
-/** A new process for each PDF, as a server without a browser of its own would have to start one. */
+/** Starts a new browser for each PDF, as a server without a running one would. */
 async function againstBrowser ({ job, titles, rows }: Table): Promise<BenchResult[]> {
   const folder = temporaryFolder()
   const page = join(folder, 'report.html')
@@ -116,7 +116,7 @@ async function againstBrowser ({ job, titles, rows }: Table): Promise<BenchResul
   }
 }
 
-/** How late the event loop is, at the 99th percentile, while ten reports are made in threads. */
+/** Measures the p99 event loop delay while threads make ten reports. */
 async function besideTen (job: PdfJob): Promise<BenchResult> {
   const pool = workerPool({ threads: 1, turns: { total: 32, perCaller: 16 }, memoryMb: 256, idleMs: 1000 })
   const run = () => pool.run<typeof makePdf>(TASK, job, { caller: 'a', deadlineMs: 120_000 })
@@ -137,8 +137,8 @@ async function besideTen (job: PdfJob): Promise<BenchResult> {
 }
 
 /**
- * By how many percent resident memory after 500 letters is above that after 50; in a thread as the server's, whose
- * limit of memory has the collector at work.
+ * Percentage growth of resident memory from letter 50 to letter 500. Runs in a worker, whose memory limit forces
+ * garbage collection.
  */
 async function memoryAfter (): Promise<BenchResult> {
   const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 4 }, memoryMb: 256, idleMs: 60_000 })

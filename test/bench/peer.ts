@@ -5,8 +5,8 @@ import { Type } from '@sinclair/typebox'
 import { Booking, BookingAnswer, BookingDetailAnswer } from '#schemas/booking.ts'
 
 /*
- * The least that any service for the same work does: a bare Fastify, the same SQL prepared by the driver, the same
- * schemas. It runs as a process of its own and prints its address.
+ * The minimal equivalent service: bare Fastify, the same SQL prepared by the driver, the same schemas. A separate
+ * process that prints its address.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: Math.max(4, availableParallelism() * 2),
@@ -61,7 +61,7 @@ app.post<{ Body: Record<string, string | number> }>(
 
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)
 
-/** A type that the driver hands on as PostgreSQL writes it. */
+/** A type that the driver passes through as text. */
 function asText (oid: number) {
   return { to: oid, from: [oid], serialize: String, parse: String }
 }

@@ -5,10 +5,10 @@ import { API_KEY, type Running } from './process.ts'
 import { DETAIL } from './requests.ts'
 
 const MEASURED_MS = 2000
-/** Between two requests. */
+/** Pause between two requests. */
 const EVERY_MS = 5
 
-/** The 95th percentile of a plain GET, milliseconds: during two seconds, or as long as some work takes. */
+/** The p95 of a plain GET in milliseconds, over two seconds or for the duration of some work. */
 export async function p95 (server: Running, work?: Promise<unknown>): Promise<number> {
   const times: number[] = []
   const end = new AbortController()
@@ -25,7 +25,7 @@ export async function p95 (server: Running, work?: Promise<unknown>): Promise<nu
   return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
 }
 
-/** The claim that the 95th percentile of a plain GET is at most twice as long meanwhile as in quiet. */
+/** Claims that the p95 of a plain GET is meanwhile at most twice that of a quiet server. */
 export async function againstQuiet (
   name: string,
   server: Running,

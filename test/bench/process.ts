@@ -14,19 +14,19 @@ export const ADMIN = { email: 'capo@example.org', password: 'una-frase-di-prova-
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_LIMIT_MS = 60_000
-/** Clock ticks a second in `/proc`, the same on every Linux. */
+/** Clock ticks per second in `/proc`, constant on Linux. */
 const TICKS = 100
 
-/** A server under measurement, in a process of its own. */
+/** A measured server in its own process. */
 export interface Running {
   url: string
-  /** From the spawn to the first answer of `/health/ready`. */
+  /** Milliseconds from spawn to the first success of `/health/ready`. */
   readyAfterMs: number
-  /** Milliseconds of processor time so far, user and system. */
+  /** CPU time so far in milliseconds, user and system. */
   cpu (): number
-  /** Resident memory now, MB. */
+  /** Current resident memory in MB. */
   resident (): number
-  /** The highest resident memory since `forgetPeak`, MB. */
+  /** Peak resident memory since `forgetPeak`, in MB. */
   peak (): number
   forgetPeak (): void
   stop (): Promise<void>
@@ -37,8 +37,8 @@ export function temporaryFolder (): string {
 }
 
 /**
- * Locanda exactly as `npm start` runs it. Without `databaseUrl` it runs its own PostgreSQL in `dataDir`.
- * @param environ what else it is told; as a rule the day
+ * Starts Locanda as `npm start` does. Without `databaseUrl` it uses its embedded PostgreSQL in `dataDir`.
+ * @param environ further environment, by default the day
  */
 export async function startLocanda ({
   dataDir,
@@ -75,12 +75,12 @@ export async function startLocanda ({
   return describe(child, url, performance.now() - started)
 }
 
-/** The bare peer of `peer.ts` on the same database. */
+/** Starts the peer of `peer.ts` on the same database. */
 export async function startPeer (databaseUrl: string): Promise<Running> {
   return await startBare('test/bench/peer.ts', { DATABASE_URL: databaseUrl })
 }
 
-/** The server of `limited.ts`, with rate limit and Idempotency-Key or without. */
+/** Starts the server of `limited.ts`, with or without rate limit and Idempotency-Key. */
 export async function startLimited (databaseUrl: string, dataDir: string, masterKey: string, limits: boolean) {
   return await startBare('test/bench/limited.ts', {
     DATABASE_URL: databaseUrl,
@@ -94,7 +94,7 @@ export async function startLimited (databaseUrl: string, dataDir: string, master
   })
 }
 
-/** The bare server of the files in a folder. */
+/** Starts a bare static file server on a folder. */
 export async function startStatic (folder: string): Promise<Running> {
   return await startBare('test/bench/static-peer.ts', { FOLDER: folder })
 }
@@ -122,7 +122,7 @@ function describe (child: ChildProcess, url: string, readyAfterMs: number): Runn
     url,
     readyAfterMs,
     cpu () {
-      // Fields 14 and 15, counted after the command's name, which may hold spaces.
+      // Fields 14 and 15, counted after the command name, which may contain spaces.
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
       return (Number(fields[11]) + Number(fields[12])) * 1000 / TICKS
     },

@@ -8,14 +8,14 @@ import { API_KEY, type Running } from './process.ts'
 
 const CONNECTIONS = 8
 const SECONDS = 2
-/** Requests one after the other, for a latency. */
+/** Sequential requests per latency measurement. */
 const SEQUENCE = 300
 const KEY = { 'x-api-key': API_KEY }
 
 export const DETAIL = '/api/v1/prenotazioni/500'
 const LIST = '/api/v1/prenotazioni'
 
-/** Requests a second and processor time against the bare peer, on a database of 1,000 bookings. */
+/** Compares requests per second and CPU time with the bare peer, on 1,000 bookings. */
 export async function throughput (locanda: Running, peer: Running): Promise<BenchResult[]> {
   return [
     ...await compare('detail with guests', DETAIL, { speed: 0.55, cpu: 2 }),
@@ -33,7 +33,7 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
   }
 }
 
-/** Milliseconds a request under load; the server's processor time a request goes into `spent`. */
+/** Milliseconds per request under load. Adds the server's CPU time per request to `spent`. */
 export async function load (
   server: Running,
   path: string,
@@ -52,21 +52,21 @@ export async function load (
   return (duration * 1000) / requests.total
 }
 
-/** Requests in a row, for what a server has become after them. */
+/** Number of requests in the endurance run. */
 const LONG_RUN = 300_000
 const TENTHS = 10
 
-/** The speed after a long run against that at its beginning: a server does not get slower as it runs. */
+/** Compares the speed at the end of a long run with that at its start. */
 export async function endurance (server: Running): Promise<BenchResult> {
   const amount = LONG_RUN / TENTHS
   const times: number[] = []
-  // The first tenth warms the process up, and is repeated.
+  // The first tenth is a warm-up and is repeated.
   for (let tenth = -1; tenth < TENTHS; tenth++) {
     const { requests, duration, non2xx, errors } = await autocannon({
       url: server.url + DETAIL,
       connections: CONNECTIONS,
       amount,
-      // Milliseconds: the end is noticed at a sample alone.
+      // autocannon notices the end only at a sample.
       sampleInt: 10,
       headers: KEY
     })
@@ -83,7 +83,7 @@ export async function endurance (server: Running): Promise<BenchResult> {
   }
 }
 
-/** Latency with many bookings against that with few: it must not depend on how many there are. */
+/** Compares latency with many and few bookings. It must not depend on their number. */
 export async function growth (many: Running, few: Running): Promise<BenchResult[]> {
   const month = `/api/prenotazioni?start=${MONTH.start}&end=${MONTH.end}`
   return [
@@ -106,13 +106,13 @@ export async function growth (many: Running, few: Running): Promise<BenchResult[
   ]
 }
 
-/** Searches among many bookings, and the first page of the list with its count. */
+/** Measures searches among many bookings, and the first page of the list with its count. */
 export async function searching (many: Running): Promise<BenchResult[]> {
   const results: BenchResult[] = []
   for (const [name, query, limit] of [
     ['search of a code', 'q=BK-777777&limit=20', 30],
     ['search of what is nowhere', 'q=zanzibar&limit=20', 30],
-    // The index knows three letters at a time: words that every booking has help it least.
+    // The trigram index helps least with words that every booking has.
     ['search of a name whose words all others share', 'q=Prova%20777777&limit=20', 60],
     ['first page of the list with its count', 'limit=20', 30]
   ] as const) {
@@ -123,7 +123,7 @@ export async function searching (many: Running): Promise<BenchResult[]> {
   return results
 }
 
-/** The dashboard with many bookings against that with some, and how long it takes at all. */
+/** Measures the dashboard's latency with many bookings, and compares it with fewer. */
 export async function dashboard (many: Running, some: Running): Promise<BenchResult[]> {
   const results: BenchResult[] = []
   for (const path of ['/api/widget/data', '/api/map/top-countries']) {
@@ -140,7 +140,7 @@ export async function dashboard (many: Running, some: Running): Promise<BenchRes
   return results
 }
 
-/** The median of a run of requests, milliseconds. */
+/** Median latency of sequential requests, in milliseconds. */
 export async function latency (server: Running, path: string, turns = SEQUENCE): Promise<number> {
   const times: number[] = []
   for (let turn = 0; turn < turns; turn++) {
@@ -155,7 +155,7 @@ export async function latency (server: Running, path: string, turns = SEQUENCE):
 
 const LONG_LIST = 100_000
 
-/** How much the process grows while it sends a list of 100,000 bookings, MB. */
+/** Memory growth in MB while the server sends a list of 100,000 bookings. */
 export async function memory (server: Running, total: number): Promise<BenchResult[]> {
   const path = `${LIST}?check_in_a=${lastDayOf(LONG_LIST, total)}`
   const growths = { quick: [] as number[], slow: [] as number[] }
@@ -169,10 +169,7 @@ export async function memory (server: Running, total: number): Promise<BenchResu
   ]
 }
 
-/**
- * Peak growth over one transfer of at least so many bytes; a slow reader pauses this many milliseconds after each
- * chunk.
- */
+/** Peak memory growth during one transfer of at least this many bytes. A slow reader pauses after each chunk. */
 export async function growthOf (server: Running, path: string, atLeast: number, pauseMs = 0): Promise<number> {
   const before = server.resident()
   server.forgetPeak()

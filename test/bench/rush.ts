@@ -12,22 +12,22 @@ import { emptyDatabase } from './data.ts'
 import { under, type BenchResult } from './harness.ts'
 import { API_KEY, startLocanda, temporaryFolder, type Running } from './process.ts'
 
-/** How many bookings of two guests arrive at once, and how long the police takes for a call. */
+/** Number of simultaneous bookings of two guests, and duration of a police call. */
 export interface Rush { bookings: number, callMs: number }
 
-/** The evening of a big house, on a police at a second a call. It takes minutes. */
+/** The evening of a large establishment, with one second per police call. Takes minutes. */
 export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
-/** The same in small, for every run. */
+/** A smaller one, for every run. */
 export const SMALL_RUSH: Rush = { bookings: 15, callMs: 1000 }
 
-/** A caller is answered within so many seconds, and a day in one go of the big rush takes less. */
+/** Maximum seconds until the last response, and for a day of the big rush in one request. */
 const ANSWER_S = 26
 const DAY_S = 30
-/** Rows of one Send of a day. */
+/** Rows per Send of a day. */
 const ROWS = 50
 const NIGHTS = 3
 
-/** Bookings at once, one by one and as a day in one go: how long they take, and that each is acquired once. */
+/** Measures simultaneous bookings, one request each and a day in one request, and that none is acquired twice. */
 export async function rushBench (clusterUrl: string, name: string, rush: Rush): Promise<BenchResult[]> {
   return [
     ...await onServer(clusterUrl, `${name}_singly`, rush, oneByOne),
@@ -61,7 +61,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
   }
 }
 
-/** Every booking in a request of its own, all at the same moment. At best the Sends follow each other without a gap. */
+/** One request per booking, all at once. Ideally the Sends follow each other without a gap. */
 async function oneByOne (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
   const start = performance.now()
   const answers = await Promise.all(Array.from({ length: bookings }, async (_, n) => {
@@ -71,7 +71,7 @@ async function oneByOne (server: Running, police: StandIn, { bookings, callMs }:
   }))
   await acquired(police, bookings * 2)
   const took = performance.now() - start
-  // Besides the Sends: a login and the first rehearsal.
+  // Plus a login and the first test call.
   const ideal = (bookings + 2) * callMs
   const what = `${bookings} bookings at once, ${callMs} ms a call`
   return [
@@ -85,7 +85,7 @@ async function oneByOne (server: Running, police: StandIn, { bookings, callMs }:
   ]
 }
 
-/** The bookings are saved, and one request sends the day. */
+/** Saves the bookings, then submits the day in one request. */
 async function inOneGo (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
   for (let n = 0; n < bookings; n++) await save(server, n)
   const start = performance.now()
@@ -120,7 +120,7 @@ function guestsOf (n: number) {
   return [2 * n, 2 * n + 1].map((one) => guestNo(one, { numero_documento: `CA${10_000 + one}AA` }))
 }
 
-/** Waits until the police has so many rows, or for a time that nothing good takes. */
+/** Waits until the police has acquired this many rows, up to a timeout. */
 async function acquired (police: StandIn, rows: number): Promise<void> {
   const limit = performance.now() + 600_000
   while (police.acquired().length < rows) {

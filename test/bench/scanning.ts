@@ -23,17 +23,17 @@ const TODAY = '2026-01-01'
 const PARSES = 20_000
 const TIMED = 40
 const ACCURACY = 312
-/** Of these so many are read by the peer too, which takes a second for each. */
+/** Number of these that the peer reads too, at a second each. */
 const PEER = 48
 const NEGATIVE = 200
 const READS = { settled: 50, all: 500 }
 
 const network = readNetwork(new URL('../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 
-/** Zones: their lines against npm's `mrz`, pictures against tesseract.js, and what many pictures leave behind. */
+/** Compares zone parsing with npm's `mrz` and reading with tesseract.js, and measures memory after many images. */
 export const scanningParts: readonly (() => Promise<BenchResult[]>)[] = [parsing, reading, memory]
 
-/** How many zones are read rightly, and how many are seen where there are none: a table on the standard output. */
+/** Returns a table of correctly read zones and false positives. */
 export async function accuracyTable (): Promise<string> {
   const peer = await tesseract()
   const rows = new Map<string, Record<'exact' | 'misread' | 'none' | 'peer' | 'peerOf' | 'count', number>>()
@@ -85,7 +85,7 @@ async function parsing (): Promise<BenchResult[]> {
   return [atLeast(10, measured)]
 }
 
-/** Results are kept, so that the engine cannot leave the work out. */
+/** Results are kept, so that V8 cannot optimize the work away. */
 const kept: unknown[] = []
 
 async function reading (): Promise<BenchResult[]> {
@@ -116,7 +116,7 @@ async function reading (): Promise<BenchResult[]> {
   }
 }
 
-/** A server that reads pictures again and again: its memory, and that nothing is loaded before the first one. */
+/** Measures a server's memory over many images. Nothing is loaded before the first one. */
 async function memory (): Promise<BenchResult[]> {
   const dataDir = temporaryFolder()
   const server = await startLocanda({ dataDir, environ: { RATE_LIMIT_HEAVY_MAX: '1000000' } })
@@ -179,7 +179,7 @@ async function largePicture (each: Case): Promise<Gray> {
   return await pixels(bytes)
 }
 
-/** The piece of a picture that holds the zone, as PNG. */
+/** The part of an image with the zone, as PNG. */
 async function stripOf (picture: Gray): Promise<Buffer> {
   const { data, width, height } = picture
   const { lines } = locate(picture, 700)[0]!

@@ -4,16 +4,16 @@ import { under, type BenchResult } from './harness.ts'
 import { startLocanda, temporaryFolder } from './process.ts'
 
 const ROUNDS = 5
-/** After this the server has nothing more to do. */
+/** Time until the server is idle. */
 const IDLE_MS = 4000
 
-/** First and second starts with the embedded PostgreSQL, and the memory of a server without requests. */
+/** Measures first and later starts with the embedded PostgreSQL, and idle memory. */
 export async function starts (): Promise<BenchResult[]> {
   const times = { first: [] as number[], second: [] as number[] }
   const resident = { first: [] as number[], second: [] as number[] }
   for (let round = 0; round < ROUNDS; round++) {
     const dataDir = temporaryFolder()
-    // What earlier starts have cached, besides the data.
+    // Remove the compile cache of earlier starts.
     rmSync(new URL('../../node_modules/.cache/locanda', import.meta.url), { recursive: true, force: true })
     for (const which of ['first', 'second'] as const) {
       const server = await startLocanda({ dataDir })

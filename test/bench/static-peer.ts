@@ -2,7 +2,7 @@ import process from 'node:process'
 import fastifyStatic from '@fastify/static'
 import Fastify from 'fastify'
 
-/* A bare server of the files in the folder that it is told. It prints its address. */
+/* A bare static file server on `FOLDER`. It prints its address. */
 const app = Fastify()
 await app.register(fastifyStatic, { root: process.env.FOLDER ?? '' })
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)

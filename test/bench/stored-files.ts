@@ -11,7 +11,7 @@ import { fileStore } from '#src/services/files/store.ts'
 
 export interface Stored { db: Database, keys: Keys, dataDir: string, count: number, size: number }
 
-/** So many files of so many bytes, stored as the server stores them. */
+/** Stores `count` files of `size` bytes as the server does. */
 export async function storeFiles ({ db, keys, dataDir, count, size }: Stored): Promise<void> {
   const root = join(dataDir, 'files')
   const backend = filesBackend(root)

@@ -7,14 +7,14 @@ import { freePort } from '#test/free-port.ts'
 
 const INSTALLED = '/usr/lib/postgresql'
 
-/** A cluster of the PostgreSQL that the system has, with its tools. */
+/** A cluster of the system's PostgreSQL, with its tools. */
 export interface SystemPostgres { url: string, tool (name: string): string, stop (): void }
 
-/** Starts one; without such a PostgreSQL the answer is why there is none. */
+/** Starts a cluster, or returns why there is none. */
 export async function startSystemPostgres (): Promise<SystemPostgres | string> {
   const bin = toolFolder()
   if (bin === undefined) return `no PostgreSQL in ${INSTALLED}`
-  // It does not run as root.
+  // PostgreSQL refuses to run as root.
   const isRoot = process.getuid?.() === 0
   const id = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
   const as = isRoot ? { uid: id('-u'), gid: id('-g') } : {}
@@ -40,7 +40,7 @@ export async function startSystemPostgres (): Promise<SystemPostgres | string> {
   }
 }
 
-/** Of the latest version that has both server and tools. */
+/** The folder of the latest version with server and tools. */
 function toolFolder (): string | undefined {
   try {
     const versions = readdirSync(INSTALLED).map(Number).filter((each) => each > 0).toSorted((a, b) => b - a)

@@ -8,8 +8,8 @@ import type { PdfJob } from '#src/pdf/pdf-jobs.ts'
 import { make, samples } from './pictures.ts'
 
 /*
- * Draws the pictures of the first page of README.md, `fixtures/letter.png` and `fixtures/report.png`, anew: after a
- * wanted change of the product's templates. It needs pdftoppm.
+ * Redraws the pictures of README.md, `fixtures/letter.png` and `fixtures/report.png`, after an intended change of the
+ * built-in templates. Needs pdftoppm.
  */
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url))
@@ -18,7 +18,7 @@ const LISTINGS = [
 ]
 const QUARTERS = [1, 2, 3, 4]
 
-/** A report of a year: some rows of each listing. */
+/** A report of one year with several rows per listing. */
 const report: PdfJob = {
   kind: 'report',
   request: {

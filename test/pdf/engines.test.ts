@@ -24,8 +24,8 @@ const generate = (template = pageWith('<p>{{ nome }}</p>'), data: object = { nom
   call('POST', '/api/generate-pdf', { template, data })
 
 /*
- * How the product's templates look, against pictures that somebody has approved. A wanted change is put on record with
- * RENEW=1, and looked at.
+ * Compares the built-in templates with approved pictures. After an intended change, run with RENEW=1 and check the new
+ * pictures.
  */
 
 const APPROVED = new URL('../../fixtures/pdf/', import.meta.url)
@@ -33,12 +33,12 @@ const isDrawn = spawnSync('pdftoppm', ['-v']).error === undefined
 const options = { skip: !isDrawn && 'pdftoppm is not installed' }
 const renew = process.env.RENEW === '1'
 
-/** Of 255, on average over the picture: versions of the program draw edges of letters otherwise. */
+/** Maximum mean difference per pixel, of 255. Versions of pdftoppm draw the edges of letters differently. */
 const TOLERANCE = 0.6
 
 const folder = temporaryFolder(t)
 
-/** The first page, small and grey. */
+/** The first page, small and in gray. */
 function draw (name: string, pdf: Uint8Array): Buffer {
   const file = join(folder, name)
   writeFileSync(`${file}.pdf`, pdf)
@@ -46,7 +46,7 @@ function draw (name: string, pdf: Uint8Array): Buffer {
   return readFileSync(`${file}.png`)
 }
 
-/** How far two pictures of the same size are apart, on average; infinitely, where they have not. */
+/** The mean difference of two pictures; infinite when their sizes differ. */
 async function distance (one: Buffer, other: Buffer): Promise<number> {
   const [a, b] = await Promise.all([one, other].map((picture) =>
     sharp(picture).greyscale().blur(1).raw().toBuffer({ resolveWithObject: true })))
@@ -75,7 +75,7 @@ t.beforeEach(() => {
   state.handle = apitemplateAt(url)
 })
 
-t.test('APITemplate gets the page, with a short life; the PDF is fetched, kept here, and deleted there', async (t) => {
+t.test('APITemplate gets the page with a short expiry, and the PDF is downloaded and deleted there', async (t) => {
   const answer = await generate()
   t.equal(answer.statusCode, 200)
   const read = await call('GET', pathOf(answer.json<{ download_url: string }>().download_url))
@@ -92,7 +92,7 @@ t.test('APITemplate gets the page, with a short life; the PDF is fetched, kept h
   t.match(body.settings, { paper_size: 'custom', custom_width: '210mm', custom_height: '297mm' })
 })
 
-t.test('the data are no template there either: they hold no brace and no markup', async (t) => {
+t.test('data sent to an engine contain no template syntax and no markup', async (t) => {
   await generate(pageWith('<p>{{ nome }}</p><table data="righe"/>'), {
     nome: '{{ 7 * 7 }}{% for x in y %}<script>', righe: [{ '{{ a }}': '{# b #}' }]
   })
@@ -101,7 +101,7 @@ t.test('the data are no template there either: they hold no brace and no markup'
   t.match(body, '&#123;&#123; 7 * 7 &#125;&#125;&#123;% for x in y %&#125;&#60;script&#62;')
 })
 
-/** What the engine does, what our caller is told of it, and how many requests the engine has got. */
+/** A failure of the engine, the error that our caller gets, and the number of requests sent to the engine. */
 type Told = [status: number, codice: string]
 const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times: number][] = [
   ['an error with the status 200',
@@ -128,7 +128,7 @@ const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times
     [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 2]
 ]
 for (const [failure, handle, [status, codice], times] of FAILURES) {
-  t.test(`a failure of the engine is told in our words, and nothing is billed twice: ${failure}`, async (t) => {
+  t.test(`an engine failure gets our own message, and nothing is billed twice: ${failure}`, async (t) => {
     state.handle = handle
     const answer = await generate()
     t.match(answer.json(), { status, codice })
@@ -138,7 +138,7 @@ for (const [failure, handle, [status, codice], times] of FAILURES) {
   })
 }
 
-t.test('an answer that is no PDF is not kept, and what lies at the engine is deleted all the same', async (t) => {
+t.test('a download that is no PDF is not stored, and the object at the engine is deleted', async (t) => {
   const usual = apitemplateAt(url)
   state.handle = (one, response) => {
     if (one.path.endsWith('.pdf')) response.end('<html>')
@@ -148,12 +148,12 @@ t.test('an answer that is no PDF is not kept, and what lies at the engine is del
   t.match(seen.at(-1)!.path, '/v2/delete-object')
 })
 
-t.test('a faulty template is a 400, and the engine is not asked', async (t) => {
+t.test('returns 400 for an invalid template without calling the engine', async (t) => {
   t.match((await generate('<document><page><nix/></page></document>')).json(), { status: 400, riga: 1 })
   t.same(seen, [])
 })
 
-t.test('a PDF is fetched from the host that was asked or another one of the service, and nowhere else', async (t) => {
+t.test('downloads PDFs only from the engine host or another host of the service', async (t) => {
   const service = new URL('https://rest-de.apitemplate.io')
   t.ok(downloadFrom(service, 'https://pub-cdn.apitemplate.io/2026/x.pdf'))
   t.ok(downloadFrom(new URL('https://pdf.example.org/api'), 'https://pdf.example.org/x.pdf'))
@@ -167,9 +167,9 @@ t.test('a PDF is fetched from the host that was asked or another one of the serv
   t.throws(() => downloadFrom(new URL('https://pdf.example.org'), 'https://pub-cdn.apitemplate.io/x'))
 })
 
-t.test('Gotenberg gets a form with the page, its margins and its paper; the answer is the PDF', async (t) => {
+t.test('Gotenberg gets a form with page, margins and paper size, and its response is the PDF', async (t) => {
   const other = await build(t, { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: `${url}/pdf/` })
-  // Whose thread is there already.
+  // Reuse the first app's worker thread.
   other.app.workers.run = app.workers.run
   state.handle = (_, response) => { response.writeHead(200, { 'content-type': 'application/pdf' }).end(FOREIGN_PDF) }
   const answer = await other.call('POST', '/api/generate-template', { rows: sampleRows(3) })
@@ -184,7 +184,7 @@ t.test('Gotenberg gets a form with the page, its margins and its paper; the answ
 const BROWSER = '/usr/bin/chromium'
 const hasBrowser = spawnSync(BROWSER, ['--version']).error === undefined
 
-t.test('a browser prints the page with all that ours has', { skip: !hasBrowser && 'no chromium here' }, async (t) => {
+t.test('a browser prints all rows and repeats the head', { skip: !hasBrowser && 'no chromium here' }, async (t) => {
   const folder = temporaryFolder(t)
   const request = { rows: sampleRows(400) as never, data: '2026-11-23' }
   const made = await makeHtml({ kind: 'report', request, date: DATE.getTime() })
@@ -202,7 +202,7 @@ t.test('a browser prints the page with all that ours has', { skip: !hasBrowser &
 })
 
 for (const [name, job] of Object.entries(samples())) {
-  t.test(`it looks as it was approved: ${name}`, options, async (t) => {
+  t.test(`the first page matches the approved picture: ${name}`, options, async (t) => {
     const picture = draw(name, await make(job))
     const approved = new URL(`${name}.png`, APPROVED)
     if (renew) writeFileSync(approved, await sharp(picture).png({ palette: true, colours: 16 }).toBuffer())
@@ -211,7 +211,7 @@ for (const [name, job] of Object.entries(samples())) {
   })
 }
 
-t.test('a PDF that is recorded in the transaction of its file is found, with its file', async (t) => {
+t.test('a PDF recorded in the transaction of its file is found with its file', async (t) => {
   const made = await keep({ utente: 'anna' })
   t.match(await pdf.find(db, made.id), { utente: 'anna', stato: 'completato', nome: 'prova.pdf' })
   const object = await storage.find(db, made.bucket, made.oggetto)
@@ -219,7 +219,7 @@ t.test('a PDF that is recorded in the transaction of its file is found, with its
   t.same(await readPages(bytes), ['Anna'])
 })
 
-t.test('records are listed from the newest, in pages, by person and by kind', async (t) => {
+t.test('records are listed newest first, in pages, filtered by owner and kind', async (t) => {
   const made = []
   for (let at = 0; at < 5; at++) {
     made.unshift((await keep({ utente: 'bruno', tipo: at % 2 ? 'report_finanziario' : 'lettera_benvenuto' })).id)
@@ -233,7 +233,7 @@ t.test('records are listed from the newest, in pages, by person and by kind', as
   await t.rejects(pdf.page(db, {}, 3, 'x'), { code: 'RICHIESTA_NON_VALIDA' })
 })
 
-t.test('a removed PDF takes its file with it; nothing is removed when the transaction fails', async (t) => {
+t.test('removing a PDF deletes its file, and a rolled back transaction removes nothing', async (t) => {
   const { id, bucket, oggetto } = await keep()
   const failing = db.transaction(async (tx) => {
     await pdf.remove(tx, [id])
@@ -246,7 +246,7 @@ t.test('a removed PDF takes its file with it; nothing is removed when the transa
   t.equal(await storage.find(db, bucket, oggetto), undefined)
 })
 
-t.test('a record goes with its file, wherever that is discarded, and nobody finds what has no id', async (t) => {
+t.test('a record is deleted when its file is discarded, and find returns undefined for an invalid id', async (t) => {
   const { id, bucket, oggetto } = await keep()
   const object = await storage.find(db, bucket, oggetto)
   await db.transaction((tx) => storage.discard(tx, [object!]))

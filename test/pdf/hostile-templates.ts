@@ -4,7 +4,7 @@ import { pageWith } from './read-pdf.ts'
 const long = (count: number, text = 'a') => text.repeat(count)
 const nested = (count: number) => `${'<div>'.repeat(count)}${'</div>'.repeat(count)}`
 
-/** Templates that somebody hostile, or careless, could send; each with the reason for which it is refused. */
+/** Hostile or careless templates, each with the expected error code. */
 export const REFUSED: [what: string, template: unknown, code: Problem][] = [
   ['a file of the server, included', pageWith('{% include "package.json" %}'), 'ISTRUZIONE_SCONOSCIUTA'],
   ['a file of the server, rendered', pageWith('{% render "/etc/passwd" %}'), 'ISTRUZIONE_SCONOSCIUTA'],
@@ -74,7 +74,7 @@ export const REFUSED: [what: string, template: unknown, code: Problem][] = [
   ['a currency that is none', pageWith('{{ 1 | currency: "<b>" }}'), 'VALORE_NON_VALIDO']
 ]
 
-/** What these templates find. */
+/** The data for these templates. */
 export const DATA = {
   nome: 'Anna',
   lista: [1, 2],

@@ -13,7 +13,7 @@ import { DATE, pageWith, readPages } from './read-pdf.ts'
 const TASK = new URL('../../src/pdf/task.ts', import.meta.url)
 const date = DATE.getTime()
 
-/** A pool of one thread as the server's, or with less memory. */
+/** A one-thread pool like the server's, or with less memory. */
 function open (memoryMb = 256) {
   const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 4 }, memoryMb, idleMs: 120_000 })
   t.teardown(() => pool.close())
@@ -41,7 +41,7 @@ const LETTERS: Record<string, RegExp> = {
 
 const DAY = '2026-11-23'
 
-/** A text as the API takes one: without controls and halves of pairs, at most so long, with what may stand in XML. */
+/** A string that the API accepts: no control characters or lone surrogates, bounded length, with XML syntax. */
 const anyText = (maxLength: number) => fc.oneof(
   fc.string({ unit: anyCharacter, maxLength }).map((each) =>
     // eslint-disable-next-line no-control-regex
@@ -80,7 +80,7 @@ const letter = fc.record({
 })
 
 for (const [lingua, expected] of Object.entries(LETTERS)) {
-  t.test(`a welcome letter is in the guest's language: ${lingua}`, async (t) => {
+  t.test(`writes a welcome letter in the guest's language: ${lingua}`, async (t) => {
     const soggiorno = { check_in: '2026-11-23', check_out: '2026-11-26' }
     const guest = { nome_ospite: 'Екатерина Иванова', lingua, codice: 'BK-42' }
     const request = { ...guest, struttura, data: '2026-11-23', soggiorno }
@@ -92,7 +92,7 @@ for (const [lingua, expected] of Object.entries(LETTERS)) {
   })
 }
 
-t.test('behind an Arabic or Hebrew name of the house its telephone number reads from left to right', async (t) => {
+t.test('a phone number after an Arabic or Hebrew name reads left to right', async (t) => {
   for (const nome of ['بيت العطلات', 'בית החופש']) {
     const struttura = { nome, telefono: '+39 06 000123' }
     const request = { nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura }
@@ -101,14 +101,14 @@ t.test('behind an Arabic or Hebrew name of the house its telephone number reads 
   }
 })
 
-t.test('texts on the colour of the house are black on a light one', (t) => {
+t.test('text is black on a light establishment colour and white on a dark one', (t) => {
   const inkOn = (colore: string | null) =>
     letterData({ nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura: { colore } }).data.inchiostro
   t.same([null, '#1f4e46', '#804020', '#f2d33b', '#ffffff'].map(inkOn), ['white', 'white', 'white', 'black', 'black'])
   t.end()
 })
 
-t.test('a financial report adds its quarters exactly, on a sheet that is wide enough', async (t) => {
+t.test('a financial report sums quarters exactly, on a sheet that is wide enough', async (t) => {
   const rows = Array.from({ length: 30 }, (_, at) => ({
     listingId: `L${at}`,
     listingTitle: 'Trilocale',
@@ -127,7 +127,7 @@ t.test('a financial report adds its quarters exactly, on a sheet that is wide en
   t.match(empty[0], /0 righe.*Il report non ha righe/)
 })
 
-t.test('a report says what each listing adds, its share, and its totals in the detail', async (t) => {
+t.test('a report shows totals and share of each listing, and subtotals in the detail', async (t) => {
   const paid = [['A', '10.10', 1], ['B', '20.20', 2], ['A', '0.70', 3]] as const
   const rows = paid.map(([listingTitle, Q1Payouts, Q1Checkins]) => (
     { listingTitle, Q1Payouts, Q1Checkins, dal: '2026-01-05', anno: 2026 }
@@ -138,7 +138,7 @@ t.test('a report says what each listing adds, its share, and its totals in the d
   t.match(text, /Totale 31,00 € 6$/)
 })
 
-t.test('a long report has its summary, and subtotals on the shaded lines of its long table', async (t) => {
+t.test('a long report has a summary, and subtotals in its long table', async (t) => {
   const rows = Array.from({ length: 400 }, (_, at) => ({ listingTitle: `Casa ${at % 4}`, Q1Payouts: '1.10' }))
   const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
   t.match(texts[0], /Casa 3 100 110,00 € 25%/)
@@ -146,7 +146,7 @@ t.test('a long report has its summary, and subtotals on the shaded lines of its 
   t.match(texts.at(-1), /Totale 440,00 €$/)
 })
 
-t.test('ten thousand rows are made within the memory of a thread', async (t) => {
+t.test('renders ten thousand rows within a worker thread memory limit', async (t) => {
   const rows = Array.from({ length: 10_000 }, (_, at) => (
     { listingId: `L${at}`, listingTitle: 'Trilocale', Q1Payouts: '0.01' }
   ))
@@ -154,12 +154,12 @@ t.test('ten thousand rows are made within the memory of a thread', async (t) => 
   t.match(texts.at(-1), /L9999.*Totale 100,00 €/)
 })
 
-t.test('a fault of a template arrives with its code and its place', async (t) => {
+t.test('the task returns a template error with code, line and column', async (t) => {
   const made = await run({ kind: 'template', source: pageWith('\n<nix/>'), data: {}, date })
   t.match(made, { fault: { code: 'ELEMENTO_SCONOSCIUTO', riga: 2, colonna: 1 } })
 })
 
-t.test('a letter is made whatever a house, a booking and a host say', async () => {
+t.test('renders a letter for any valid establishment, booking and host texts', async () => {
   await fc.assert(fc.asyncProperty(letter, async (request) => {
     const job = { kind: 'letter', request, date } as PdfJob
     const made = await makePdf(job)
@@ -177,7 +177,7 @@ const field = fc.oneof(anyText(30), fc.constantFrom(
 ))
 const rows = fc.array(fc.dictionary(field, cell, { maxKeys: 12 }), { maxLength: 30 })
 
-t.test('a report of any rows is made, or the rows are at fault and not the template', async () => {
+t.test('renders a report of any rows, or blames the rows and not the template', async () => {
   await fc.assert(fc.asyncProperty(rows, fc.option(anyText(200), { nil: undefined }), async (rows, titolo) => {
     const job = { kind: 'report', request: { rows, titolo, data: DAY }, date } as PdfJob
     for (const { fault } of [await makePdf(job), await makeHtml(job)]) {
@@ -186,7 +186,7 @@ t.test('a report of any rows is made, or the rows are at fault and not the templ
   }), { numRuns: 20 })
 })
 
-t.test('a template of the product that fails is no fault of the caller, who is told nothing of it', async (t) => {
+t.test('a failing built-in template is an internal error without details for the caller', async (t) => {
   const fault = { code: 'ELEMENTO_SCONOSCIUTO', message: 'riga 1, colonna 1: Anna', riga: 1, colonna: 1 } as const
   const report = { kind: 'report', request: { rows: [], data: DAY }, date } as const
   for (const job of [report, { kind: 'letter', request: {}, date }] as PdfJob[]) {

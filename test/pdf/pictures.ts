@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { PdfJob } from '#src/pdf/pdf-jobs.ts'
 import makePdf from '#src/pdf/task.ts'
 
-/** An invented house. */
+/** A fictitious establishment. */
 const struttura = {
   nome: 'Locanda del Lago',
   motto: 'Camere con vista dal 1987',
@@ -37,7 +37,7 @@ const rows = Array.from({ length: 9 }, (_, at) => ({
   Q2Checkins: 1
 }))
 
-/** What each of the product's templates is drawn with. */
+/** A sample job for each built-in template. */
 export function samples (): Record<string, PdfJob> {
   const logo = { data: new Uint8Array(LOGO), format: 'png' as const }
   const letter = (lingua: string, nome_ospite: string): PdfJob =>
@@ -54,7 +54,7 @@ export function samples (): Record<string, PdfJob> {
   }
 }
 
-/** The bytes of a PDF that must be made. */
+/** Makes a PDF, or throws. */
 export async function make (job: PdfJob): Promise<Uint8Array> {
   const made = await makePdf(job)
   if (made.fault !== null) throw new Error(made.fault.message)

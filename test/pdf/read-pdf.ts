@@ -1,8 +1,8 @@
 import { getDocument, VerbosityLevel } from 'unpdf/pdfjs'
 
 /**
- * The text of each page, as a reader of PDFs finds it; blanks joined, and what is drawn by its position left out.
- * `from` and `to` are those of `slice`: of a long document not all pages need be read.
+ * Extracts the text of each page, with whitespace joined. `from` and `to` are passed to `slice`, so that a long
+ * document need not be read completely.
  */
 export async function readPages (pdf: Uint8Array, from = 0, to = Infinity): Promise<string[]> {
   const task = getDocument({
@@ -28,7 +28,7 @@ export async function readPages (pdf: Uint8Array, from = 0, to = Infinity): Prom
 
 export const DATE = new Date('2026-11-23T00:00:00Z')
 
-/** A template with one page around some content. */
+/** Wraps content in a one-page template. */
 export function pageWith (content: string, attributes = ''): string {
   return `<document${attributes}><page>${content}</page></document>`
 }

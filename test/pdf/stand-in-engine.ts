@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** A request as it came. */
+/** A received request. */
 export interface Seen { method: string, path: string, headers: IncomingMessage['headers'], body: Buffer }
 
 type Handler = (seen: Seen, response: ServerResponse) => void
 
-/** What an engine elsewhere gives: `%PDF-` and no more. */
+/** A minimal PDF from an external engine: just the header. */
 export const FOREIGN_PDF = Buffer.from('%PDF-1.7\n% made elsewhere\n')
 export const REFERENCE = 'fb83d2b4-5fcd-4a3a-8b2c-0a6e3c1f4d10'
 
-/** An HTTP server on loopback that stands for an engine, and what it was asked. */
+/** Starts a fake engine on loopback, which records its requests. */
 export async function standIn (t: Test) {
   const seen: Seen[] = []
   const state: { handle: Handler } = { handle: (_seen, response) => { response.writeHead(500).end() } }
@@ -34,7 +34,7 @@ export function json (response: ServerResponse, body: object, status = 200): voi
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** APITemplate.io as it answers: the address of the PDF, the PDF, and the deletion. */
+/** Behaves like APITemplate.io: creates, serves and deletes a PDF. */
 export function apitemplateAt (base: string): Handler {
   return ({ path }, response) => {
     if (path.startsWith('/v2/create-pdf-from-html')) {

@@ -68,7 +68,7 @@ const refused: [title: string, lines: string[], campi: string[], text: RegExp][]
 
 interface Vector { title: string, lines: string[], expected: Partial<ParsedMrz> }
 
-/** Zones of other projects' tests, kept beside this one; what is null in them is not known. */
+/** A vector of another project's tests; null means unknown. */
 interface PublicVector {
   lines: string[]
   layout: string
@@ -81,7 +81,7 @@ const CHECKS = {
   doc: 'docNumber', birth: 'birthDate', expiry: 'expiryDate', opt: 'optionalData', comp: 'composite'
 } as const
 
-/** Layouts of driving licences, which are not ICAO's, and lines that are no zone at all. */
+/** Indices of driving licences, which are not ICAO layouts, and of lines that are no zone. */
 const REFUSED = [12, 23, 47, 74]
 const PUBLIC = new URL('../../../shared/data/mrz/vectors.json', import.meta.url)
 
@@ -90,7 +90,7 @@ const read = (lines: string[]) => {
   return present(parseZone(checked.layout, checked.lines, TODAY))
 }
 
-t.test('a foreign passport gives a guest with the codes of the police; only the birth place is missing', async (t) => {
+t.test('a foreign passport gives a guest with police codes, lacking only the birth place', async (t) => {
   t.same(await scan({}), {
     parsed: {
       format: 'TD3',
@@ -125,7 +125,7 @@ t.test('a foreign passport gives a guest with the codes of the police; only the 
   })
 })
 
-t.test('the guest of a document can be saved as it is, without the list of what is to be completed', async (t) => {
+t.test('a scanned guest can be saved unchanged except for the list of missing fields', async (t) => {
   const { id } = await create(call, { check_in: TODAY })
   const { ospite: { da_completare: missing, ...guest } } = await scan({ sex: '' })
   t.same(missing.filter((name) => !(name in GuestInput.properties)), [])
@@ -133,7 +133,7 @@ t.test('the guest of a document can be saved as it is, without the list of what 
   t.match(saved.json(), { count: 1 }, saved.body)
 })
 
-t.test('the type of the document follows from its code and its issuer', async (t) => {
+t.test('the document type follows from document code and issuer', async (t) => {
   const types: [code: string, issuer: string, type: string][] = [
     ['P', 'ITA', 'PASOR'], ['PP', 'FRA', 'PASOR'], ['PD', 'FRA', 'PASDI'], ['PO', 'FRA', 'PASSE'],
     ['PR', 'FRA', 'RIFUG'], ['PS', 'FRA', ''], ['C', 'ITA', 'IDELE'], ['ID', 'ITA', 'IDELE'], ['ID', 'FRA', 'IDENT'],
@@ -150,14 +150,14 @@ t.test('the type of the document follows from its code and its issuer', async (t
   t.match(about(await scan({ code: 'PS' }), 'tipo_documento'), /indicarlo/)
 })
 
-t.test('a document of Italy lacks its comune of issue, any other has its state', async (t) => {
+t.test('an Italian document lacks the comune of issue, and a foreign one has the issuing state', async (t) => {
   const italian = await scan({ issuer: 'ITA', nationality: 'ITA' })
   t.match(italian.ospite, { cittadinanza: '100000100', luogo_rilascio: '', da_completare: ['luogo_rilascio'] })
   const { ospite } = await scan({ issuer: 'D', nationality: 'D' })
   t.match(ospite, { cittadinanza: '100000216', luogo_rilascio: '100000216' })
 })
 
-t.test('a code that is no state becomes the citizenship that it stands for, or is left to a person', async (t) => {
+t.test('a code that is no state maps to its citizenship or stays empty with a warning', async (t) => {
   const citizenships = {
     XXA: '100000999', RKS: '100001002', GBD: '100000219', ROM: '100000235', XXB: '', UTO: '', UNO: '', XPO: ''
   }
@@ -171,7 +171,7 @@ t.test('a code that is no state becomes the citizenship that it stands for, or i
   t.equal((await scan({ issuer: 'UNO' })).ospite.luogo_rilascio, '')
 })
 
-t.test('a visa and a residence permit are no documents of identity: their numbers are not passed on', async (t) => {
+t.test('visas and residence permits are no identity documents, so their numbers are dropped', async (t) => {
   for (const [code, layout] of [['V', 'MRV-A'], ['VC', 'MRV-B'], ['IR', 'TD1']] as const) {
     const answer = await scan({ code }, layout)
     t.match(answer.ospite, { cognome: 'VERDI', tipo_documento: '', numero_documento: '', luogo_rilascio: '' })
@@ -180,14 +180,14 @@ t.test('a visa and a residence permit are no documents of identity: their number
   }
 })
 
-t.test('a person is told of an expired document, and of a minor, by the day of the calendar', async (t) => {
+t.test('warns about expired documents and minors by calendar day', async (t) => {
   t.equal(about(await scan({ expiry: '2025-12-31' }), 'expiryDate'), 'Il documento è scaduto il 31/12/2025')
   t.equal(about(await scan({ expiry: TODAY }), 'expiryDate'), '', 'good on its last day')
   t.match(about(await scan({ birth: '2008-01-02' }), 'birthDate'), /minorenne.*17/)
   t.equal(about(await scan({ birth: '2008-01-01' }), 'birthDate'), '', 'of age on the birthday')
 })
 
-t.test('a person is told of each digit that does not add up, and of dates that are no days', async (t) => {
+t.test('warns about each wrong check digit and each invalid date', async (t) => {
   const lines = ['P<FRAVERDI<<LUCA<<<<<<<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002300M30<<<<0<<<<<<<<<<<<<<00']
   const answer = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzAnswer>()
   t.match(answer.parsed, { valid: false, birthDate: '', expiryDate: '' })
@@ -197,7 +197,7 @@ t.test('a person is told of each digit that does not add up, and of dates that a
   t.same(answer.ospite.da_completare, ['data_nascita', 'stato_nascita', 'comune_nascita', 'provincia_nascita'])
 })
 
-t.test('a person is told of names that may be cut, have digits, or are not there', async (t) => {
+t.test('warns about truncated names and names with digits, and lists missing ones', async (t) => {
   const long = await scan({ given: 'ANNA MARIA GIUSEPPINA ELISABETTA ROSA' })
   t.equal(long.parsed.nameTruncated, true)
   t.match(about(long, 'name'), /troncato/)
@@ -206,21 +206,21 @@ t.test('a person is told of names that may be cut, have digits, or are not there
   t.match(ospite, { nome: '', da_completare: ['nome'] })
 })
 
-t.test('a number with a sign that zones do not print comes without it, and a person is told', async (t) => {
+t.test('fillers inside a document number are removed for the guest with a warning', async (t) => {
   const answer = await scan({ number: '123456<AA' })
   t.equal(answer.parsed.docNumber, '123456<AA')
   t.equal(answer.ospite.numero_documento, '123456AA')
   t.match(about(answer, 'numero_documento'), /confrontarlo/)
 })
 
-t.test('the French card of before 2021 says no expiry, and a person is told', async (t) => {
+t.test('the French card until 2021 has no expiry, which gives a warning', async (t) => {
   const answer = await scan({ code: 'ID', number: '050693202043' }, 'FRA')
   t.match(answer.parsed, { format: 'TD2', layout: 'FRA', expiryDate: '', valid: true })
   t.match(about(answer, 'expiryDate'), /francese/)
   t.equal(answer.ospite.tipo_documento, 'IDENT')
 })
 
-t.test('the comune of birth of an Italian card is proposed from its text, where that leaves no doubt', async (t) => {
+t.test('proposes the comune of birth of an Italian card only when its text is unambiguous', async (t) => {
   const read = async (text: string, values: Partial<ZoneValues> = {}) => {
     const layout = LAYOUTS.find(({ name }) => name === 'TD1')!
     const lines = writeZone(layout, { ...HOLDER, code: 'C', issuer: 'ITA', nationality: 'ITA', ...values })
@@ -251,7 +251,7 @@ t.test('the comune of birth of an Italian card is proposed from its text, where 
 })
 
 for (const [title, lines, campi, text] of refused) {
-  t.test(`a 400 names the line at fault: ${title}`, async (t) => {
+  t.test(`returns 400 naming the line at fault: ${title}`, async (t) => {
     const answer = await call('POST', '/api/mrz/parse', { lines })
     const { status, error, dettagli } = answer.json<{ status: number, error: string, dettagli: { campo: string }[] }>()
     t.equal(answer.statusCode, 400)
@@ -261,7 +261,7 @@ for (const [title, lines, campi, text] of refused) {
   })
 }
 
-t.test('lower case and blanks around a line are accepted', async (t) => {
+t.test('accepts lower case and blanks around a line', async (t) => {
   const [first, second, third] = CARD
   const lines = [`  ${first!.toLowerCase()}`, `${second}\r\n`, `\t${third} `]
   const answer = await call('POST', '/api/mrz/parse', { lines })
@@ -270,13 +270,13 @@ t.test('lower case and blanks around a line are accepted', async (t) => {
 })
 
 for (const { title, lines, expected } of json<Vector>(new URL('../../fixtures/mrz/vectors.json', import.meta.url))) {
-  t.test(`a zone is read: ${title}`, async (t) => {
+  t.test(`parses a zone: ${title}`, async (t) => {
     t.match(read(lines), expected)
   })
 }
 
 const skip = existsSync(PUBLIC) ? false : 'the collection of public zones is not here'
-t.test('the zones of other projects are read as their tests, or Doc 9303, want it', { skip }, async (t) => {
+t.test('parses the zones of other projects as their tests or Doc 9303 require', { skip }, async (t) => {
   const vectors = json<PublicVector>(PUBLIC)
   t.ok(vectors.length > 70)
   for (const [at, { lines, layout, valid, expected, checks }] of vectors.entries()) {
@@ -301,14 +301,14 @@ const CHECK_OF = {
   number: 'docNumber', birth: 'birthDate', expiry: 'expiryDate', optional: 'optionalData'
 } as const satisfies Record<CheckedField, string>
 
-/** Whether a zone says these values. */
+/** True when the parsed zone has these values. */
 function says (layout: Layout, lines: string[], holder: ZoneValues): boolean {
   const { birth, expiry, ...zone } = parseZone(layout, lines, TODAY)
   const read = { ...zone, birth: birth.day ?? '', expiry: expiry?.day ?? '' }
   return Object.entries(holder).every(([name, value]) => read[name as keyof ZoneValues] === value)
 }
 
-/** What the network would say of these lines, and of `doubt` as its second choice in one place. */
+/** Fake network output for these lines, with `doubt` as the second choice at some positions. */
 function seen (lines: readonly string[], doubt: { line: number, at: number, char: string, log: number }[] = []) {
   return lines.map((text, line) => Array.from(text, (char, at) => {
     const logs = new Float32Array(ALPHABET.length).fill(-20)
@@ -322,7 +322,7 @@ function seen (lines: readonly string[], doubt: { line: number, at: number, char
 
 const readAs = (layout: Layout) => READABLE.find((each) => each.layout === layout)!
 
-t.test('a zone of every layout reads back as it was written, and every digit adds up', async (t) => {
+t.test('a zone of every layout survives a write and parse round trip with valid digits', async (t) => {
   const met = new Set<string>()
   fc.assert(fc.property(document, ({ layout, holder }) => {
     met.add(layout.name)
@@ -334,10 +334,10 @@ t.test('a zone of every layout reads back as it was written, and every digit add
   t.same([...met].sort(), LAYOUTS.map(({ name }) => name).sort(), 'each layout was met')
 })
 
-t.test('one wrong character of a checked field is caught exactly when the sum can tell it', async () => {
+t.test('one wrong character of a checked field is detected exactly when the sum differs', async () => {
   const changed = document.chain(({ layout, holder }) => fc.record({
     layout: fc.constant(layout),
-    // A number that goes on is not checked in its place.
+    // Long numbers have their check digit elsewhere.
     lines: fc.constant(writeZone(layout, { ...holder, number: holder.number.slice(0, 9) })),
     field: fc.constantFrom(...layout.checked),
     at: fc.nat(),
@@ -354,7 +354,7 @@ t.test('one wrong character of a checked field is caught exactly when the sum ca
   }), { numRuns: 5000 })
 })
 
-t.test('lines of any characters are read without an error', async () => {
+t.test('parses lines of any characters without throwing', async () => {
   const zone = fc.constantFrom(...LAYOUTS).chain((layout) => fc.record({
     layout: fc.constant(layout),
     lines: fc.array(
@@ -370,13 +370,13 @@ t.test('lines of any characters are read without an error', async () => {
   }), { numRuns: 2000 })
 })
 
-t.test('a partial date that no calendar has is impossible, one that is only not known is incomplete', async (t) => {
+t.test('a partial date is impossible if no calendar has it, and otherwise incomplete', async (t) => {
   const faultOf = (text: string) => birthDate(text, 0, TODAY).fault
   for (const text of ['7413<<', '74<<32']) t.equal(faultOf(text), 'impossible', text)
   for (const text of ['<<<<<<', '7400<<', '74<<<<', '7412<<']) t.equal(faultOf(text), 'incomplete', text)
 })
 
-t.test('a birth date is the latest that is not in the future, and one that its year has', async (t) => {
+t.test('a birth date is the latest existing day that is not in the future', async (t) => {
   const dayOf = (text: string, today: string) => birthDate(text, 0, today).day
   t.equal(dayOf('260101', '2026-01-01'), '2026-01-01', 'today')
   t.equal(dayOf('260102', '2026-01-01'), '1926-01-02', 'tomorrow')
@@ -386,13 +386,13 @@ t.test('a birth date is the latest that is not in the future, and one that its y
   t.equal(dayOf('010229', '2026-01-01'), undefined)
 })
 
-t.test('a document expires at most fifty years from now, or has expired', async (t) => {
+t.test('an expiry date is at most fifty years ahead, and otherwise in the past', async (t) => {
   const dayOf = (text: string) => expiryDate(text, 0, TODAY).day
   t.same([dayOf('761231'), dayOf('770101'), dayOf('991231'), dayOf('000101')],
     ['2076-12-31', '1977-01-01', '1999-12-31', '2000-01-01'])
 })
 
-t.test('a letter that was taken for a digit is put right where the digits prove it', async (t) => {
+t.test('corrects a letter misread as a digit when check digits prove it', async (t) => {
   const wrong = CARD.with(0, CARD[0]!.replace('CA00000AA4', 'CAO0000AA4'))
   const doubt = [{ line: 0, at: 7, char: '0', log: -2 }]
   const { free, proven } = solve(readAs(layoutOf(CARD)!), seen(wrong, doubt))
@@ -401,14 +401,14 @@ t.test('a letter that was taken for a digit is put right where the digits prove 
   t.ok(free.likelihood - proven!.likelihood < 9)
 })
 
-t.test('a document that really has a wrong digit is not put right: that would cost too much', async (t) => {
+t.test('does not correct a document that is printed with a wrong digit', async (t) => {
   const wrong = CARD.with(1, CARD[1]!.replace('6412308', '6412301'))
   const { free, proven } = solve(readAs(layoutOf(CARD)!), seen(wrong))
   t.same(free.lines, wrong)
   t.ok(proven === undefined || free.likelihood - proven.likelihood > 9)
 })
 
-t.test('a proven reading has digits that add up, whatever the network says', async (t) => {
+t.test('a proven reading always has valid check digits', async (t) => {
   let proofs = 0
   const noise = fc.constantFrom(...READABLE).chain((readable) => fc.record({
     readable: fc.constant(readable),
@@ -422,7 +422,7 @@ t.test('a proven reading has digits that add up, whatever the network says', asy
     if (proven === undefined) return true
     proofs++
     const { checks, birth, expiry } = parseZone(readable.layout, proven.lines, TODAY)
-    // Days that no calendar has are told from the digits, and a number that goes on is checked elsewhere.
+    // Invalid days are reported separately from digits, and long numbers are checked elsewhere.
     return (checks.birthDate !== false || birth.fault === 'impossible' || birth.fault === 'incomplete') &&
       (checks.expiryDate !== false || expiry!.fault === 'impossible' || expiry!.fault === 'incomplete') &&
       (checks.docNumber || readable.layout.longNumber === true) &&
@@ -431,7 +431,7 @@ t.test('a proven reading has digits that add up, whatever the network says', asy
   t.ok(proofs > 0)
 })
 
-t.test('a filler stands for a digit only after a field of fillers, also where the sum of a field is 0', async (t) => {
+t.test('a filler replaces a check digit only after an empty field, even when the sum is 0', async (t) => {
   const sum = CARD.with(1, CARD[1]!.replace('6412308F2212304', '3711170F<<<<<<<'))
   const wrong = sum.with(1, sum[1]!.replace('3711170', '371117<'))
   const { free, proven } = solve(readAs(layoutOf(CARD)!), seen(wrong, [{ line: 1, at: 6, char: '0', log: -2 }]))
@@ -439,7 +439,7 @@ t.test('a filler stands for a digit only after a field of fillers, also where th
   t.equal(proven?.lines[1]!.slice(0, 15), sum[1]!.slice(0, 15))
 })
 
-t.test('issuer and nationality are looked for on the list, but a clear code that is not on it stays', async (t) => {
+t.test('corrects issuer and nationality by the list, but keeps a clear unlisted code', async (t) => {
   const { free } = solve(readAs(layoutOf(CARD)!), seen(
     CARD.with(0, CARD[0]!.replace('ITA', '1TA')), [{ line: 0, at: 2, char: 'I', log: -1 }]
   ))

@@ -12,7 +12,7 @@ import { clutter } from './reader/clutter.ts'
 import { CLEAN, generator, photograph, type Shot, skip } from './reader/render.ts'
 import { TODAY } from './samples.ts'
 
-/* A small part of what `npm run bench -- scanning` measures. */
+/* A small part of `npm run bench -- scanning`. */
 
 const network = readNetwork(new URL('../../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 const words = await page(['Si ricorda ai gentili ospiti che la colazione', 'è servita dalle 7 e 30 alle 10'])
@@ -51,10 +51,7 @@ const CODES: Partial<Record<(typeof LAYOUTS)[number]['name'], string>> = {
 const zones = LAYOUTS.map((layout) => (
   { layout, lines: writeZone(layout, { ...HOLDER, code: CODES[layout.name] ?? 'P' }) }))
 
-/**
- * Shots by hand under poor light: the same for every run. Each is that of two layouts; clean
- * ones of all are above.
- */
+/** Hand-held shots in poor light, the same in every run. Each one is used for two layouts. */
 const shots: Shot[] = [11, 12, 13].map((seed) => {
   const random = generator(seed)
   const between = (least: number, most: number) => least + random() * (most - least)
@@ -70,7 +67,7 @@ const shots: Shot[] = [11, 12, 13].map((seed) => {
   }
 })
 
-/** Clean, and no larger than it takes to read it. */
+/** Clean, and as small as is still readable. */
 const SMALL: Shot = { ...CLEAN, size: 26 }
 
 async function decode (picture: Buffer): Promise<Gray> {
@@ -81,7 +78,7 @@ async function decode (picture: Buffer): Promise<Gray> {
 const reading = (picture: Gray) => readPicture(picture, network, TODAY)
 
 for (const level of LEVELS) {
-  t.test(`zones of all layouts are read, whichever way they are held: ${level}`, { skip }, async (t) => {
+  t.test(`reads zones of all layouts in all orientations: ${level}`, { skip }, async (t) => {
     const own = photographs.filter((each) => each.level === level)
     let exact = 0
     for (const { bytes, lines } of own) {
@@ -93,12 +90,12 @@ for (const level of LEVELS) {
   })
 }
 
-t.test('in photographs without a zone none is found: noise, bars, tables, pages of text', async (t) => {
+t.test('finds no zone in noise, bars, tables and pages of text', async (t) => {
   for (const [n, bytes] of hidden.entries()) t.equal(await readingOf(bytes), undefined, `picture ${n}`)
 })
 
 for (const [n, { layout, lines }] of zones.entries()) {
-  t.test(`a zone is read from a picture, and told to be of its layout: ${layout.name}`, { skip }, async (t) => {
+  t.test(`reads a zone from an image and recognizes its layout: ${layout.name}`, { skip }, async (t) => {
     const found = reading(await decode(await photograph(lines, shots[n % shots.length]!)))
     t.same(found?.lines, lines)
     t.equal(found?.layout, layout)
@@ -106,7 +103,7 @@ for (const [n, { layout, lines }] of zones.entries()) {
   })
 }
 
-t.test('wrong digits of a document are read as they are printed, and the zone is not valid', { skip }, async (t) => {
+t.test('reads wrong check digits as printed and reports an invalid zone', { skip }, async (t) => {
   const [first, second, third] = zones[0]!.lines
   const wrong = [first!, second!.replace(/^.{7}/, '8002305'), third!]
   const found = reading(await decode(await photograph(wrong, SMALL)))
@@ -114,7 +111,7 @@ t.test('wrong digits of a document are read as they are printed, and the zone is
   t.equal(found?.valid, false)
 })
 
-t.test('a zone whose digits are all wrong is not taken for one of shorter lines', { skip }, async (t) => {
+t.test('does not mistake a zone with wrong digits for one with shorter lines', { skip }, async (t) => {
   const lines = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002295M3006300<<<<<<<<<<<<<<00']
   t.match(reading(await decode(await photograph(lines, SMALL))), { lines, valid: false, layout: { name: 'TD3' } })
 })

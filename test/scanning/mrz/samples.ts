@@ -3,7 +3,7 @@ import { LAYOUTS, type Layout, type Place } from '#src/scanning/mrz/layouts.ts'
 import type { ZoneValues } from './write-zone.ts'
 import { addDays } from '#src/lib/time.ts'
 
-/* Invented holders and documents, of every layout. */
+/* Fictitious holders and documents of every layout. */
 
 export const TODAY = '2026-01-01'
 
@@ -17,7 +17,7 @@ const name = (maxLength: number) =>
   fc.array(text(LETTERS, 8, 1), { maxLength: 3 }).map((words) => words.join(' ').slice(0, maxLength).trim())
 const width = (place?: Place) => place === undefined ? 0 : place[2] - place[1]
 
-/** What a document of a layout may say, as far as it fits in: what it leaves out is as the zone tells it. */
+/** Values that fit a layout. Missing fields are as `parseZone` returns them. */
 function values ({ name: layoutName, fields, longNumber, nationality }: Layout): fc.Arbitrary<ZoneValues> {
   const [surname, given] = fields.names
     ? [16, width(fields.names) - 18]
@@ -29,7 +29,7 @@ function values ({ name: layoutName, fields, longNumber, nationality }: Layout):
     nationality: nationality ? fc.constant(nationality) : fc.constantFrom('D', 'ITA', 'UTO', 'XXA', 'GBD'),
     surname: name(surname),
     given: name(given),
-    // A number that goes on leaves room for its digit and a filler.
+    // A long number leaves room for its digit and a filler.
     number: text(SIGNS, longNumber ? 9 + optional - 2 : width(fields.number)),
     birth: day(addDays(TODAY, -36_524), TODAY),
     sex: fc.constantFrom('M' as const, 'F' as const, '' as const),
@@ -52,6 +52,6 @@ function day (first: string, last: string) {
   return fc.integer({ min: 0, max: span }).map((days) => addDays(first, days))
 }
 
-/** A document of any layout with its values. */
+/** A document of any layout, with its values. */
 export const document = fc.constantFrom(...LAYOUTS).chain((layout) =>
   values(layout).map((holder) => ({ layout, holder })))

@@ -3,7 +3,7 @@ import { checkDigit, FILLER } from '#src/scanning/mrz/digits.ts'
 import { digitPlace, type FieldName, type Layout, type Place } from '#src/scanning/mrz/layouts.ts'
 import type { Zone } from '#src/scanning/mrz/parse.ts'
 
-/** What is to be written: `birth` and `expiry` are '' when they are not known. */
+/** The values to write. `birth` and `expiry` are '' when unknown. */
 export interface ZoneValues extends Pick<
   Zone,
   'code' | 'issuer' | 'surname' | 'given' | 'number' | 'nationality' | 'sex' | 'optional' | 'further'
@@ -13,8 +13,8 @@ export interface ZoneValues extends Pick<
 }
 
 /**
- * The lines of a zone, with their check digits. Names that are too long are cut, as issuers do. Fields that the layout
- * does not have are left out.
+ * Writes the lines of a zone with check digits. Long names are truncated, as issuers do. Fields that the layout lacks
+ * are ignored.
  * @throws RangeError when another field is longer than its place
  */
 export function writeZone (layout: Layout, values: ZoneValues): string[] {
@@ -52,13 +52,13 @@ function textsOf ({ fields }: Layout, { surname, given, birth, expiry, ...rest }
   }
 }
 
-/** A number that goes on in the optional data, with its digit there. */
+/** Splits a long number: the rest and its check digit go into the optional data. */
 function splitNumber ({ number, optional }: ZoneValues) {
   const rest = number.slice(9) + checkDigit(number)
   return { number: number.slice(0, 9), optional: optional === '' ? rest : rest + FILLER + optional }
 }
 
-/** The field that holds both names; what does not fit in is cut off. */
+/** Joins both names in one field, truncated. */
 function joinNames (surname: string, given: string, length: number): string {
   return `${surname}${given === '' ? '' : `<<${given}`}`.replaceAll(' ', FILLER).slice(0, length)
 }

@@ -10,16 +10,16 @@ import { page } from './pages.ts'
 const PASSPORT = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
 const LINES = ['Comune di Bergamo', 'Carta di soggiorno', 'Valida fino al 12 marzo']
 
-/** As small as it may well be: the text of large print takes long to read. */
+/** As small as possible, because reading large print takes long. */
 const SHOT = { ...CLEAN, size: 26 }
-// Made first: where an image has been decoded once, the library reads no other formats any more.
+// Made first: after the first decoding, sharp accepts no other formats.
 const line = await page(LINES.slice(0, 1), { width: 500, dpi: 130 })
 const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
 
 const ocr = (image: Buffer | string, options: object = {}, headers?: Record<string, string>) =>
   call('POST', '/api/ocr', { image: typeof image === 'string' ? image : image.toString('base64'), ...options }, headers)
 
-t.test('a zone is read from the picture of a document, and the text beside it', { skip }, async (t) => {
+t.test('reads zone and text from the image of a document', { skip }, async (t) => {
   const answer = await ocr(await photograph(PASSPORT, SHOT))
   t.equal(answer.statusCode, 200, answer.body)
   const { mrz, text } = answer.json<OcrAnswer>()
@@ -29,12 +29,12 @@ t.test('a zone is read from the picture of a document, and the text beside it', 
   t.match(parsed.json(), { parsed: { surname: 'VERDI', valid: true } })
 })
 
-t.test('a request for the zone alone gets it without the text', { skip }, async (t) => {
+t.test('returns the zone without text when solo_mrz is set', { skip }, async (t) => {
   const answer = await ocr(await photograph(PASSPORT, SHOT), { solo_mrz: true })
   t.same(answer.json(), { text: '', mrz: PASSPORT })
 })
 
-t.test('a picture on its side, or upside down, gives the same zone and text', { skip }, async (t) => {
+t.test('an image on its side or upside down gives the same zone and text', { skip }, async (t) => {
   const upright = await photograph(PASSPORT, SHOT)
   for (const angle of [90, 180, 270]) {
     const { mrz, text } = (await ocr(await sharp(upright).rotate(angle).jpeg().toBuffer())).json<OcrAnswer>()
@@ -43,13 +43,13 @@ t.test('a picture on its side, or upside down, gives the same zone and text', { 
   }
 })
 
-t.test('a picture that the camera says to lie on its side is set upright first', { skip }, async (t) => {
+t.test('applies the EXIF orientation before reading', { skip }, async (t) => {
   const upright = await photograph(PASSPORT, SHOT)
   const lying = await sharp(upright).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer()
   t.same((await ocr(lying, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT })
 })
 
-t.test('a page without a zone has a text and no zone, in whichever languages it is read', async (t) => {
+t.test('a page without a zone has text and a null zone, in all languages', async (t) => {
   for (const lingue of [undefined, ['EN', 'IT'], ['DE'], ['FR']]) {
     const { mrz, text } = (await ocr(await page(LINES), lingue && { lingue })).json<OcrAnswer>()
     t.equal(mrz, null)
@@ -57,7 +57,7 @@ t.test('a page without a zone has a text and no zone, in whichever languages it 
   }
 })
 
-t.test('a picture in gray, with transparency or with few pixels is taken', async (t) => {
+t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) => {
   const pictures = [
     await sharp(line).greyscale().png().toBuffer(), await sharp(line).ensureAlpha(0.99).webp().toBuffer(),
     await sharp(line).threshold(128).png({ palette: true, colours: 2 }).toBuffer(), await jpeg(1, 1)
@@ -69,25 +69,25 @@ t.test('a picture in gray, with transparency or with few pixels is taken', async
   }
 })
 
-t.test('a data URL of an image is taken', async (t) => {
+t.test('accepts a data URL of an image', async (t) => {
   const text = line.toString('base64')
   t.equal((await ocr(`data:image/jpeg;base64,${text}`, { solo_mrz: true })).statusCode, 200)
   t.same(fieldsAtFault(await ocr(`data:text/html;base64,${text}`)), ['image'])
 })
 
-t.test('a text that is no image is a 400, and more than 10 MiB a 413', async (t) => {
+t.test('returns 400 for text that is no image, and 413 above 10 MiB', async (t) => {
   for (const image of ['', '****', 'ciao', 'aGVsbG8gd29ybGQ=']) t.same(fieldsAtFault(await ocr(image)), ['image'])
   t.match((await ocr(Buffer.alloc(10 * 1024 * 1024 + 1, 1))).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
   t.match((await ocr('A'.repeat(15 * 1024 * 1024))).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
 })
 
-t.test('a wrong body is a 400 that names every field at fault', async (t) => {
+t.test('returns 400 naming every invalid field of the body', async (t) => {
   const answer = await call('POST', '/api/ocr', { lingue: ['XX'], solo_mrz: 'no', altro: 1 })
   t.same(fieldsAtFault(answer).sort(), ['altro', 'image', 'lingue[0]', 'solo_mrz'])
   t.same(fieldsAtFault(await ocr('', { lingue: ['IT', 'EN', 'DE'] })), ['lingue'])
 })
 
-t.test('requests beyond the queue limit are answered 503, and the others are read', async (t) => {
+t.test('returns 503 for requests beyond the queue limit, and reads the others', async (t) => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => ocr(line)))
   const refused = answers.filter(({ statusCode }) => statusCode === 503)
   const taken = answers.filter(({ statusCode }) => statusCode === 200)
@@ -96,7 +96,7 @@ t.test('requests beyond the queue limit are answered 503, and the others are rea
   for (const { headers } of refused) t.match(headers['retry-after'], /^\d+$/)
 })
 
-t.test('a picture that comes over a connection is read, and is not read when its sender is gone', async (t) => {
+t.test('reads images over a connection, also next to a client that disconnects', async (t) => {
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const body = JSON.stringify({ image: line.toString('base64') })
   const send = async (signal?: AbortSignal) => await fetch(`${address}/api/ocr`, {
@@ -110,7 +110,7 @@ t.test('a picture that comes over a connection is read, and is not read when its
   t.same(outcomes.map((each) => each.status === 'fulfilled' ? each.value.status : 'gone'), [200, 'gone', 200])
 })
 
-t.test('the log holds no text of a picture', async (t) => {
+t.test('never logs text from images', async (t) => {
   t.notMatch(JSON.stringify(logs), /VERDI|V1234567|Bergamo|BERGAMO/)
   t.ok(app.server)
 })

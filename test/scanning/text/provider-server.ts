@@ -3,13 +3,13 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'no
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** A request as a provider gets it. */
+/** A request that the provider received. */
 export interface Received { method: string, path: string, headers: IncomingHttpHeaders, body: Buffer }
 
-/** What the provider does with the next request: an answer, or none at all. */
+/** The provider's reaction to the next request: a response or silence. */
 export type Behaviour = { status: number, body: unknown, location?: string } | 'silence'
 
-/** A server on loopback in the place of a provider. It keeps what it was sent. */
+/** A fake provider on loopback, which records its requests. */
 export async function providerServer (t: Test) {
   const received: Received[] = []
   let next: Behaviour = 'silence'
@@ -38,7 +38,7 @@ async function whole (request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Answers in Google's format (`images:annotate`). */
+/** Responses in Google's format (`images:annotate`). */
 export const google = {
   text: (text: string) => ({
     status: 200,
@@ -54,7 +54,7 @@ export const google = {
   })
 }
 
-/** Answers in OCR.space's format (`parse/image`). */
+/** Responses in OCR.space's format (`parse/image`). */
 export const space = {
   text: (text: string) => ({
     status: 200,

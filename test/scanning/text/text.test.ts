@@ -22,7 +22,7 @@ function startEngine (t: Test, options: TextEngineOptions = {}) {
 const KEY = 'chiave-del-provider-4711'
 const LINES = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
 const TEXT = 'Comune di Bergamo\nRossi Bianca'
-// Made first: where an image has been decoded once, the library reads no other formats any more.
+// Made first: after the first decoding, sharp accepts no other formats.
 const photo = (await withPlace('SEGRETO-4711')).toString('base64')
 
 async function start (name: 'google-vision' | 'ocr-space') {
@@ -36,10 +36,10 @@ async function start (name: 'google-vision' | 'ocr-space') {
 const servers = { 'google-vision': await start('google-vision'), 'ocr-space': await start('ocr-space') }
 
 const ROOT = new URL('../../../', import.meta.url)
-/** An import that is left when the types are taken away. */
+/** An import that remains after type stripping. */
 const IMPORT = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s+)?'([^']+)'/gm
 
-/** The files of the project, and the packages, that a module loads by its imports alone. */
+/** The project files and packages that a module loads by static imports. */
 function loadedBy (first: string): Set<string> {
   const seen = new Set<string>()
   const rest = [new URL(first, ROOT)]
@@ -55,7 +55,7 @@ function loadedBy (first: string): Set<string> {
   return seen
 }
 
-t.test('there is no thread before the first page, and one afterwards that is kept', async (t) => {
+t.test('starts one thread at the first page and keeps it', async (t) => {
   const { engine, read } = startEngine(t)
   t.equal(engine.threads(), 0)
   t.same(await Promise.all([read('read'), read('read'), read('read')]), ['1', '2', '3'])
@@ -64,20 +64,20 @@ t.test('there is no thread before the first page, and one afterwards that is kep
   t.equal(engine.threads(), 0)
 })
 
-t.test('a thread is replaced after so many pages', async (t) => {
+t.test('replaces the thread after readingsMax pages', async (t) => {
   const { read } = startEngine(t, { readingsMax: 2 })
   const texts: string[] = []
   for (let n = 0; n < 5; n++) texts.push(await read('read'))
   t.same(texts, ['1', '2', '1', '2', '1'])
 })
 
-t.test('a page that takes too long is a 503, its thread ends, and the next page is read', async (t) => {
+t.test('a page past the deadline fails with 503 and ends the thread, and the next page is read', async (t) => {
   const { read } = startEngine(t, { deadlineMs: 6000 })
   await t.rejects(read('hang'), { code: 'LAVORO_TROPPO_LUNGO' })
   t.equal(await read('read'), '1')
 })
 
-t.test('a page that the thread fails at is a 503, and the next page is read', async (t) => {
+t.test('a page that crashes the thread fails with 503, and the next page is read', async (t) => {
   const { read } = startEngine(t)
   for (const kind of ['exit', 'fail'] as const) {
     await t.rejects(read(kind), { code: 'LAVORO_NON_RIUSCITO' })
@@ -85,7 +85,7 @@ t.test('a page that the thread fails at is a 503, and the next page is read', as
   }
 })
 
-t.test('a page that nobody waits for any more is not read', async (t) => {
+t.test('does not read a queued page after its caller has aborted', async (t) => {
   const { read } = startEngine(t)
   const gone = new AbortController()
   const first = read('read')
@@ -96,14 +96,14 @@ t.test('a page that nobody waits for any more is not read', async (t) => {
   t.equal(await read('read'), '2')
 })
 
-t.test('an idle engine gives its memory back', async (t) => {
+t.test('ends the thread when idle and starts another for the next page', async (t) => {
   const { engine, read } = startEngine(t, { idleMs: 1 })
   t.equal(await read('read'), '1')
   while (engine.threads() > 0) await new Promise((resolve) => { setTimeout(resolve, 10) })
   t.equal(await read('read'), '1')
 })
 
-t.test('the end waits for no page', async (t) => {
+t.test('close does not wait for pages in progress', async (t) => {
   const { engine, read } = startEngine(t)
   const failing = t.rejects(Promise.all([read('hang'), read('read')]), { name: 'FastifyError' })
   await engine.close()
@@ -114,7 +114,7 @@ t.beforeEach(() => {
   for (const { provider } of Object.values(servers)) provider.received.length = 0
 })
 
-t.test('Google gets the picture without its metadata, in its own format, and its text is the answer', async (t) => {
+t.test('Google gets the image without metadata, and its text is returned', async (t) => {
   const { provider, ocr } = servers['google-vision']
   provider.behave(google.text(TEXT))
   const answer = await ocr({ lingue: ['IT', 'DE'] })
@@ -133,7 +133,7 @@ t.test('Google gets the picture without its metadata, in its own format, and its
   t.same((await ocr()).json(), { text: '', mrz: null })
 })
 
-t.test('OCR.space gets a form with the picture, and its text is the answer', async (t) => {
+t.test('OCR.space gets a form with the image, and its text is returned', async (t) => {
   const { provider, ocr } = servers['ocr-space']
   provider.behave(space.text(TEXT))
   t.same((await ocr({ lingue: ['DE'] })).json(), { text: TEXT, mrz: null })
@@ -144,7 +144,7 @@ t.test('OCR.space gets a form with the picture, and its text is the answer', asy
   t.notOk(body.includes('SEGRETO'))
 })
 
-t.test('the zone is read by our own reader, whoever reads the text', { skip }, async (t) => {
+t.test('our own reader reads the zone when a provider reads the text', { skip }, async (t) => {
   const { provider, call } = servers['google-vision']
   provider.behave(google.text('P<FRAVERD1<<LUCA'))
   const image = (await photograph(LINES, { ...CLEAN, size: 26 })).toString('base64')
@@ -198,7 +198,7 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
   ]
 }
 
-t.test('every fault of a provider has a clear status, and neither key nor text is in answer or log', async (t) => {
+t.test('maps every provider failure to a status, with neither key nor text in response or log', async (t) => {
   for (const [fault, [name, behaviour, status, codice]] of Object.entries(FAULTS)) {
     const { provider, ocr } = servers[name]
     provider.behave(behaviour)
@@ -215,14 +215,14 @@ t.test('every fault of a provider has a clear status, and neither key nor text i
   }
 })
 
-t.test('only the provider that is named gets a picture', async (t) => {
+t.test('sends no image to a provider that is not configured', async (t) => {
   const provider = await providerServer(t)
   const { call } = await build(t)
   t.equal((await call('POST', '/api/ocr', { image: photo })).statusCode, 200)
   t.same(provider.received, [])
 })
 
-t.test('a server that nobody gives a picture loads no reader, no weights and no decoder', async (t) => {
+t.test('loads no reader, weights or decoder before the first image', async (t) => {
   const loaded = [...loadedBy('src/app.ts')]
   t.ok(loaded.some((name) => name.endsWith('/src/scanning/ocr/read-document.ts')), 'the walk gets there')
   const heavy = /^(sharp|tesseract\.js|piscina)$|\/reader\/network\.ts$|\/text\/text-thread\.ts$/

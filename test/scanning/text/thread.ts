@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import type { TextRequest } from '#src/scanning/text/text-thread.ts'
 
-/* In place of the thread that reads texts: what it does depends on the width of the page. */
+/* Replaces the OCR thread. The width of the page selects the behaviour. */
 
 let readings = 0
 

@@ -4,7 +4,7 @@ import { writeZone } from '../write-zone.ts'
 import { addDays } from '#src/lib/time.ts'
 import { CLEAN, generator, photograph, type Shot } from './render.ts'
 
-/* Pictures of invented documents at three levels of damage, held in four ways: the same for every run. */
+/* Images of fictitious documents at three levels of damage in four orientations, the same in every run. */
 
 export const LEVELS = ['clean', 'by hand', 'hard'] as const
 export type Level = (typeof LEVELS)[number]
@@ -16,11 +16,11 @@ const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'YU', 'FRAN
 const STATES = ['ITA', 'FRA', 'D', 'POL', 'ESP', 'GBR', 'USA', 'CHN', 'NLD', 'ROU', 'UKR', 'BRA']
 const SIGNS = 'ABCDEFGHJKLMNPRSTUVWXYZ0123456789'
 const CODES: Partial<Record<Layout['name'], string>> = { 'MRV-A': 'V', 'MRV-B': 'V', TD1: 'I', FRA: 'ID', TD2: 'I' }
-/** The lines of all layouts get as long as those of a passport, nearly: pictures of two megapixels. */
+/** Scales lines of all layouts to nearly the length of a passport's, for images of two megapixels. */
 const CHARACTERS = 44
 const SIZE = 46
 
-/** So many cases, over all layouts, levels and ways to hold a picture. */
+/** Makes cases over all layouts, levels and orientations. */
 export function cases (count: number, seed = 1): Case[] {
   return Array.from({ length: count }, (_, n) => {
     const random = generator(seed * 100_003 + n)
@@ -32,7 +32,7 @@ export function cases (count: number, seed = 1): Case[] {
   })
 }
 
-/** The picture of a case, as JPEG. */
+/** The image of a case, as JPEG. */
 export async function pictureOf (
   { lines, shot, quarters }: Pick<Case, 'lines' | 'shot' | 'quarters'>
 ): Promise<Buffer> {

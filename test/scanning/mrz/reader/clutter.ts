@@ -1,27 +1,27 @@
 import sharp from 'sharp'
 import { generator } from './render.ts'
 
-/* Pictures without a zone: the same for every run. */
+/* Images without a zone, the same in every run. */
 
 const [WIDTH, HEIGHT] = [900, 640]
 
 type Paint = (random: () => number, x: number, y: number) => number
 
-/** What makes one kind of picture: a gray value for each pixel. */
+/** The kinds of images: each gives a gray value per pixel. */
 const KINDS: readonly ((random: () => number) => Paint)[] = [
-  // Noise, finer and coarser.
+  // Fine and coarse noise.
   () => (random) => random() * 255,
   (random) => {
     const grain = 3 + Math.floor(random() * 12)
     const tiles = Float32Array.from({ length: 400 * 400 }, () => random() * 255)
     return (_random, x, y) => tiles[Math.floor(y / grain) * 400 + Math.floor(x / grain)]!
   },
-  // Bar codes, one below the other.
+  // Bar codes below each other.
   (random) => {
     const rows = Array.from({ length: 12 }, () => bars(random))
     return (_random, x, y) => y % 54 < 38 && x > 60 && x < 840 ? rows[Math.floor(y / 54)]![x]! : 235
   },
-  // Dense signs in lines, as of print in no alphabet.
+  // Dense lines of random signs, similar to print.
   (random) => {
     const pitch = 14 + Math.floor(random() * 10)
     const signs = Float32Array.from({ length: 900 * 640 }, () => random())
@@ -47,7 +47,7 @@ function bars (random: () => number): Float32Array {
   return row
 }
 
-/** So many pictures; every sixth is the page that is given, in another size and slightly turned. */
+/** Makes `count` images. Every sixth is the given page, resized and slightly rotated. */
 export async function clutter (count: number, page: Buffer): Promise<Buffer[]> {
   return await Promise.all(Array.from({ length: count }, async (_, n) => {
     const random = generator(4711 + n)

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import sharp, { type OverlayOptions } from 'sharp'
 
-/* Pictures of invented documents. */
+/* Images of fictitious documents. */
 
 /** Debian's `fonts-ocr-b`. */
 const FONT = '/usr/share/fonts/opentype/ocr-b/OCRB.otf'
-/** For tests of pictures: why they cannot run here, or false. */
+/** The reason to skip image tests, or false. */
 export const skip = existsSync(FONT) ? false : 'the font OCR-B (fonts-ocr-b) is not installed'
 
-/** How a picture of a document is taken. */
+/** How an image of a document is taken. */
 export interface Shot {
   /** Height of a line of print, in pixels. */
   size: number
@@ -17,7 +17,7 @@ export interface Shot {
   blur: number
   /** Standard deviation of the noise. */
   noise: number
-  /** Gray of the print and of the card. */
+  /** Gray values of the print and the card. */
   ink: number
   card: number
   quality: number
@@ -56,7 +56,7 @@ function canvas (width: number, height: number, gray: number) {
   return sharp({ create: { width, height, channels: 3, background: { r: gray, g: gray, b: gray } } })
 }
 
-/** One line of print on a clear ground, of the given height of capitals, nearly. */
+/** One line of print on a transparent background, with roughly the given capital height. */
 async function print (text: string, size: number, ink: number) {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   const image = await sharp({
@@ -71,7 +71,7 @@ async function print (text: string, size: number, ink: number) {
   return { image: image.data, width: image.info.width, height: image.info.height }
 }
 
-/** Noise of a camera by a generator of our own: the same seed makes the same picture. */
+/** Adds camera noise, reproducible by seed. */
 async function noisy (picture: Buffer, { noise, quality, seed }: Shot): Promise<Buffer> {
   const { data, info } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const random = generator(seed)
@@ -85,7 +85,7 @@ async function noisy (picture: Buffer, { noise, quality, seed }: Shot): Promise<
   return await sharp(data, { raw: { width, height, channels: 3 } }).jpeg({ quality }).toBuffer()
 }
 
-/** Numbers from 0 to 1 (mulberry32). */
+/** Random numbers from 0 to 1 (mulberry32). */
 export function generator (seed: number): () => number {
   let state = seed
   return () => {
