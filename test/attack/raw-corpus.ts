@@ -1,6 +1,6 @@
 /*
- * Raw bytes that no HTTP client sends: messages that proxies and servers parse differently (RFC 9112, sections 2 to 9;
- * request smuggling by CL.TE, TE.CL and TE.TE), and known parser bugs.
+ * Raw bytes that no HTTP client sends. Proxies and servers parse some of them differently (RFC 9112, sections 2 to 9),
+ * as in request smuggling (CL.TE, TE.CL, TE.TE). Others hit known parser bugs.
  */
 
 export interface RawCase {

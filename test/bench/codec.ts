@@ -8,8 +8,7 @@ const RECORDS = 600
 const PASSES = 400
 
 /**
- * Compares the codec with the least that any code for the same work does: the same fields are padded and joined, or cut
- * and trimmed, without checks.
+ * Compares the codec with the minimal code for the same work, which pads and joins or slices and trims without checks.
  */
 export async function codecBench (): Promise<BenchResult[]> {
   const records = Array.from({ length: RECORDS }, (_, index) => sample(index))

@@ -18,7 +18,7 @@ const FILLED = ['prenotazioni', 'invii', 'invii_schedine', 'invii_tentativi', 'i
 
 /**
  * Fills a migrated, empty database with a busy account's history: bookings, submissions, attempts, observations,
- * transitions and receipts. Each booking has one submission, three of which have ten rows. All days but today have
+ * transitions and receipts. Each booking has one submission, with ten rows per three of them. All days but today have
  * receipts. Triggers are disabled, so hashes are fake and counts are inserted directly.
  */
 export async function fillLedger (sql: postgres.Sql, { submissions, today, days = 1095 }: History): Promise<void> {

@@ -14,7 +14,7 @@ import { fillLedger } from './ledger-data.ts'
 import { API_KEY, startLocanda, type Running } from './process.ts'
 import { growthOf, latency } from './requests.ts'
 
-/** Three years of a busy account; three submissions have ten rows. */
+/** Three years of a busy account, with ten rows per three submissions. */
 const SUBMISSIONS = 300_000
 /** Sends for the dispatch time, after warm-up ones. */
 const WARM_UPS = 150

@@ -116,7 +116,7 @@ async function reading (): Promise<BenchResult[]> {
   }
 }
 
-/** Measures a server's memory over many images. Nothing is loaded before the first one. */
+/** Measures a server's memory over many images. The server loads no reader before the first one. */
 async function memory (): Promise<BenchResult[]> {
   const dataDir = temporaryFolder()
   const server = await startLocanda({ dataDir, environ: { RATE_LIMIT_HEAVY_MAX: '1000000' } })

@@ -12,7 +12,7 @@ import { readConfig } from '#src/config/config.ts'
 const { CRASH_STEP, CRASH_TIMES = '1', CRASH_POSTMASTER } = process.env
 /** Short, because a hanging police service would hold up the test. */
 const SOAP_TIMEOUT_MS = 2000
-/** Much shorter than the SOAP timeout. */
+/** Shorter than the SOAP timeout, so that slow calls are answered before they end. */
 const POLICE_ANSWER_MS = 1000
 
 const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)

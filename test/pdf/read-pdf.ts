@@ -1,8 +1,8 @@
 import { getDocument, VerbosityLevel } from 'unpdf/pdfjs'
 
 /**
- * Extracts the text of each page, with whitespace joined. `from` and `to` are passed to `slice`, so that a long
- * document need not be read completely.
+ * Extracts the text of each page, with whitespace joined. `from` and `to` work as in `slice`, for parts of long
+ * documents.
  */
 export async function readPages (pdf: Uint8Array, from = 0, to = Infinity): Promise<string[]> {
   const task = getDocument({

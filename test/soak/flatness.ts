@@ -4,8 +4,8 @@ import { medianOf, steadyRise, theilSen } from './slope.ts'
 /**
  * Maximum growth per minute, above the noise. Garbage makes resident memory vary by tens of megabytes, so only its
  * level is compared.
- * `held` may step when the allocator keeps more memory (25 MB in the fifth minute of one life, 20 in the second of
- * another). It fails only if it grows in both halves, or if the second half needs much more than the first.
+ * The allocator keeps memory, so `held` may step: by 25 MB in the fifth minute of one life, by 20 in the second of
+ * another. It fails only if it grows in both halves, or if the second half needs much more than the first.
  */
 const BOUNDS = {
   held: { perMinute: 1, unit: 'MB', mayStep: true },

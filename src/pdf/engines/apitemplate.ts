@@ -14,7 +14,7 @@ interface Settings {
 
 /** Minutes until the service deletes the PDF by itself, in case our deletion fails. */
 const EXPIRATION = '5'
-/** The service serves its PDFs from other hosts of its own domain. */
+/** The service serves its PDFs from other hosts under its domain. */
 const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
 
 /**

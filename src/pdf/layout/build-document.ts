@@ -29,7 +29,7 @@ export function buildDocument (document: Checked<'document'>, build: Build, date
   }, ...pages)
 }
 
-/** The pages of one `<page>`. A long table splits it and gets pages of its own. */
+/** The pages of one `<page>`. A long table splits it and gets separate pages. */
 function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: Build): ReactNode[] {
   const sheet = sheetOf(page, document.values)
   build.bodyWidth = sheet.body.width

@@ -9,7 +9,7 @@ export interface BirthPlace { stato: string, comune: string, provincia: string, 
 export interface GuestCodes {
   /** The citizenship code of an ISO alpha-3 code. */
   citizenship (alpha3: string): string | undefined
-  /** The code for the issuer's alpha-3 code; undefined for Italy, where it is a comune. */
+  /** The place-of-issue code of an issuer; undefined for Italy, where it is a comune. */
   placeOfIssue (alpha3: string): string | undefined
   documentType (kind: DocumentKind): string | undefined
   /** The only comune with exactly this name in a province on the day of birth. */

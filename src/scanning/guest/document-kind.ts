@@ -5,7 +5,7 @@ export type DocumentKind =
 
 /**
  * The first match wins: ICAO Doc 9303 parts 4, 5 and 7. The second letter of a passport is standardized only since the
- * eighth edition (PD diplomatic, PO official, PR refugees, PS and PT stateless people and aliens, PL laissez-passer).
+ * eighth edition: PD diplomatic, PO official, PR refugees, PL laissez-passer, PS and PT stateless people and aliens.
  */
 const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^V/, 'visa'],

@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp'
 import { withImage, type Opened } from '#src/services/images/open.ts'
 import { brightest, type Gray } from '../mrz/reader/gray.ts'
 
-/** Who reads the text: our own engine or an external provider. */
+/** The reader of the text: our own engine or an external provider. */
 export type TextReaderKind = 'engine' | 'provider'
 
 export interface ScenePayload {
