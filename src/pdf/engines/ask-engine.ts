@@ -15,7 +15,7 @@ const BYTES_MAX = 64 * 1024 * 1024
 export interface Asked extends Omit<ExchangeRequest, 'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
 
 /**
- * Requests the engine and returns the body of its response.
+ * Sends a request to the engine and returns the response body.
  * @throws the errors of `errors.ts`
  */
 export async function ask (url: URL, asked: Asked): Promise<Buffer> {

@@ -15,8 +15,8 @@ const owns = new WeakMap<Font, Map<number, Glyph | undefined>>()
 
 /**
  * Patches fontkit so that glyphs always have the right code points.
- * fontkit caches a glyph with the code points of its first use, or none when it was part of a ligature. After `Á`,
- * every `A` in this thread would be lost to search and copy, and output would depend on earlier documents.
+ * fontkit caches a glyph with the code points of its first use, or with none when it was a component of another glyph.
+ * After `Á`, every `A` in this thread would be lost to search and copy, and output would depend on earlier documents.
  * The number of code points never changes, because the layout counts them. Latin letters are not decomposed: readers
  * cannot find the dot of `ị` drawn in two parts.
  */
