@@ -47,71 +47,42 @@ interface RowAnswer {
 
 const MAX_NIGHTS = 30
 
-type Check = (value: string, context: Comparison & { row: Cells }) => string | undefined
+type Check = (value: string, context: Comparison & { row: Cells }) => unknown
 
 /**
- * The checks of a row in the order of its fields; the first text is the `ErroreDettaglio`. Texts marked with `*` are
- * not known from the service and made up after its manner.
+ * The checks of a row in the order of its fields; the first text whose check does not hold is the `ErroreDettaglio`.
+ * Texts marked with `*` are not known from the service and made up after its manner.
  */
-const CHECKS: Array<[keyof Cells, Check]> = [
-  [
-    'tipo',
-    (type) => unless(WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined, 'Tipo Alloggiato Errato')
-  ], // *
-  ['arrivo', (arrival) => unless(dayOf(arrival), 'Data di Arrivo Non Valida')],
-  [
-    'arrivo',
-    (arrival, { today }) => unless([today, addDays(today, -1)].includes(dayOf(arrival) ?? ''), 'Data di Arrivo Errata')
-  ],
-  ['giorni', (nights) => unless(nightsOf(nights), 'Giorni di Permanenza Errati')],
-  ['cognome', (surname) => unless(isLeftAligned(surname), 'Cognome non valido')],
-  ['nome', (name) => unless(isLeftAligned(name), 'Nome non valido')],
-  ['cognome', (surname) => unless(isName(surname), 'Nome/Cognome con caratteri non validi')],
-  ['nome', (name) => unless(isName(name), 'Nome/Cognome con caratteri non validi')],
-  ['sesso', (sex) => unless(sex === '1' || sex === '2', 'Sesso Errato')],
-  ['nascita', (birth) => unless(dayOf(birth), 'Data di Nascita non valida')],
-  ['nascita', (birth, { row }) => unless((dayOf(birth) ?? '') <= (dayOf(row.arrivo) ?? ''), 'Data di Nascita Errata')],
-  ['stato', (state, { tables }) => unless(tables.stato(state), 'Stato di Nascita Errato')], // *
-  [
-    'comune',
-    (comune, { row, tables }) =>
-      unless(row.stato === ITALY ? tables.comune(comune) : isBlank(comune), 'Comune di Nascita Errato')
-  ], // *
-  [
-    'provincia',
-    (sign, { row, tables }) =>
-      unless(
-        row.stato === ITALY ? tables.comune(row.comune)?.provincia === sign : isBlank(sign),
-        'Provincia di Nascita Errata'
-      )
-  ], // *
-  ['cittadinanza', (state, { tables }) => unless(isActive(tables.stato(state)), 'Cittadinanza Errata')], // *
-  ['documento', ofHolder((type) => unless(!isBlank(type), 'Tipo Documento non valido'), 'Tipo Documento Errato')],
-  ['documento', ofHolder((type, { tables }) => unless(tables.documento(type), 'Tipo Documento Errato'))],
-  [
-    'numero',
-    ofHolder((number) => unless(isLeftAligned(number), 'Numero Documento non valido'), 'Numero Documento non valido')
-  ],
-  [
-    'numero',
-    ofHolder((number) => unless(/^[A-Za-z0-9./ -]+$/.test(number), 'Numero Documento con caratteri non validi'))
-  ],
-  [
-    'rilascio',
-    ofHolder(
-      (place, { tables }) =>
-        unless(
-          isActive(tables.comune(place)) || (place !== ITALY && isActive(tables.stato(place))),
-          'Luogo di Rilascio Errato'
-        ),
-      'Luogo di Rilascio Errato'
-    )
-  ], // *
-  [
-    'appartamento',
-    (id, { rowLength, apartments }) =>
-      unless(rowLength === ROW_LENGTH || apartments.has(apartmentOf(id) ?? -1), 'Id Appartamento Errato')
-  ] // *
+const CHECKS: Array<[field: keyof Cells, text: string, holds: Check]> = [
+  ['tipo', 'Tipo Alloggiato Errato', (type) => WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined], // *
+  ['arrivo', 'Data di Arrivo Non Valida', dayOf],
+  ['arrivo', 'Data di Arrivo Errata', (day, { today }) => [today, addDays(today, -1)].includes(dayOf(day) ?? '')],
+  ['giorni', 'Giorni di Permanenza Errati', nightsOf],
+  ['cognome', 'Cognome non valido', isLeftAligned],
+  ['nome', 'Nome non valido', isLeftAligned],
+  ['cognome', 'Nome/Cognome con caratteri non validi', isName],
+  ['nome', 'Nome/Cognome con caratteri non validi', isName],
+  ['sesso', 'Sesso Errato', (sex) => sex === '1' || sex === '2'],
+  ['nascita', 'Data di Nascita non valida', dayOf],
+  ['nascita', 'Data di Nascita Errata', (birth, { row }) => (dayOf(birth) ?? '') <= (dayOf(row.arrivo) ?? '')],
+  ['stato', 'Stato di Nascita Errato', (state, { tables }) => tables.stato(state)], // *
+  ['comune', 'Comune di Nascita Errato', (comune, { row, tables }) =>
+    row.stato === ITALY ? tables.comune(comune) : isBlank(comune)], // *
+  ['provincia', 'Provincia di Nascita Errata', (sign, { row, tables }) =>
+    row.stato === ITALY ? tables.comune(row.comune)?.provincia === sign : isBlank(sign)], // *
+  ['cittadinanza', 'Cittadinanza Errata', (state, { tables }) => isActive(tables.stato(state))], // *
+  ['documento', 'Tipo Documento non valido', (type, { row }) => isMember(row) || !isBlank(type)],
+  ['documento', 'Tipo Documento Errato', (type, { row, tables }) =>
+    isMember(row) ? isBlank(type) : tables.documento(type)],
+  ['numero', 'Numero Documento non valido', (number, { row }) =>
+    isMember(row) ? isBlank(number) : isLeftAligned(number)],
+  ['numero', 'Numero Documento con caratteri non validi', (number, { row }) =>
+    isMember(row) || /^[A-Za-z0-9./ -]+$/.test(number)],
+  ['rilascio', 'Luogo di Rilascio Errato', (place, { row, tables }) => isMember(row)
+    ? isBlank(place)
+    : isActive(tables.comune(place)) || (place !== ITALY && isActive(tables.stato(place)))], // *
+  ['appartamento', 'Id Appartamento Errato', (id, { rowLength, apartments }) =>
+    rowLength === ROW_LENGTH || apartments.has(apartmentOf(id) ?? -1)] // *
 ]
 
 /**
@@ -136,10 +107,8 @@ function checkRow (
   if (wanted !== undefined && leader?.tipo !== wanted) {
     return refused('field', 'Ospite con Capo Gruppo o Capo Famiglia Mancante')
   }
-  for (const [name, check] of CHECKS) {
-    const text = check(cells[name], { ...comparison, row: cells })
-    if (text !== undefined) return refused('field', text)
-  }
+  const failed = CHECKS.find(([name, , holds]) => !holds(cells[name], { ...comparison, row: cells }))
+  if (failed !== undefined) return refused('field', failed[1])
   if (wanted !== undefined && leader?.arrivo !== cells.arrivo) return refused('field', 'Data di Arrivo Errata')
   if (wanted !== undefined && leader?.appartamento !== cells.appartamento) {
     return refused('field', 'Id Appartamento Errato')
@@ -159,16 +128,9 @@ function accept (riga: string, { giorni, appartamento }: Cells): RowAnswer['acce
   return id === undefined ? { riga, permanenza } : { riga, permanenza, id_appartamento: id }
 }
 
-/** For the fields that members leave blank: `check` for the others, `filled` for a member who has something there. */
-function ofHolder (check: Check, filled?: string): Check {
-  return (value, context) => {
-    if (WITH_DOCUMENT.includes(context.row.tipo)) return check(value, context)
-    return filled === undefined ? undefined : unless(isBlank(value), filled)
-  }
-}
-
-function unless (isFulfilled: unknown, text: string): string | undefined {
-  return isFulfilled ? undefined : text
+/** Members leave the fields of the document blank. */
+function isMember ({ tipo }: Cells): boolean {
+  return !WITH_DOCUMENT.includes(tipo)
 }
 
 function dayOf (italian: string): Day | undefined {

@@ -37,12 +37,10 @@ const MAX_TEXT = 200
 
 const WORK: Record<string, Work> = {
   Authentication_Test: async () => [DONE],
-  Test: submission({ rowLength: ROW_LENGTH, acquires: false }),
-  Send: submission({ rowLength: ROW_LENGTH, acquires: true }),
-  GestioneAppartamenti_Test: submission({ rowLength: ROW_LENGTH, acquires: false, oneApartment: true }),
-  GestioneAppartamenti_Send: submission({ rowLength: ROW_LENGTH, acquires: true, oneApartment: true }),
-  GestioneAppartamenti_FileUnico_Test: submission({ rowLength: FILE_UNICO_ROW_LENGTH, acquires: false }),
-  GestioneAppartamenti_FileUnico_Send: submission({ rowLength: FILE_UNICO_ROW_LENGTH, acquires: true }),
+  Test: submission(ROW_LENGTH, false),
+  Send: submission(ROW_LENGTH, true),
+  GestioneAppartamenti_FileUnico_Test: submission(FILE_UNICO_ROW_LENGTH, false),
+  GestioneAppartamenti_FileUnico_Send: submission(FILE_UNICO_ROW_LENGTH, true),
   Tabella: table,
   Ricevuta: receipt,
   GestioneAppartamenti_AggiungiAppartamento: add,
@@ -76,35 +74,26 @@ async function generateToken (
   const token = randomBytes(32).toString('base64url')
   const now = clock.now()
   const expires = new Date(now.getTime() + TOKEN_LIFE_MS)
-  await keepToken(db, { token, utente, expires, now })
+  await keepToken(db, { token, utente, scade_il: expires.toISOString() }, now)
   const result = { ...DONE }
   return { GenerateTokenResult: { issued: romeDateTime(now), expires: romeDateTime(expires), token }, result }
 }
 
-interface Submission { rowLength: Comparison['rowLength'], acquires: boolean, oneApartment?: boolean }
-
-function submission ({ rowLength, acquires, oneApartment = false }: Submission): Work {
-  return async ({ texts, rows }, { db, clock, tables }, utente) => {
+function submission (rowLength: Comparison['rowLength'], acquires: boolean): Work {
+  return async ({ rows }, { db, clock, tables }, utente) => {
     if (rows.length === 0) return [refused('parameter', 'Elenco Schedine Vuoto')]
     if (rows.length > MAX_ROWS) return [refused('parameter', `Elenco Schedine con piu' di ${MAX_ROWS} righe`)]
     const apartments = new Set((await activeApartments(db, utente)).map(({ id }) => id))
-    const apartment = oneApartment ? apartmentOf(texts) : null
-    if (apartment !== null && !apartments.has(apartment)) return [refused('parameter', 'Id Appartamento Errato')]
     const giorno = clock.today()
     const answers = checkRows(rows, { rowLength, tables: tables(), today: giorno, apartments })
     const good = answers.flatMap(({ accepted }) => accepted ?? [])
     if (acquires) {
-      const common = { utente, giorno, acquisita_il: clock.now().toISOString(), id_appartamento: apartment }
+      const common = { utente, giorno, acquisita_il: clock.now().toISOString() }
       await acquire(db, good.map((row) => ({ ...common, ...row })))
     }
     const Dettaglio = { EsitoOperazioneServizio: answers.map(({ outcome }) => ({ ...outcome })) }
     return [DONE, { result: { SchedineValide: good.length, Dettaglio } }]
   }
-}
-
-/** -1, which no apartment has, for anything but a number. */
-function apartmentOf ({ IdAppartamento: id = '' }: Request['texts']): number {
-  return /^\d{1,6}$/.test(id) ? Number(id) : -1
 }
 
 async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service, utente: string): Promise<Answer> {
@@ -134,8 +123,10 @@ async function add ({ texts }: Request, { db, tables }: Service, utente: string)
   return [DONE]
 }
 
-async function disable ({ texts }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
-  const isDisabled = await disableApartment(db, utente, apartmentOf(texts), clock.now())
+async function disable (
+  { texts: { IdAppartamento: id = '' } }: Request, { db, clock }: Service, utente: string
+): Promise<Answer> {
+  const isDisabled = /^\d{1,6}$/.test(id) && await disableApartment(db, utente, Number(id), clock.now())
   return [isDisabled ? DONE : refused('parameter', 'Id Appartamento Errato')]
 }
 

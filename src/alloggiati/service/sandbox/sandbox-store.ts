@@ -15,42 +15,23 @@ export interface Apartment {
 
 /* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
 
-/** Keeps a token until `expires` and forgets those that have expired. Tokens given out before stay good. */
-export async function keepToken (
-  db: Executor, token: { token: string; utente: string; expires: Date; now: Date }
-): Promise<void> {
-  await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, token.now.toISOString()))
-  await db
-    .insert(sandbox_token)
-    .values({ token: token.token, utente: token.utente, scade_il: token.expires.toISOString() })
+/** Keeps a token until it expires, and forgets those that have expired. Tokens given out before stay good. */
+export async function keepToken (db: Executor, token: typeof sandbox_token.$inferInsert, now: Date): Promise<void> {
+  await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, now.toISOString()))
+  await db.insert(sandbox_token).values(token)
 }
 
 export async function isTokenGood (db: Executor, token: string, utente: string, now: Date): Promise<boolean> {
-  const found = await db
-    .select({ token: sandbox_token.token })
-    .from(sandbox_token)
-    .where(and(
-      eq(sandbox_token.token, token),
-      eq(sandbox_token.utente, utente),
-      gt(sandbox_token.scade_il, now.toISOString())
-    ))
-  return found.length > 0
-}
-
-interface Acquisition {
-  utente: string
-  id_appartamento: number | null
-  riga: string
-  permanenza: number
-  giorno: Day
-  acquisita_il: string
+  const { token: given, utente: account, scade_il } = sandbox_token
+  const isKept = and(eq(given, token), eq(account, utente), gt(scade_il, now.toISOString()))
+  return await db.$count(sandbox_token, isKept) > 0
 }
 
 /**
  * Takes all rows or none. A row sent twice is acquired twice: it is unknown whether the real service would do so, and
  * the sandbox assumes the worse.
  */
-export async function acquire (db: Executor, rows: Acquisition[]): Promise<void> {
+export async function acquire (db: Executor, rows: (typeof sandbox_schedine.$inferInsert)[]): Promise<void> {
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
 }
 

@@ -2,7 +2,7 @@ import type { Day } from '#src/lib/time.ts'
 import type { TipoTabella } from '../../tables/tabella.ts'
 
 /*
- * The 12 operations of service.wsdl, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that
+ * The operations of service.wsdl that are called, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that
  * the official examples leave out too. In answers a text that is empty or missing is '', and a list that is missing is
  * empty.
  */
@@ -32,8 +32,6 @@ export interface RichiestaSchedine extends Accesso {
   ElencoSchedine: { string: readonly string[] }
 }
 
-interface RichiestaSchedineAppartamento extends RichiestaSchedine { IdAppartamento: number }
-
 interface RichiestaRicevuta extends Accesso {
   /** Sent as midnight of that day without zone, as the service wants it. */
   Data: Day
@@ -55,8 +53,6 @@ export interface Requests {
   Authentication_Test: Accesso
   Test: RichiestaSchedine
   Send: RichiestaSchedine
-  GestioneAppartamenti_Test: RichiestaSchedineAppartamento
-  GestioneAppartamenti_Send: RichiestaSchedineAppartamento
   GestioneAppartamenti_FileUnico_Test: RichiestaSchedine
   GestioneAppartamenti_FileUnico_Send: RichiestaSchedine
   Tabella: Accesso & { tipo: TipoTabella }
@@ -70,8 +66,6 @@ export interface Answers {
   Authentication_Test: Esito<'Authentication_Test'>
   Test: EsitoSchedine<'Test'>
   Send: EsitoSchedine<'Send'>
-  GestioneAppartamenti_Test: EsitoSchedine<'GestioneAppartamenti_Test'>
-  GestioneAppartamenti_Send: EsitoSchedine<'GestioneAppartamenti_Send'>
   GestioneAppartamenti_FileUnico_Test: EsitoSchedine<'GestioneAppartamenti_FileUnico_Test'>
   GestioneAppartamenti_FileUnico_Send: EsitoSchedine<'GestioneAppartamenti_FileUnico_Send'>
   Tabella: Esito<'Tabella'> & { CSV: string }

@@ -16,8 +16,6 @@ const OUTPUTS: { [Name in Operation]: Outputs<Name> } = {
   Authentication_Test: nothing,
   Test: rows,
   Send: rows,
-  GestioneAppartamenti_Test: rows,
-  GestioneAppartamenti_Send: rows,
   GestioneAppartamenti_FileUnico_Test: rows,
   GestioneAppartamenti_FileUnico_Send: rows,
   Tabella: (answer) => ({ CSV: text(answer, 'CSV') }),

@@ -15,7 +15,7 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
 export interface Reply<Answer> { result: Answer, raw: string, httpStatus: number }
 
 /**
- * The 12 operations. A call is made once and never repeated; it rejects with a SoapTransportError, whose `sent` says
+ * The operations. A call is made once and never repeated; it rejects with a SoapTransportError, whose `sent` says
  * whether the service may have seen it. A call that resolves may still hold `esito: false`.
  */
 export type SoapClient = {

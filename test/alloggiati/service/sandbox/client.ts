@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
 import type { Database } from '#src/database/connect.ts'
 import { dayInRome, type Clock } from '#src/lib/time.ts'
-import { envelope, escapeXml, VERSIONS, type Version } from '#test/alloggiati/service/soap/xml.ts'
+import { envelope, escapeXml, VERSIONS } from '#test/alloggiati/service/soap/xml.ts'
 
 /* A client that knows nothing of the sandbox's own code: envelopes are strings, replies are searched with patterns. */
 
@@ -33,8 +33,8 @@ export function client (endpoint: string) {
   }
 
   /** One call with the given children of the operation's element. */
-  async function call (operation: string, children: string, version: Version = 1.2): Promise<Reply> {
-    return await post(envelope(`<a:${operation}>${children}</a:${operation}>`, version), headersOf(operation, version))
+  async function call (operation: string, children: string): Promise<Reply> {
+    return await post(envelope(`<a:${operation}>${children}</a:${operation}>`), HEADERS)
   }
 
   async function token (): Promise<string> {
@@ -45,10 +45,7 @@ export function client (endpoint: string) {
   return { post, call, token }
 }
 
-export function headersOf (operation: string, version: Version): Record<string, string> {
-  const headers = { 'content-type': `${VERSIONS[version].mediaType}; charset=utf-8` }
-  return version === 1.1 ? { ...headers, soapaction: `"AlloggiatiService/${operation}"` } : headers
-}
+export const HEADERS = { 'content-type': `${VERSIONS[1.2].mediaType}; charset=utf-8` }
 
 export function login ({ utente, password, wskey } = ACCOUNT): string {
   return `<a:Utente>${escapeXml(utente)}</a:Utente><a:Password>${escapeXml(password)}</a:Password>` +

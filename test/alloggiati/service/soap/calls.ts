@@ -13,10 +13,6 @@ export const CALLS: { [Name in Operation]: (client: SoapClient, options?: CallOp
   Authentication_Test: (client, options) => client.Authentication_Test(access, options),
   Test: (client, options) => client.Test(rows, options),
   Send: (client, options) => client.Send(rows, options),
-  GestioneAppartamenti_Test: (client, options) =>
-    client.GestioneAppartamenti_Test({ ...rows, IdAppartamento: 4 }, options),
-  GestioneAppartamenti_Send: (client, options) =>
-    client.GestioneAppartamenti_Send({ ...rows, IdAppartamento: 4 }, options),
   GestioneAppartamenti_FileUnico_Test: (client, options) => client.GestioneAppartamenti_FileUnico_Test(rows, options),
   GestioneAppartamenti_FileUnico_Send: (client, options) => client.GestioneAppartamenti_FileUnico_Send(rows, options),
   Tabella: (client, options) => client.Tabella({ ...access, tipo: 'ListaAppartamenti' }, options),

@@ -16,8 +16,8 @@ import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
 const OPERATIONS = Object.keys(CALLS) as Operation[]
 const access = { Utente: 'RM000001', token: 'gettone' }
 
-t.test('all twelve operations go out under their own name and come back', async (t) => {
-  t.equal(OPERATIONS.length, 12)
+t.test('every operation goes out under its own name and comes back', async (t) => {
+  t.equal(OPERATIONS.length, 10)
   for (const operation of OPERATIONS) {
     const server = await recorder(t, answer(plainAnswer(operation)))
     const reply = await CALLS[operation](clientOf(server))
@@ -31,7 +31,6 @@ t.test('requests are those of the samples', async (t) => {
   for (const [operation, file] of [
     ['GenerateToken', 'GenerateToken-richiesta'],
     ['Send', 'Send-richiesta'],
-    ['GestioneAppartamenti_Send', 'GestioneAppartamenti_Send-richiesta'],
     ['Ricevuta', 'Ricevuta-richiesta'],
     ['Tabella', 'Tabella-richiesta'],
     ['GestioneAppartamenti_AggiungiAppartamento', 'GestioneAppartamenti_AggiungiAppartamento-richiesta']
@@ -51,11 +50,11 @@ t.test('the media type names the action', async (t) => {
   t.notMatch(head, /^soapaction/im)
 })
 
-const MANUAL_ORDER: Operation[] = [
+const MANUAL_ORDER = [
   'GenerateToken', 'Authentication_Test', 'Test', 'Send', 'GestioneAppartamenti_Test', 'GestioneAppartamenti_Send',
   'GestioneAppartamenti_FileUnico_Test', 'GestioneAppartamenti_FileUnico_Send',
   'GestioneAppartamenti_AggiungiAppartamento', 'GestioneAppartamenti_DisabilitaAppartamento', 'Ricevuta', 'Tabella'
-]
+] as const
 const manual = new URL('../../../../../shared/data/alloggiati/envelopes/', import.meta.url)
 const withoutManual = existsSync(manual)
   ? false
@@ -64,6 +63,7 @@ if (withoutManual) t.comment(withoutManual)
 
 t.test('the samples of the official manual', { skip: withoutManual }, async (t) => {
   for (const [index, operation] of MANUAL_ORDER.entries()) {
+    if (operation === 'GestioneAppartamenti_Test' || operation === 'GestioneAppartamenti_Send') continue
     const read = (suffix: string) =>
       readFileSync(new URL(`${String(index + 1).padStart(2, '0')}_${operation}_${suffix}.xml`, manual), 'utf8')
     const server = await recorder(t, answer(read(operation === 'Test' ? 'res_mixed' : 'res')))
@@ -108,7 +108,7 @@ t.test('a value that XML or the contract cannot carry is refused, unnamed, befor
     t.notMatch(String(error), 'ROSSI')
   }
   for (const IdAppartamento of [-1, 1.5, NaN, Infinity, 2 ** 31]) {
-    t.match(await failureOf(client.GestioneAppartamenti_Send({ ...rows('x'), IdAppartamento })), {
+    t.match(await failureOf(client.GestioneAppartamenti_DisabilitaAppartamento({ ...access, IdAppartamento })), {
       kind: 'invalid-request', sent: false, reason: 'IdAppartamento'
     })
   }
