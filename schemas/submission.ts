@@ -26,11 +26,21 @@ export const UNFINISHED_STATES = [
 /** What a person can decide of: no rule can say what became of the submission. */
 export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
 
+/** Whether a person can decide of a submission in this state. */
+export function isDecidable (stato: State | null): boolean {
+  return DECIDABLE_STATES.some((each) => each === stato)
+}
+
 /** The call is out: one at a time for each account, because a receipt only counts. */
 export const IN_FLIGHT_STATES = ['in_invio'] as const satisfies State[]
 
 /** The submission waits for its turn, or is out: what became of it will be known soon. */
 export const UNDER_WAY_STATES = ['pronto', 'preso', 'in_invio'] as const satisfies State[]
+
+/** Whether a submission is in such a state; null, of none, is not. */
+export function isUnderWay (stato: State | null): boolean {
+  return UNDER_WAY_STATES.some((each) => each === stato)
+}
 
 /** The service acquired guests, all or some of them, and the receipt of the day has not proven it yet. */
 export const UNRECEIPTED_STATES = ['acquisito', 'parziale'] as const satisfies State[]
@@ -57,6 +67,11 @@ export const LIVE_ROW_OUTCOMES = ['in_corso', 'acquisita', 'sconosciuta', 'depos
 
 /** Nothing is known for good of the row: it is being sent, or its outcome is unknown. */
 export const UNRESOLVED_ROW_OUTCOMES = ['in_corso', 'sconosciuta'] as const satisfies RowOutcome[]
+
+/** Whether nothing is known for good of a row. */
+export function isUnresolved (esito: RowOutcome): boolean {
+  return UNRESOLVED_ROW_OUTCOMES.some((each) => each === esito)
+}
 
 /** What is known of an attempt: `K` answered row by row · `N` proven not acquired · `?` unknown */
 export const ATTEMPT_OUTCOMES = ['K', 'N', '?'] as const

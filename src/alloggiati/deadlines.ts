@@ -2,9 +2,6 @@ import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
 
 const MS_PER_HOUR = 3_600_000
 
-/** What one schedina can say: a longer stay is due again when they are over. */
-export const NIGHTS_OF_A_SCHEDINA = 30
-
 /** The hour from which a guest is taken to have arrived: the booking knows the day alone. */
 const ARRIVAL_HOUR = 14
 

@@ -1,5 +1,5 @@
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
-import { DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
+import { isDecidable, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import { inRome, type Day } from '#src/lib/time.ts'
@@ -17,8 +17,7 @@ const GIVEN_UP = "L'invio fu annullato senza saperne l'esito: guardare nel porta
 
 /** What to do about outcomes that are not known, by the states of their submissions. */
 function adviceOn (states: readonly (State | null)[]): string[] {
-  const isUnknown = states.some((stato) => DECIDABLE_STATES.some((each) => each === stato))
-  return [isUnknown ? TO_WAIT : '', states.includes('annullato') ? GIVEN_UP : '']
+  return [states.some(isDecidable) ? TO_WAIT : '', states.includes('annullato') ? GIVEN_UP : '']
 }
 
 const TO_SEND_MOVED = "L'arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. " +
@@ -136,10 +135,6 @@ const SENT_WORDS: readonly [one: string, many: string, isMeant: (esito: RowOutco
   ['ospite comunicato per altra via', 'ospiti comunicati per altra via', (esito) => esito === 'depositata'],
   ['ospite di esito sconosciuto', 'ospiti di esito sconosciuto', isUnresolved]
 ]
-
-function isUnresolved (esito: RowOutcome): boolean {
-  return UNRESOLVED_ROW_OUTCOMES.some((unresolved) => unresolved === esito)
-}
 
 /** Bookings were changed, or deleted, after their guests had been read: nothing is sent that the host took back. */
 export class PrenotazioneCambiata extends ShapedError {

@@ -31,6 +31,9 @@ export interface Field {
   source: string
 }
 
+/** Nights that one schedina can announce; a longer stay needs another schedina when they are over (guide p. 7). */
+export const MAX_DECLARED_NIGHTS = 30
+
 /** Keeps the literal types of a kind. */
 const kind = <const Of extends Kind>(of: Of): Of => of
 
@@ -40,7 +43,7 @@ const code = kind({
   type: 'text', chars: DIGITS, exact: true, rule: 'deve avere solo cifre, tante quante la sua lunghezza'
 })
 const day = kind({ type: 'day', rule: 'deve essere una data che esiste' })
-const nights = kind({ type: 'integer', min: 1, max: 30, rule: wholeNumber(1, 30) })
+const nights = kind({ type: 'integer', min: 1, max: MAX_DECLARED_NIGHTS, rule: wholeNumber(1, MAX_DECLARED_NIGHTS) })
 // The manuals name no character set; the service is known to refuse digits, hyphens, dots and accents in names.
 const name = kind({
   type: 'text', chars: `${LETTERS} '`, exact: false, rule: 'ammette solo lettere A-Z, apostrofi e spazi interni'

@@ -1,13 +1,13 @@
 import { and, eq, inArray, ne, or, sql, type SQL } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import {
-  DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome
+  isUnderWay, LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome
 } from '#schemas/submission.ts'
 import { staysById } from '#src/bookings/index.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
-import { NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { WatchContext } from './ledger-context.ts'
 import { scopeOf } from './read-ledger.ts'
 
@@ -140,7 +140,7 @@ export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
   return sql`arrivati as materialized (
       select i.id, i.data_arrivo, i.creato_il from invii i
       where i.data_arrivo >= (select min(check_in) from pagina)
-        and i.data_arrivo < (select max(check_in) from pagina) + ${NIGHTS_OF_A_SCHEDINA}::int
+        and i.data_arrivo < (select max(check_in) from pagina) + ${MAX_DECLARED_NIGHTS}::int
         and i.stato = 'ricevuto' and ${scopeOf(mode, sql`i.utente`)}
     ), righe as materialized (
       select s.invio_id, s.prenotazione_id from invii_schedine s
@@ -152,7 +152,7 @@ export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
     ), coperte as (
       -- By the difference, which no index knows: otherwise the submissions of 30 days would be read for each stay.
       select p.id from pagina p join inviati i on i.prenotazione_id = p.id
-        and i.data_arrivo - p.check_in between 0 and ${NIGHTS_OF_A_SCHEDINA - 1}::int
+        and i.data_arrivo - p.check_in between 0 and ${MAX_DECLARED_NIGHTS - 1}::int
         and i.creato_il >= p.schedine_cambiate_il
       group by p.id, p.numero_ospiti having sum(i.ospiti) >= p.numero_ospiti
     )`
@@ -169,8 +169,7 @@ export async function openSubmissions (db: Executor, ids: readonly number[]) {
   const found = await db.selectDistinct({ prenotazione_id, stato: invii.stato }).from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
     .where(and(isOneOf(prenotazione_id, ids), or(inArray(invii.stato, UNFINISHED_STATES), isUnresolved)))
-  const known: readonly string[] = UNFINISHED_STATES.filter((stato) => !DECIDABLE_STATES.some((each) => each === stato))
-  return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !known.includes(stato) }))
+  return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !isUnderWay(stato) }))
 }
 
 /** When the receipts that cover submissions were in: of a call around midnight both days' are waited for. */

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { savedGuests, staysById, staysDuring, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
-import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
+import { filingDeadline } from '../deadlines.ts'
 import {
   openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Candidate, type Comparison,
   type Prints, type SentRow
@@ -135,8 +136,8 @@ async function compare (
  * arrival that was moved: it counts when the questura is asked to correct it.
  */
 function isOf ({ check_in, numero_notti, from }: StayFrom, { data_arrivo, isCorrected }: SentRow): boolean {
-  if (data_arrivo >= from && data_arrivo < addDays(from, NIGHTS_OF_A_SCHEDINA)) return true
-  const end = addDays(check_in, Math.max(numero_notti, NIGHTS_OF_A_SCHEDINA))
+  if (data_arrivo >= from && data_arrivo < addDays(from, MAX_DECLARED_NIGHTS)) return true
+  const end = addDays(check_in, Math.max(numero_notti, MAX_DECLARED_NIGHTS))
   return isCorrected && from === check_in && (data_arrivo < check_in || data_arrivo >= end)
 }
 
@@ -184,7 +185,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
     from ${stays}
     join (values (${yesterday}::date), (${today}::date)) d (arrivo)
       on d.arrivo >= p.check_in and d.arrivo < p.check_in + p.numero_notti
-        and (d.arrivo - p.check_in) % ${NIGHTS_OF_A_SCHEDINA}::int = 0
+        and (d.arrivo - p.check_in) % ${MAX_DECLARED_NIGHTS}::int = 0
     order by d.arrivo, p.id`)
   const looked = await closerLook(comparison)(due, ({ id, from, numero_notti, numero_ospiti }, count) => ({
     bookingId: id,

@@ -6,7 +6,7 @@ import {
 import type { FieldError } from '#schemas/common.ts'
 import type { DecisionBody, CorrectionBody } from '#schemas/decisions.ts'
 import {
-  DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
+  isDecidable, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
 } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
@@ -67,7 +67,9 @@ export async function decide (
     const { stato, data_arrivo, utente } = submission
     let { versione } = submission
     if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
-    if (!isDecidable(stato, decisione)) throw new NullaDaDecidere(stato)
+    // What waits for its turn or its next try can be withdrawn, and nothing else be decided of it.
+    const canBeWithdrawn = stato === 'pronto' && decisione === 'annulla'
+    if (!isDecidable(stato) && !canBeWithdrawn) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
     const circumstances = { data_arrivo, now: clock.now(), today: clock.today(), ownAccount: utente === account }
     const facts = { ...await readFacts(tx, id), ...circumstances }
@@ -87,11 +89,6 @@ export async function decide (
   })
 }
 
-/** What waits for its turn or its next try can be withdrawn, and nothing else be decided of it. */
-function isDecidable (stato: State, decisione: DecisionName): boolean {
-  return DECIDABLE_STATES.some((decidable) => decidable === stato) || (stato === 'pronto' && decisione === 'annulla')
-}
-
 /** The phrase that a person types names this very submission: how many guests, and which arrival. */
 async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
@@ -101,11 +98,12 @@ async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, ty
   }
 }
 
-type HistoryFacts = Omit<DecisionFacts, 'data_arrivo' | 'now' | 'today' | 'ownAccount'>
+type HistoryFacts = Awaited<ReturnType<typeof readFacts>>
 
-async function readFacts (tx: Transaction, id: number): Promise<HistoryFacts> {
+async function readFacts (tx: Transaction, id: number) {
   const attempts = await readAttempts(tx, id)
   const acquired = attempts.flatMap(({ osservazioni }) => osservazioni).filter(({ esito }) => esito === 'K')
+  // By a person alone, or by a reply or a receipt.
   const decidedAcquired = acquired.some(({ fonte }) => fonte === 'decisione')
   const proven = acquired.some(({ fonte }) => fonte !== 'decisione')
   // What is acquired by decision alone can be decided on again.
@@ -118,7 +116,7 @@ async function readFacts (tx: Transaction, id: number): Promise<HistoryFacts> {
 
 /** Until when the service may still act on an attempt that may have reached it; null where there is none. */
 async function readDeliveryEnd (
-  tx: Transaction, id: number, attempts: DecisionFacts['attempts']
+  tx: Transaction, id: number, attempts: InvioDetail['tentativi']
 ): Promise<Date | null> {
   const inDoubt = attempts.filter(({ esito }) => esito !== 'N').map(({ numero }) => numero)
   const [last] = await tx
@@ -175,16 +173,7 @@ export async function recordCorrection (
   await audit.append(tx, { ...author, action: 'correzione', object: `invio:${found.ricevuta}`, details: { id } })
 }
 
-interface DecisionFacts {
-  attempts: InvioDetail['tentativi']
-  /** A reply or a receipt has proven that an attempt was acquired. */
-  proven: boolean
-  /** A person has decided that an attempt was acquired. */
-  decidedAcquired: boolean
-  concerned: readonly RowOutcome[]
-  concernedRows: number
-  /** Until when the service may still act on an attempt that may have reached it. */
-  deliveryEnds: Date | null
+interface DecisionFacts extends HistoryFacts {
   data_arrivo: Day
   now: Date
   today: Day

@@ -15,7 +15,7 @@ import { ACCEPTED, attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './submission-rows.ts'
 import { readWaiting } from './read-ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
-import { UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
+import { isUnderWay } from '#schemas/submission.ts'
 
 export interface Submission {
   account: string
@@ -232,7 +232,7 @@ function confirmedOf (
   const [first] = excess
   // A submission that has not ended may still fail and free its places: it is too early to confirm anything.
   for (const { gia_inviati, prenotazione_id } of excess) {
-    const open = gia_inviati.find(isUnderWay)
+    const open = gia_inviati.find(({ stato }) => isUnderWay(stato))
     if (open) {
       const waitsUntil = waiting.get(open.ricevuta)
       throw new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil, prenotazione_id })
@@ -265,10 +265,6 @@ function underWay (
   duplicati: readonly Duplicato[], waiting: ReadonlyMap<string, Date>
 ): SchedineInCorso | undefined {
   const [first] = duplicati
-  if (!duplicati.every(isUnderWay) || !first?.ricevuta || !first.stato) return undefined
+  if (!duplicati.every(({ stato }) => isUnderWay(stato)) || !first?.ricevuta || !first.stato) return undefined
   return new SchedineInCorso(first.ricevuta, first.stato, { waitsUntil: waiting.get(first.ricevuta), duplicati })
-}
-
-function isUnderWay ({ stato }: { stato: State | null }): boolean {
-  return UNDER_WAY_STATES.some((each) => each === stato)
 }

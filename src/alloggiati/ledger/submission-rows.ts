@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import { invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { UNRESOLVED_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
+import type { RowOutcome } from '#schemas/submission.ts'
 
 export interface Row { indice: number, capo: number, permanenza: number, line: string }
 
@@ -23,11 +23,6 @@ export async function readRows (db: Executor, keys: Keys, id: number, esito: Row
     .orderBy(asc(schedine.indice))
   // Only the records of submissions that have ended are erased.
   return found.map(({ riga, ...row }) => ({ ...row, line: unsealLine(keys, id, row.indice, riga!) }))
-}
-
-/** Whether nothing is known for good of a row. */
-export function isUnresolved (esito: RowOutcome): boolean {
-  return UNRESOLVED_ROW_OUTCOMES.some((unresolved) => unresolved === esito)
 }
 
 export function sumNights (rows: readonly { permanenza: number }[]): number {

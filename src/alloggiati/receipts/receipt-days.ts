@@ -17,25 +17,18 @@ export interface AttemptDay extends DayOfAccount {
   hasUncertain: boolean
 }
 
-interface Row extends Record<string, unknown> {
-  utente: string
-  giorno: Day
-  has_receipt: boolean
-  has_uncertain: boolean
-}
-
 /**
  * The days from `from` to `to`, both included, of all accounts of a mode, with an attempt that is unknown, or was
  * acquired and is not proven by a receipt yet; in their order.
  */
 export async function unprovenDays (
   db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }
-): Promise<AttemptDay[]> {
+): Promise<readonly AttemptDay[]> {
   // An attempt around midnight may count in the day after its dispatch, too. What was acquired in part stays so: of it
   // only the receipt of its day is waited for.
-  const rows = await db.execute<Row>(sql`
-    select a.utente, d.giorno::date::text as giorno, bool_or(r.giorno is not null) as has_receipt,
-      bool_or(a.incerto) as has_uncertain
+  return db.execute<AttemptDay & Record<string, unknown>>(sql`
+    select a.utente as account, d.giorno::date::text as day, bool_or(r.giorno is not null) as "hasReceipt",
+      bool_or(a.incerto) as "hasUncertain"
     from (
       select i.utente, t.giorno_da, t.giorno_a, bool_or(e.esito is null or e.fonte = 'decisione') as incerto,
         bool_or(e.esito is null) as ignoto, bool_or(e.esito = 'K') as acquisito,
@@ -53,21 +46,17 @@ export async function unprovenDays (
     group by a.utente, d.giorno
     having bool_or(a.ignoto or a.da_provare or (a.acquisito and r.giorno is null))
     order by d.giorno, a.utente`)
-  return rows.map(({ utente, giorno, has_receipt, has_uncertain }) => ({
-    account: utente,
-    day: giorno,
-    hasReceipt: has_receipt,
-    hasUncertain: has_uncertain
-  }))
 }
 
 /**
  * The days from `from` until yesterday, of all accounts of a mode, on which guests were acquired and whose receipt is
  * not in the store. Only days without a receipt are looked into.
  */
-export async function daysWithoutReceipt (db: Executor, mode: Mode, from: Day, today: Day): Promise<DayOfAccount[]> {
-  const rows = await db.execute<{ utente: string, giorno: Day }>(sql`
-    select a.utente, d.giorno::date::text as giorno
+export async function daysWithoutReceipt (
+  db: Executor, mode: Mode, from: Day, today: Day
+): Promise<readonly DayOfAccount[]> {
+  return db.execute<DayOfAccount & Record<string, unknown>>(sql`
+    select a.utente as account, d.giorno::date::text as day
     from (select distinct utente from invii_conteggi c where ${scopeOf(mode, sql`c.utente`)}) a
     cross join generate_series(${from}::date, ${addDays(today, -1)}::date, interval '1 day') as d (giorno)
     where not exists (select from ricevute r where r.utente = a.utente and r.giorno = d.giorno::date)
@@ -78,5 +67,4 @@ export async function daysWithoutReceipt (db: Executor, mode: Mode, from: Day, t
         where t.giorno_da = d.giorno::date
       )
     order by d.giorno, a.utente`)
-  return rows.map(({ utente, giorno }) => ({ account: utente, day: giorno }))
 }

@@ -1,10 +1,7 @@
 import { APARTMENT_IDS } from '#schemas/apartment.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
-import { FIELDS } from '../codec/layout.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Rule } from './rule.ts'
-
-/** Nights that one schedina can announce; a longer stay needs another schedina (guide p. 7). */
-export const MAX_DECLARED_NIGHTS = FIELDS.permanenza.kind.max
 
 /** Rules about the stay, which is the same for every guest of the list. */
 export const STAY_RULES: readonly Rule[] = [

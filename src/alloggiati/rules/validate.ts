@@ -1,13 +1,13 @@
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { CodecError, encode } from '../codec/codec.ts'
-import { type RecordSchedina } from '../codec/layout.ts'
+import { MAX_DECLARED_NIGHTS, type RecordSchedina } from '../codec/layout.ts'
 import { casesOf, type GuestCase, type Input } from './case.ts'
 import { apiName, type Rule, type Values } from './rule.ts'
 import { DOCUMENT_RULES } from './document-rules.ts'
 import { LIST_RULES } from './list-rules.ts'
 import { PERSON_RULES } from './person-rules.ts'
 import { PLACE_RULES } from './place-rules.ts'
-import { STAY_RULES, MAX_DECLARED_NIGHTS } from './stay-rules.ts'
+import { STAY_RULES } from './stay-rules.ts'
 import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 
 export interface Validation {

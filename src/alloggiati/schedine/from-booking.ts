@@ -8,8 +8,8 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
-import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
-import { UNDER_WAY_STATES } from '#schemas/submission.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
+import { isUnderWay } from '#schemas/submission.ts'
 import { NullaDaInviare, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
@@ -145,8 +145,7 @@ export async function findMissing (
   const sent = new Set(earlier.map(({ ospite }) => ospite))
   if (sent.size > 0 && sent.size === guests.length) {
     for (const { told: { ricevuta, stato } } of conflicts) {
-      const isOut = UNDER_WAY_STATES.some((each) => each === stato)
-      if (isOut && ricevuta !== null && stato !== null) {
+      if (isUnderWay(stato) && ricevuta !== null && stato !== null) {
         const waiting = await readWaiting(db, [ricevuta])
         throw new SchedineInCorso(ricevuta, stato, { waitsUntil: waiting.get(ricevuta) })
       }

@@ -1,5 +1,5 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
-import { ACQUIRED_STATES, DECIDABLE_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
+import { ACQUIRED_STATES, isDecidable, isUnderWay, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
@@ -118,14 +118,9 @@ async function othersOf (
   return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
 }
 
-/** Whether it waits for its turn, or is out: what becomes of it will be known soon. */
-export function isUnderWay (stato: State): boolean {
-  return UNDER_WAY_STATES.some((each) => each === stato)
-}
-
 /** An unknown outcome is no end: a receipt will prove it, or a person decide. */
 function closeIfDecided (requester: Requester, stato: State): void {
-  if (DECIDABLE_STATES.some((each) => each === stato)) requester.leaveOpen()
+  if (isDecidable(stato)) requester.leaveOpen()
   else requester.end()
 }
 

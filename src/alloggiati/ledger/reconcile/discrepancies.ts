@@ -5,7 +5,7 @@ import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { scopeOf } from '../read-ledger.ts'
-import { readAttempts, type AccountAttempt } from './read-attempts.ts'
+import { readAttempts, type AccountAttempt } from './read-day.ts'
 import { type Counts, subtract, sum } from './account-day.ts'
 import { isStraddler, placeAroundMidnight } from './midnight.ts'
 
@@ -35,10 +35,8 @@ export async function differingDays (
   const around = await readAttempts(db, and(
     scopeOf(mode), ne(attempts.giorno_da, attempts.giorno_a), isNear(sql`${attempts.giorno_da}`)
   ))
-  return [...new Set(days.map(({ utente }) => utente))].flatMap((account) => {
-    const own = days.filter(({ utente }) => utente === account)
-    return compare(own, around.filter((one) => one.account === account))
-  })
+  return [...Map.groupBy(days, ({ utente }) => utente)]
+    .flatMap(([account, own]) => compare(own, around.filter((one) => one.account === account)))
     .filter(({ giorno }) => giorno >= (from ?? giorno) && giorno <= to)
     .sort((one, other) => one.giorno < other.giorno ? -1 : 1)
 }

@@ -1,15 +1,14 @@
-import { and, asc, between, eq, gte, inArray, lte, ne, or } from 'drizzle-orm'
+import { and, asc, between, eq, gte, inArray, lte, ne, or, sql, type SQL } from 'drizzle-orm'
 import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
-import {
-  invii, invii_schedine as rows, invii_tentativi as attempts, invii_transizioni as transitions
-} from '#drizzle/tables/ledger.ts'
+import { invii, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
+import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/receipt-days.ts'
 import { readExclusiveChannel } from '../police-account.ts'
-import { readAttempts } from './read-attempts.ts'
-import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from './account-day.ts'
+import { CLOCKS_MS } from '../sending/dispatch.ts'
+import type { AccountDay, DayAttempt, ReceiptFetch } from './account-day.ts'
 import { isStraddler } from './midnight.ts'
 
 /**
@@ -23,42 +22,38 @@ export async function readDays (tx: Transaction, { account, day }: DayOfAccount,
     or(...days.map((each) => and(lte(attempts.giorno_da, each), gte(attempts.giorno_a, each))))
   ))
   const submissions = await tx
-    .select({ id: invii.id, stato: invii.stato, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
+    .select({
+      id: invii.id,
+      stato: invii.stato,
+      tentativo: invii.tentativo,
+      data_arrivo: invii.data_arrivo,
+      isWhole: sql<boolean>`not exists (
+        select from invii_schedine s where s.invio_id = ${invii}.id and s.esito = 'rifiutata')`,
+      reasons: sql<string[]>`(select coalesce(json_agg(t.perche), '[]') from invii_transizioni t
+        where t.invio_id = ${invii}.id and t.a = 'da_verificare')`
+    })
     .from(invii)
     .where(and(eq(invii.utente, account), inArray(invii.id, sent)))
     .orderBy(asc(invii.id))
   const ids = submissions.map(({ id }) => id)
-  const [all, partial, reasons, facts] = await Promise.all([
-    ids.length === 0 ? [] : readAttempts(tx, isOneOf(attempts.invio_id, ids)),
-    readPartial(tx, ids),
-    readReasons(tx, ids),
-    Promise.all(days.map((each) => readFacts(tx, account, each)))
-  ])
+  const all = ids.length === 0 ? [] : await readAttempts(tx, isOneOf(attempts.invio_id, ids))
   const attemptsOf = Map.groupBy(all, ({ invio_id }) => invio_id)
-  const reasonsOf = Map.groupBy(reasons, ({ invio_id }) => invio_id)
-  return facts.map(({ day: each, isExclusive, fetches }): AccountDay => {
+  return Promise.all(days.map(async (each): Promise<AccountDay> => {
     const isOfDay = ({ giorno_da, giorno_a }: DayAttempt) => giorno_da <= each && each <= giorno_a
     const ofDay = all.filter(isOfDay)
     const own = new Set(ofDay.map(({ invio_id }) => invio_id))
     return {
       day: each,
       now,
-      isExclusive,
+      isExclusive: await isDayExclusive(tx, account, each),
       attempts: ofDay,
-      submissions: submissions.filter(({ id }) => own.has(id)).map((submission): DaySubmission => ({
+      submissions: submissions.filter(({ id }) => own.has(id)).map((submission) => ({
         ...submission,
-        isWhole: !partial.has(submission.id),
-        otherOutcomes: attemptsOf.get(submission.id)!.filter((one) => !isOfDay(one)).map(({ esito }) => esito),
-        reasons: (reasonsOf.get(submission.id) ?? []).map(({ reason }) => reason)
+        otherOutcomes: attemptsOf.get(submission.id)!.filter((one) => !isOfDay(one)).map(({ esito }) => esito)
       })),
-      fetches
+      fetches: await readFetchesOf(tx, account, each)
     }
-  })
-}
-
-async function readFacts (tx: Transaction, account: string, day: Day) {
-  const [isExclusive, fetches] = await Promise.all([isDayExclusive(tx, account, day), readFetchesOf(tx, account, day)])
-  return { day, isExclusive, fetches }
+  }))
 }
 
 /** The day, and those that acquired calls around midnight tie it to, directly or through others. */
@@ -78,39 +73,44 @@ async function tiedDays (tx: Transaction, account: string, day: Day): Promise<Da
   return [...days].sort()
 }
 
+export interface AccountAttempt extends DayAttempt { account: string }
+
+/**
+ * The attempts that a condition on attempts and submissions lets through, with what is known of each; in order. The
+ * service counted an attempt before it replied to it: near midnight the reply may leave one day only.
+ */
+export async function readAttempts (db: Executor, condition: SQL | undefined): Promise<readonly AccountAttempt[]> {
+  const { giorno_a, inviato_il, consegna_entro } = attempts
+  const replyDay = sql`((e.registrato_il + make_interval(secs => ${CLOCKS_MS / 1000})) at time zone 'Europe/Rome')::date`
+  // Plain rows: mapped columns cost more than the query, of a day with hundreds of attempts.
+  return db.execute<AccountAttempt & Record<string, unknown>>(sql`
+    select ${invii.utente} as account, ${attempts.invio_id}, ${attempts.numero}, ${attempts.giorno_da}::text,
+      (case when e.fonte = 'risposta' and e.registrato_il between ${inviato_il} and ${consegna_entro}
+        then least(${giorno_a}, ${replyDay}) else ${giorno_a} end)::text as giorno_a,
+      coalesce(e.esito, '?') as esito, coalesce(e.fonte = 'decisione', false) as "isDecided",
+      coalesce(k.schedine, ${attempts.schedine}) as schedine, coalesce(k.notti, ${attempts.notti}) as notti,
+      coalesce(k.schedine < ${attempts.schedine}, false) as "isPartial"
+    from ${attempts}
+    join ${invii} on ${invii.id} = ${attempts.invio_id}
+    left join invii_esiti e on e.invio_id = ${attempts.invio_id} and e.numero = ${attempts.numero}
+      and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
+    left join invii_esiti k on k.id = e.id and k.esito = 'K' and k.fonte <> 'decisione'
+    where ${condition ?? sql`true`}
+    order by ${attempts.invio_id}, ${attempts.numero}`)
+}
+
 export async function readFetchesOf (db: Executor, account: string, day: Day): Promise<ReceiptFetch[]> {
-  const found = await db
+  const { letta_il, sha256, schedine, notti } = fetches
+  return db
     .select({
-      letta_il: fetches.letta_il,
-      sha256: fetches.sha256,
-      schedine: fetches.schedine,
-      notti: fetches.notti
+      fetchedAt: sql`${letta_il}`.mapWith((at: string) => new Date(at)),
+      isAvailable: sql<boolean>`${sha256} is not null`,
+      schedine,
+      notti
     })
     .from(fetches)
     .where(and(eq(fetches.utente, account), eq(fetches.giorno, day)))
-    .orderBy(asc(fetches.letta_il), asc(fetches.id))
-  return found.map(({ letta_il, sha256, ...counts }) => ({
-    fetchedAt: new Date(letta_il),
-    isAvailable: sha256 !== null,
-    ...counts
-  }))
-}
-
-async function readPartial (tx: Transaction, ids: readonly number[]): Promise<ReadonlySet<number>> {
-  if (ids.length === 0) return new Set()
-  const found = await tx
-    .selectDistinct({ id: rows.invio_id })
-    .from(rows)
-    .where(and(isOneOf(rows.invio_id, ids), eq(rows.esito, 'rifiutata')))
-  return new Set(found.map(({ id }) => id))
-}
-
-async function readReasons (tx: Transaction, ids: readonly number[]): Promise<{ invio_id: number, reason: string }[]> {
-  if (ids.length === 0) return []
-  return tx
-    .select({ invio_id: transitions.invio_id, reason: transitions.perche })
-    .from(transitions)
-    .where(and(isOneOf(transitions.invio_id, ids), eq(transitions.a, 'da_verificare')))
+    .orderBy(asc(letta_il), asc(fetches.id))
 }
 
 /**
@@ -118,16 +118,10 @@ async function readReasons (tx: Transaction, ids: readonly number[]): Promise<{ 
  * on the receipt, too, and the portal takes arrivals of the day and of the day before.
  */
 async function isDayExclusive (tx: Transaction, account: string, day: Day): Promise<boolean> {
-  const [isChannelExclusive, filedByHand] = await Promise.all([
-    readExclusiveChannel(tx, account),
-    tx.$count(
-      invii,
-      and(
-        eq(invii.utente, account),
-        eq(invii.stato, 'depositato_altrove'),
-        inArray(invii.data_arrivo, [day, addDays(day, -1)])
-      )
-    )
-  ])
-  return isChannelExclusive && filedByHand === 0
+  const isFiledByHand = and(
+    eq(invii.utente, account),
+    eq(invii.stato, 'depositato_altrove'),
+    inArray(invii.data_arrivo, [day, addDays(day, -1)])
+  )
+  return await readExclusiveChannel(tx, account) && await tx.$count(invii, isFiledByHand) === 0
 }

@@ -3,13 +3,13 @@ import {
   invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as attempts
 } from '#drizzle/tables/ledger.ts'
 import {
-  FINAL_ATTEMPT_OUTCOMES, type AttemptOutcome, type ObservationSource, type State, type RowOutcome
+  FINAL_ATTEMPT_OUTCOMES, isUnresolved, type AttemptOutcome, type ObservationSource, type RowOutcome, type State
 } from '#schemas/submission.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { unknownVerdict, type Verdict } from './police-call.ts'
 import type { LedgerContext } from '../ledger-context.ts'
 import { lockChain, move, moveRows, type Move } from '../moves.ts'
-import { sumNights, type Row, isUnresolved } from '../submission-rows.ts'
+import { sumNights, type Row } from '../submission-rows.ts'
 
 /** An attempt: the submission, its number, and the rows that were handed over. */
 interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
@@ -20,8 +20,6 @@ export const NOT_WRITTEN_DOWN =
 
 /** Not all of it was acquired, and that is its end. */
 const REFUSED_STATES = ['rifiutato', 'parziale', 'non_inviato'] as const satisfies State[]
-
-interface Recorded { ricevuta: string, ofLastAttempt: boolean, path: readonly State[] }
 
 /**
  * Writes down what a call proved, and moves the submission accordingly. A reply may come late, when the submission is
@@ -107,12 +105,13 @@ async function observe (
   return final!.esito !== verdict.tentativo
 }
 
-interface Circumstances { retry: boolean, contradicted: boolean, chi: string }
-
 /** Moves the submission and its rows as the verdict says. */
 async function apply (
-  tx: Transaction, { id, numero, rows }: Attempt, verdict: Verdict, { retry, contradicted, chi }: Circumstances
-): Promise<Recorded> {
+  tx: Transaction,
+  { id, numero, rows }: Attempt,
+  verdict: Verdict,
+  { retry, contradicted, chi }: { retry: boolean, contradicted: boolean, chi: string }
+) {
   const [submission] = await tx
     .select({ ricevuta: invii.ricevuta, stato: invii.stato, tentativo: invii.tentativo })
     .from(invii)

@@ -1,8 +1,6 @@
 import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import {
-  FILED_STATES, UNDER_WAY_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State
-} from '#schemas/submission.ts'
+import { FILED_STATES, isUnderWay, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
 import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -75,7 +73,9 @@ export async function lookAtDay (
       }))
     }
     const sent = sentBefore(stay, before, day)
-    bookings.push(sent === undefined ? confronted(await judged(stay), keys, before) : alreadySent(stay, sent))
+    bookings.push(sent === undefined
+      ? confronted(await judged(stay), keys, before)
+      : { ...bookingOf(stay), stato: stateOfSent(sent), ricevute: referencesOf(sent) })
   }
   return bookings
 
@@ -139,19 +139,15 @@ function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite:
       : [])
 }
 
-function alreadySent (stay: StayWithGuests, before: readonly Sent[]): DayBooking {
-  return { ...bookingOf(stay), stato: stateOfSent(before), ricevute: referencesOf(before) }
-}
-
 /** How a booking stands whose guests were sent before, or are being sent. */
 function stateOfSent (rows: readonly Sent[]): DayState {
   const open = rows.filter(isOpen)
-  if (open.some(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))) return 'in_corso'
+  if (open.some(({ stato }) => isUnderWay(stato))) return 'in_corso'
   return open.length > 0 ? 'sconosciuta' : 'gia_inviata'
 }
 
 function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
-  return UNRESOLVED_ROW_OUTCOMES.some((each) => each === esito)
+  return isUnresolved(esito)
 }
 
 /** A booking beside what was sent of it, and, where the rules let it pass, beside what stands against its guests. */
@@ -180,7 +176,7 @@ function confronted (
   if (areOwn && !tooMany && strangers.length === 0) {
     return { ...held, stato: 'parziale', errors: left.map((ospite) => remark(ospite, 'ospiti', LEFT_OUT)) }
   }
-  const open = (tooMany ? before : strangers).find(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
+  const open = (tooMany ? before : strangers).find(({ stato }) => isUnderWay(stato))
   if (open !== undefined) {
     // Not `in_corso`, which is all well: these guests are not being sent, and must be once that has ended.
     const { message } = new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil: waiting.get(open.ricevuta) })
@@ -236,7 +232,7 @@ export function conflictRemark (
 
 /** What is known of a live row by the state of its submission. */
 function standingOf (stato: State): string {
-  if (UNDER_WAY_STATES.some((each) => each === stato)) return 'è in corso di invio'
+  if (isUnderWay(stato)) return 'è in corso di invio'
   const isAcquired = [...FILED_STATES, 'parziale'].some((each) => each === stato)
   return isAcquired ? 'è già comunicata' : 'è di esito sconosciuto'
 }

@@ -7,12 +7,11 @@ import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow, type Requester, reserveInTime } from '../requester.ts'
-import { isUnderWay } from '../submission.ts'
 import { conflictRemark, remark, type DayBooking } from './look.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { filingDeadline } from '../../deadlines.ts'
 import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
-import type { State } from '#schemas/submission.ts'
+import { isUnderWay, type State } from '#schemas/submission.ts'
 import { InvioFallito, type Cause } from '../../errors.ts'
 
 interface Order { author: Author, requester: Requester, id_appartamento: number | undefined }

@@ -1,7 +1,5 @@
-import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { getDocument } from 'unpdf/pdfjs'
-import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
 import { acquired } from '#src/alloggiati/service/sandbox/sandbox-store.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { testDatabase } from '#test/database.ts'
@@ -364,7 +362,7 @@ function isMissing (t: Test, xml: string): void {
 
 t.test('the wire', async (t) => {
   const { db, close } = await testDatabase(t)
-  const { endpoint, post, call, token: getToken } = await sandbox(t, db, clockAt(NOW))
+  const { post, call, token: getToken } = await sandbox(t, db, clockAt(NOW))
   const [prefix, rows] = [session(await getToken()), list([guest()])]
   const good = `<a:Test>${prefix}${rows}</a:Test>`
 
