@@ -92,11 +92,12 @@ export class SchedineInCorso extends ShapedError {
   }
 }
 
-interface Excess {
+/** A booking of which more guests would be with the police than it is for, or others than are saved of it now. */
+export interface Excess {
   prenotazione_id: number
   numero_ospiti: number
   gia_inviati: readonly (GiaInviato & { esito: RowOutcome })[]
-  /** Not too many were sent, but others than are saved now. */
+  /** Not their number is wrong: these are none of the saved guests, whose data may have been corrected since. */
   changed: boolean
 }
 

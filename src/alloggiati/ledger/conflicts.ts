@@ -1,12 +1,13 @@
 import { and, asc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
-import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
+import type { Duplicato } from '#schemas/alloggiati.ts'
 import { LIVE_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { decode } from '../codec/codec.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
+import type { Excess } from '../sent-errors.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
 import { unsealLine } from './submission-rows.ts'
@@ -137,15 +138,6 @@ export async function findMoved (
       return [{ told, earlier: { esito, prenotazione_id }, certain: false, movedFrom }]
     })
   })
-}
-
-/** A booking of which more guests would be with the police than it is for, or others than are saved of it now. */
-export interface Excess {
-  prenotazione_id: number
-  numero_ospiti: number
-  gia_inviati: (GiaInviato & { esito: RowOutcome })[]
-  /** Not their number is wrong: these are none of the saved guests, whose data may have been corrected since. */
-  changed: boolean
 }
 
 /** What is to be sent of a booking, and how many guests it is for. */

@@ -7,7 +7,7 @@ import {
   openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Candidate, type Comparison,
   type Prints, type SentRow
 } from './coverage-rows.ts'
-import { fingerprint, guestAt } from './fingerprints.ts'
+import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 
 /*
  * How many guests of a booking are acquired, or on a receipt: guests are compared person by person with the rows that
@@ -30,8 +30,6 @@ interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[]
 
 /** The saved guests of a stay, and the rows that may be theirs; `own` are all that were sent for it. */
 interface Compared { places: Places, rows: readonly SentRow[], saved: readonly SavedGuest[], own: readonly SentRow[] }
-
-type SavedGuest = Parameters<typeof guestAt>[1]
 
 /**
  * How many places of a booking rows fill, each row one place and each place one row, and which rows of others it took

@@ -7,7 +7,12 @@ import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
 
 /** What a booking holds of a guest; null or empty where it is not known. */
-interface SavedGuest { cognome: string, nome: string, data_nascita: string | null, numero_documento: string | null }
+export interface SavedGuest {
+  cognome: string
+  nome: string
+  data_nascita: string | null
+  numero_documento: string | null
+}
 
 /** A saved guest at an arrival, with names and number as they would be sent. */
 export function guestAt (data_arrivo: Day, { cognome, nome, data_nascita, numero_documento }: SavedGuest): Guest {

@@ -14,7 +14,6 @@ import { InvioNonTrovato } from '../errors.ts'
 import { unsealLine } from './submission-rows.ts'
 import { isIntact } from './verify-ledger.ts'
 import { decode } from '../codec/codec.ts'
-import { type RecordSchedina } from '../codec/layout.ts'
 import { ricevute } from '#drizzle/tables/alloggiati.ts'
 import {
   invii_conferme as confirmations, invii_correzioni as corrections, invii_decisioni as decisions
@@ -161,37 +160,25 @@ export async function readWaiting (db: Executor, references: readonly string[]):
   return new Map(found.map((each) => [each.ricevuta, new Date(each.lease_fino_al)]))
 }
 
-/** Characters of a document's number that are shown at most. */
+/** Characters at the end of a document's number that are shown at most. */
 const SHOWN = 3
 
 /** The part of a line that may be shown; null for a line that is no record. */
 export function maskLine (line: string): Mascherata | null {
   const decoded = decode(line)
-  return 'record' in decoded ? mask(decoded.record) : null
-}
-
-function mask ({
-  tipo_alloggiato, cognome, nome, data_nascita, cittadinanza, tipo_doc, num_doc
-}: RecordSchedina): Mascherata {
+  if (!('record' in decoded)) return null
+  const { tipo_alloggiato, cognome, nome, data_nascita, cittadinanza, tipo_doc, num_doc } = decoded.record
+  // Never more than half: a short number would be shown whole.
+  const shown = Math.min(SHOWN, Math.floor(num_doc.length / 2))
   return {
     tipo_alloggiato,
-    cognome: initial(cognome),
-    nome: initial(nome),
+    cognome: `${cognome.slice(0, 1)}.`,
+    nome: `${nome.slice(0, 1)}.`,
     anno_nascita: Number(data_nascita.slice(0, 4)),
     cittadinanza,
     tipo_documento: tipo_doc,
-    numero_documento: tail(num_doc)
+    numero_documento: num_doc === '' ? '' : `…${num_doc.slice(num_doc.length - shown)}`
   }
-}
-
-function initial (name: string): string {
-  return `${name.slice(0, 1)}.`
-}
-
-/** The last characters, never more than half: a short number would be shown whole. */
-function tail (number: string): string {
-  const shown = Math.min(SHOWN, Math.floor(number.length / 2))
-  return number === '' ? '' : `…${number.slice(number.length - shown)}`
 }
 
 type Attempt = InvioDetail['tentativi'][number]

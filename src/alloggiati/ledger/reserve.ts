@@ -7,8 +7,10 @@ import type { Transaction } from '#src/database/connect.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
-import { PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../sent-errors.ts'
-import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
+import {
+  PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso, type Excess
+} from '../sent-errors.ts'
+import { findConflicts, findExcess, findMoved, type Addition, type Conflict } from './conflicts.ts'
 import type { LedgerContext } from './ledger-context.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { ACCEPTED, attribute, LEASE, lockChain } from './moves.ts'

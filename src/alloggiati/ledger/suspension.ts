@@ -5,6 +5,8 @@ import type { Executor } from '#src/database/connect.ts'
 import type { AlarmCase } from './alarms/alarm-bell.ts'
 import type { LedgerContext } from './ledger-context.ts'
 
+const COLUMNS = { motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal }
+
 interface Suspension { motivo: string, chi: string, dal: string }
 
 const OLDER =
@@ -31,10 +33,7 @@ export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<
 
 /** The suspension in force, if there is one: while there is, nothing is sent. */
 export async function currentSuspension (db: Executor): Promise<Suspension | undefined> {
-  const [suspension] = await db
-    .select({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
-    .from(suspensions)
-    .where(isNull(suspensions.tolta_il))
+  const [suspension] = await db.select(COLUMNS).from(suspensions).where(isNull(suspensions.tolta_il))
     .prepare('suspension').execute()
   return suspension
 }
@@ -44,8 +43,7 @@ export async function currentSuspension (db: Executor): Promise<Suspension | und
  * @returns the suspension, if it is new
  */
 export async function suspendSending (db: Executor, chi: string, motivo: string): Promise<Suspension | undefined> {
-  const [suspension] = await db.insert(suspensions).values({ chi, motivo }).onConflictDoNothing()
-    .returning({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
+  const [suspension] = await db.insert(suspensions).values({ chi, motivo }).onConflictDoNothing().returning(COLUMNS)
   return suspension
 }
 
@@ -57,7 +55,7 @@ async function addReason (db: Executor, motivo: string): Promise<Suspension | un
   const [suspension] = await db.update(suspensions)
     .set({ motivo: sql`${suspensions.motivo} || '. ' || ${motivo}::text` })
     .where(and(isNull(suspensions.tolta_il), sql`strpos(${suspensions.motivo}, ${motivo}) = 0`))
-    .returning({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
+    .returning(COLUMNS)
   return suspension
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { BookingToVerify, CrossCheckQuery } from '#schemas/receipts.ts'
-import { staysByArrival } from '#src/bookings/index.ts'
+import { staysByArrival, type StayWithGuests } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
@@ -13,19 +13,13 @@ const BATCH = 8000
 /** Those among them that are not covered, at most: what an answer holds in memory. */
 const UNCOVERED = 2000
 
-interface Stay {
-  id: number
-  nome_cognome: string
-  check_in: Day
-  numero_notti: number
-  numero_ospiti: number
-}
+type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
 /** Guests of a stay who are acquired and on a receipt, and those who are so or whose receipt is not due yet. */
 interface CountedStay extends Stay { received: number, expected: number }
 
 /** Where a batch ends: its last booking in the order of arrival. */
-interface Position { check_in: Day, id: number }
+type Position = Pick<Stay, 'check_in' | 'id'>
 
 interface Batch extends Record<string, unknown> {
   bookings: number

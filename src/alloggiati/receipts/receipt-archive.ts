@@ -23,14 +23,6 @@ export function completeFrom (day: Day): Date {
   return instantInRome(addDays(day, 1), COMPLETE_HOUR)
 }
 
-/** What a fetch of a receipt brought. */
-interface FetchedReceipt {
-  /** Undefined: the service has none, which does not prove that nothing was sent. */
-  pdf: Buffer | undefined
-  /** Its totals are not those of the copy that was kept before. */
-  differs: boolean
-}
-
 export type ReceiptArchive = ReturnType<typeof receiptArchive>
 
 interface Archive {
@@ -55,10 +47,11 @@ export function receiptArchive (archive: Archive) {
 }
 
 /**
- * Asks the service for the receipt of a day, whether a copy is kept or not.
+ * Asks the service for the receipt of a day, whether a copy is kept or not. Without a `pdf` the service has none, which
+ * does not prove that nothing was sent; `differs`: its totals are not those of the copy that was kept before.
  * @throws CredenzialiMancanti, SoapTransportError, AlloggiatiCredentialsError
  */
-async function fetchReceipt ({ db, service, clock }: Archive, day: Day): Promise<FetchedReceipt> {
+async function fetchReceipt ({ db, service, clock }: Archive, day: Day) {
   if (service === null) throw new CredenzialiMancanti()
   const pdf = await downloadReceipt(service, day)
   const at = clock.now().toISOString()

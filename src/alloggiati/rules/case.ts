@@ -15,26 +15,6 @@ export interface Input {
   today: Day
 }
 
-/** The stay as the rules see it. */
-interface Stay {
-  /** The arrival as given; `''` when it is absent. */
-  checkIn: string
-  /** The arrival as a day that exists. */
-  arrival: Day | undefined
-  /** The nights as given, or computed from `check_out`; undefined when neither says it. */
-  givenNights: unknown
-  /** The departure as a day that exists. */
-  checkOut: Day | undefined
-  /** The nights from the arrival to `check_out`; not positive when they are the wrong way round. */
-  counted: number | undefined
-  /** The nights where they are a number that a stay can have. */
-  nights: number | undefined
-  /** Anything but undefined asks for records of 174 characters, each with the apartment's id. */
-  givenApartment: unknown
-  /** The apartment's id where it is one that the record can carry. */
-  apartment: number | undefined
-}
-
 /** One guest with all that the rules ask about: every rule reads, none computes twice. */
 export interface GuestCase {
   index: number
@@ -54,7 +34,7 @@ export interface GuestCase {
   leader: number
   /** Index of an earlier guest with the same name and birth date. */
   repeats: number | undefined
-  stay: Stay
+  stay: ReturnType<typeof stayOf>
   tables: Tables
   today: Day
   yesterday: Day
@@ -105,8 +85,13 @@ function fieldsOf (guest: unknown): Record<SchedinaField, string> {
   })) as Record<SchedinaField, string>
 }
 
-/** A whole booking may stand for the stay: its nights are taken, or counted up to its `check_out`. */
-function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']): Stay {
+/**
+ * The stay as the rules see it: `arrival` and `checkOut` are days that exist, `nights` and `apartment` are what a stay
+ * can have and a record can carry. A whole booking may stand for it: its nights are taken, or counted up to its
+ * `check_out`; `counted` is not positive when the days are the wrong way round. Any `givenApartment` but undefined asks
+ * for records of 174 characters.
+ */
+function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']) {
   const checkIn = typeof check_in === 'string' ? check_in.trim() : ''
   const arrival = isDay(checkIn) ? checkIn : undefined
   const checkOut = typeof check_out === 'string' && isDay(check_out) ? check_out : undefined

@@ -172,19 +172,15 @@ function failure (
     codice_errore: first.codice_errore ?? '',
     messaggio_soap: told,
     told,
-    schedine: schedine.map((row) => toldOf(row, accepted)),
+    schedine: schedine.map((row) =>
+      ({ ospite: row.indice, esito: row.esito === 'acquisita' ? accepted : 'rifiutata', ...textsOf(row) })),
     ...reference
   })
 }
 
-function toldOf (row: RowResult, accepted: EsitoSchedina['esito']): EsitoSchedina {
-  return {
-    ospite: row.indice,
-    esito: row.esito === 'acquisita' ? accepted : 'rifiutata',
-    codice_errore: row.codice_errore ?? '',
-    messaggio_soap: row.messaggio_soap ?? '',
-    dettaglio: row.dettaglio ?? ''
-  }
+/** What the service said of a row. */
+export function textsOf ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowResult, 'indice'>) {
+  return { codice_errore: codice_errore ?? '', messaggio_soap: messaggio_soap ?? '', dettaglio: dettaglio ?? '' }
 }
 
 /**

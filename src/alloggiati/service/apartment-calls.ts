@@ -1,8 +1,8 @@
-import type { ApartmentBody } from '#schemas/apartment.ts'
+import type { Static } from '@sinclair/typebox'
+import type { Apartment, ApartmentBody } from '#schemas/apartment.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import { ServizioNonRaggiungibile } from '../errors.ts'
-import { parseTabella, TabellaError } from '../tables/tabella.ts'
-import type { Appartamento } from '../tables/types.ts'
+import { parseApartments, TabellaError } from '../tables/tabella.ts'
 import { downloadTable, forgetRefused } from './calls.ts'
 import type { PoliceService } from './police-service.ts'
 import type { EsitoOperazioneServizio } from './soap/contract.ts'
@@ -23,10 +23,9 @@ class AppartamentoRifiutato extends ShapedError {
 }
 
 /** The apartments of the account that are in force. Empty for an account that manages none. */
-export function listApartments (service: PoliceService): Promise<Appartamento[]> {
+export function listApartments (service: PoliceService): Promise<Static<typeof Apartment>[]> {
   return orUnreachable(async () => {
-    const csv = await downloadTable(service, 'ListaAppartamenti', service.answerDeadline())
-    return parseTabella('ListaAppartamenti', csv)
+    return parseApartments(await downloadTable(service, 'ListaAppartamenti', service.answerDeadline()))
   })
 }
 

@@ -49,31 +49,15 @@ interface Options {
 export async function policeService (
   { config, keys, clock, db, log, timeoutMs, answerWithinMs = ANSWER_WITHIN_MS }: Options
 ): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
-  const credentials = credentialsOf(config)
-  if (config.ALLOGGIATI_MODE === 'production') {
-    if (credentials === undefined) return { service: null, close: async () => {} }
-    const endpoint = config.ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
-    const client = soapClient({ endpoint, timeoutMs, ca: config.ALLOGGIATI_CA })
-    const parts = { endpoint, credentials, client, clock, answerWithinMs }
-    return { service: serviceOf('production', parts), close: async () => {} }
-  }
-  const own = credentials ?? sandboxCredentials(keys)
-  const sandbox = await startSandbox({ db, clock, log, credentials: own })
-  const { endpoint } = sandbox
-  const parts = { endpoint, credentials: own, client: soapClient({ endpoint }), clock, answerWithinMs }
-  return { service: serviceOf('sandbox', parts), close: sandbox.close }
-}
-
-interface Parts extends Pick<PoliceService, 'endpoint' | 'client' | 'answerWithinMs'> {
-  credentials: Credentials
-  clock: Clock
-}
-
-function serviceOf (
-  mode: PoliceService['mode'], { endpoint, credentials, client, clock, answerWithinMs }: Parts
-): PoliceService {
+  const { ALLOGGIATI_MODE: mode, ALLOGGIATI_ENDPOINT, ALLOGGIATI_CA: ca } = config
+  const given = credentialsOf(config)
+  if (mode === 'production' && given === undefined) return { service: null, close: async () => {} }
+  const credentials = given ?? sandboxCredentials(keys)
+  const sandbox = mode === 'sandbox' ? await startSandbox({ db, clock, log, credentials }) : undefined
+  const endpoint = sandbox?.endpoint ?? ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
+  const client = soapClient({ endpoint, timeoutMs, ca })
   const { utente } = credentials
-  return {
+  const service: PoliceService = {
     mode,
     endpoint,
     utente,
@@ -83,6 +67,7 @@ function serviceOf (
     answerWithinMs,
     answerDeadline: () => AbortSignal.timeout(answerWithinMs)
   }
+  return { service, close: sandbox?.close ?? (async () => {}) }
 }
 
 function credentialsOf ({

@@ -1,17 +1,12 @@
+import type { Static } from '@sinclair/typebox'
+import type { Apartment } from '#schemas/apartment.ts'
 import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
-import { ITALY, type Appartamento, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
+import { ITALY, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
 
 /** The code tables that the service's `Tabella` operation gives, by their names on the wire. */
 export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato'] as const
 export type TipoTabella = typeof TIPI_TABELLA[number] | 'ListaAppartamenti'
-
-export interface Tabella {
-  Luoghi: { comuni: Comune[], stati: Stato[] }
-  Tipi_Documento: Codice[]
-  Tipi_Alloggiato: Codice[]
-  ListaAppartamenti: Appartamento[]
-}
 
 /** The code tables as CSV. */
 export type Csvs = Readonly<Partial<Record<typeof TIPI_TABELLA[number], string>>>
@@ -40,32 +35,20 @@ const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number
 const LEAST_STATES = 200
 const ESTERO = 'ES'
 
-const parsers: { [T in TipoTabella]: (csv: string) => Tabella[T] } = {
-  Luoghi: parseLuoghi,
-  Tipi_Documento: (csv) => codes('Tipi_Documento', csv),
-  Tipi_Alloggiato: (csv) => codes('Tipi_Alloggiato', csv),
-  ListaAppartamenti: parseAppartamenti
-}
-
 /**
- * Reads one CSV of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
- * An account without apartments may give an empty `ListaAppartamenti`.
- * @throws TabellaError when header, number of rows, codes or dates are not as expected, or a code comes twice
+ * Reads the CSVs of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
+ * @throws TabellaError for one that is missing, and when header, number of rows, codes or dates are not as expected, or
+ * a code comes twice
  */
-export function parseTabella<T extends TipoTabella> (tipo: T, csv: string): Tabella[T] {
-  return parsers[tipo](csv)
-}
-
-/** @throws TabellaError for one that is missing, too */
 export function parseTabelle (csvs: Csvs): TablesData {
   return {
-    ...parseTabella('Luoghi', csvs.Luoghi ?? ''),
-    documenti: parseTabella('Tipi_Documento', csvs.Tipi_Documento ?? ''),
-    tipi_alloggiato: parseTabella('Tipi_Alloggiato', csvs.Tipi_Alloggiato ?? '')
+    ...parseLuoghi(csvs.Luoghi ?? ''),
+    documenti: codes('Tipi_Documento', csvs.Tipi_Documento ?? ''),
+    tipi_alloggiato: codes('Tipi_Alloggiato', csvs.Tipi_Alloggiato ?? '')
   }
 }
 
-function parseLuoghi (csv: string): Tabella['Luoghi'] {
+function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
   const known = new Map(bundledStates().map((state) => [state.codice, state]))
   const comuni: Comune[] = []
   const stati: Stato[] = []
@@ -86,7 +69,11 @@ function codes (tipo: TipoTabella, csv: string): Codice[] {
   return records(tipo, csv).map(([codice = '', descrizione = '']) => ({ codice, descrizione }))
 }
 
-function parseAppartamenti (csv: string): Appartamento[] {
+/**
+ * Reads the table of apartments. An account without any may give an empty text.
+ * @throws TabellaError
+ */
+export function parseApartments (csv: string): Static<typeof Apartment>[] {
   if (csv.trim() === '') return []
   return records('ListaAppartamenti', csv).map(
     ([id, descrizione = '', comune = '', provincia = '', indirizzo = '', proprietario = '']) => ({

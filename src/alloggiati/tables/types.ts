@@ -24,16 +24,6 @@ export interface Stato extends Luogo {
 /** A province sign; `cessata` when no comune in force carries it any more. */
 export interface Provincia extends Codice { cessata: boolean }
 
-/** An apartment of an account of category "Gestione Appartamenti". */
-export interface Appartamento {
-  id: number
-  descrizione: string
-  comune: string
-  provincia: string
-  indirizzo: string
-  proprietario: string
-}
-
 export interface TablesData {
   comuni: readonly Comune[]
   stati: readonly Stato[]

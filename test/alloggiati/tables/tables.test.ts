@@ -4,7 +4,7 @@ import { Codice } from '#schemas/codici.ts'
 import { bundledData, bundledProvinces } from '#src/alloggiati/tables/bundled.ts'
 import { codici } from '#src/alloggiati/routes/service-routes.ts'
 import {
-  parseTabella, parseTabelle, TabellaError, TIPI_TABELLA, type Csvs, type TipoTabella
+  parseApartments, parseTabelle, TabellaError, TIPI_TABELLA, type Csvs, type TipoTabella
 } from '#src/alloggiati/tables/tabella.ts'
 import { formatTabelle } from '#test/alloggiati/tables/format.ts'
 import { tablesSource } from '#src/alloggiati/tables/tables-source.ts'
@@ -130,12 +130,12 @@ t.test('the CSVs of the service give back the tables they were written from', as
 
 t.test('CRLF, a byte order mark and blanks around are read alike', async (t) => {
   const other = `\uFEFF${csvs.Luoghi.replaceAll('\n', '\r\n')}\r\n`
-  t.same(parseTabella('Luoghi', other), parseTabella('Luoghi', csvs.Luoghi))
-  t.same(parseTabella('Tipi_Documento', `${csvs.Tipi_Documento}  \n\n`), data.documenti)
+  t.same(parseTabelle({ ...csvs, Luoghi: other }), parseTabelle(csvs))
+  t.same(parseTabelle({ ...csvs, Tipi_Documento: `${csvs.Tipi_Documento}  \n\n` }).documenti, data.documenti)
 })
 
 t.test('a state takes its ISO codes from the snapshot, a state unknown there has none', async (t) => {
-  const { stati } = parseTabella('Luoghi', `${csvs.Luoghi}\n100009999;STATO DI PROVA;ES;`)
+  const { stati } = parseTabelle({ ...csvs, Luoghi: `${csvs.Luoghi}\n100009999;STATO DI PROVA;ES;` })
   t.match(stati.find(({ codice }) => codice === '100000216'), { iso2: 'DE', iso3: 'DEU' })
   t.match(stati.find(({ codice }) => codice === '100009999'), { descrizione: 'STATO DI PROVA', iso2: null, iso3: null })
 })
@@ -143,7 +143,7 @@ t.test('a state takes its ISO codes from the snapshot, a state unknown there has
 t.test('the list of apartments is read as the manual shows it; an account without any gives nothing', async (t) => {
   const csv =
     'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\n0;CASA PROVA INT. 1;UDINE;UD;VIA PROVA N. 5;MARIO PROVA'
-  t.same(parseTabella('ListaAppartamenti', csv), [
+  t.same(parseApartments(csv), [
     {
       id: 0,
       descrizione: 'CASA PROVA INT. 1',
@@ -153,10 +153,10 @@ t.test('the list of apartments is read as the manual shows it; an account withou
       proprietario: 'MARIO PROVA'
     }
   ])
-  t.same(parseTabella('ListaAppartamenti', ''), [])
-  t.same(parseTabella('ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'), [])
+  t.same(parseApartments(''), [])
+  t.same(parseApartments('IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'), [])
   t.equal(
-    parseTabella('ListaAppartamenti', `${csv}; CON ALTRO TESTO`)[0]?.id,
+    parseApartments(`${csv}; CON ALTRO TESTO`)[0]?.id,
     0,
     'a semicolon of the host spoils no refresh'
   )
@@ -189,7 +189,7 @@ t.test('a file that is not the expected table is refused with the reason', async
   ]
   for (const [tipo, csv, reason] of bad) {
     t.throws(
-      () => parseTabella(tipo, csv),
+      () => tipo === 'ListaAppartamenti' ? parseApartments(csv) : parseTabelle({ ...csvs, [tipo]: csv }),
       { name: 'TabellaError', tipo, message: reason },
       `${tipo}: ${reason.source}`
     )

@@ -32,8 +32,6 @@ export interface BellOptions {
   mode: 'sandbox' | 'production'
 }
 
-const KEPT = sql`now() - interval '60 days'`
-
 export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: BellOptions): RaiseAlarm {
   /** @returns the cases that are new */
   function writeDown (kind: AlarmKind, cases: readonly AlarmCase[]): Promise<AlarmFacts[]> {
@@ -65,7 +63,7 @@ export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: B
 
 /** Forgets what was raised more than 60 days ago: what is still so is raised again. */
 export async function forgetOldAlarms (db: Database): Promise<void> {
-  await deleteInBatches(db, allarmi, lt(allarmi.quando, KEPT))
+  await deleteInBatches(db, allarmi, lt(allarmi.quando, sql`now() - interval '60 days'`))
 }
 
 /** What is told of a submission names its bookings, where they are known. */

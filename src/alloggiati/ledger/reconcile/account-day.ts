@@ -62,24 +62,15 @@ export interface Finding {
 /** What the receipt of a day proves, and by which rule. */
 export interface DayFindings { rule: Rule, findings: readonly Finding[], alarm?: AlarmKind }
 
-/**
- * `in_volo` a call is under way, so nothing can be said yet · `senza_incogniti` every outcome is known · `mezzanotte`
- * an attempt may count in either of two receipts · `senza_ricevuta` there is no receipt that can be read ·
- * `ricevuta_mutata` two fetches differ · `nessuno`, `tutti` none, or all, of the unknown attempts were acquired ·
- * `suggerita` one combination adds up, or all do and the account is not exclusive · `ambigua` several combinations add
- * up · `contraddetta` no combination does
- */
 export type Rule =
-  | 'in_volo'
-  | 'senza_incogniti'
-  | 'mezzanotte'
-  | 'senza_ricevuta'
-  | 'ricevuta_mutata'
-  | 'nessuno'
-  | 'tutti'
-  | 'suggerita'
-  | 'ambigua'
-  | 'contraddetta'
+  | 'in_volo' // a call is under way, so nothing can be said yet
+  | 'senza_incogniti' // every outcome is known
+  | 'mezzanotte' // an attempt may count in either of two receipts
+  | 'senza_ricevuta' // there is no receipt that can be read
+  | 'ricevuta_mutata' // two fetches differ
+  | 'nessuno' | 'tutti' // none, or all, of the unknown attempts were acquired
+  | 'suggerita' // one combination adds up, or all do and the account is not exclusive
+  | 'ambigua' | 'contraddetta' // several combinations add up, or none does
 
 /* The arithmetic of receipts. */
 

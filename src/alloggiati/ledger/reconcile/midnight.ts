@@ -22,14 +22,12 @@ export function placeAroundMidnight (
   const placed = straddlers.map((): Day | undefined => undefined)
   const days = [...rests.keys()].sort()
   const indices = straddlers.map((_, at) => at)
-  /** What a receipt counts beside everything that is placed on it. */
-  const leftOn = (day: Day) => subtract(rests.get(day)!, sum(straddlers.filter((_, at) => placed[at] === day)))
   for (let isNew = true; isNew;) {
     isNew = false
     for (const day of days) {
-      const open = indices.filter((at) => placed[at] === undefined && daysOf(straddlers[at]!).includes(day))
+      const open = indices.filter((at) => placed[at] === undefined && otherDay(straddlers[at]!, day) !== undefined)
       if (open.length === 0) continue
-      const left = leftOn(day)
+      const left = subtract(rests.get(day)!, sum(straddlers.filter((_, at) => placed[at] === day)))
       // The receipt counts none of them, or all: this is certain whatever the other receipt says.
       if (isZero(left)) for (const at of open) placed[at] = otherDay(straddlers[at]!, day)
       else if (areEqual(left, sum(open.map((at) => straddlers[at]!)))) for (const at of open) placed[at] = day
@@ -40,12 +38,9 @@ export function placeAroundMidnight (
   return placed
 }
 
-function daysOf ({ giorno_da, giorno_a }: Straddler): [Day, Day] {
-  return [giorno_da, giorno_a]
-}
-
-function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day {
-  return day === giorno_da ? giorno_a : giorno_da
+/** The day beside which a call may count; undefined where it cannot count on the given one. */
+function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day | undefined {
+  return day === giorno_da ? giorno_a : day === giorno_a ? giorno_da : undefined
 }
 
 /** Whether an attempt was acquired, by a reply or a receipt, on one of two days. */

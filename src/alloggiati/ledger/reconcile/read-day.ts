@@ -81,12 +81,12 @@ export interface AccountAttempt extends DayAttempt { account: string }
  */
 export async function readAttempts (db: Executor, condition: SQL | undefined): Promise<readonly AccountAttempt[]> {
   const { giorno_a, inviato_il, consegna_entro } = attempts
-  const replyDay = sql`((e.registrato_il + make_interval(secs => ${CLOCKS_MS / 1000})) at time zone 'Europe/Rome')::date`
+  const latest = sql`(e.registrato_il + make_interval(secs => ${CLOCKS_MS / 1000}))`
   // Plain rows: mapped columns cost more than the query, of a day with hundreds of attempts.
   return db.execute<AccountAttempt & Record<string, unknown>>(sql`
     select ${invii.utente} as account, ${attempts.invio_id}, ${attempts.numero}, ${attempts.giorno_da}::text,
       (case when e.fonte = 'risposta' and e.registrato_il between ${inviato_il} and ${consegna_entro}
-        then least(${giorno_a}, ${replyDay}) else ${giorno_a} end)::text as giorno_a,
+        then least(${giorno_a}, (${latest} at time zone 'Europe/Rome')::date) else ${giorno_a} end)::text as giorno_a,
       coalesce(e.esito, '?') as esito, coalesce(e.fonte = 'decisione', false) as "isDecided",
       coalesce(k.schedine, ${attempts.schedine}) as schedine, coalesce(k.notti, ${attempts.notti}) as notti,
       coalesce(k.schedine < ${attempts.schedine}, false) as "isPartial"

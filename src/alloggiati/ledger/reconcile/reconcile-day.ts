@@ -39,13 +39,11 @@ export async function reconcileDay (
   for (const [kind, findings] of found) {
     if (kind !== undefined) await alarm(kind, ...findings.map(({ invio_id }) => ({ giorno: day, invio: invio_id })))
   }
-  if (result.alarm !== undefined && (applied.length > 0 || hasNewFetch(accountDay))) {
+  const { fetches, now } = accountDay
+  const hasNews = fetches.some(({ fetchedAt }) => now.getTime() - fetchedAt.getTime() < NEWS_MS)
+  if (result.alarm !== undefined && (applied.length > 0 || hasNews)) {
     await alarm(result.alarm, { giorno: day, utente: account, regola: result.rule })
   }
-}
-
-function hasNewFetch ({ fetches, now }: AccountDay): boolean {
-  return fetches.some(({ fetchedAt }) => now.getTime() - fetchedAt.getTime() < NEWS_MS)
 }
 
 async function applyFinding (
@@ -57,7 +55,12 @@ async function applyFinding (
   }
   let state = submissions.find(({ id }) => id === invio_id)!.stato
   for (const next of path) {
-    await changeState(tx, invio_id, { da: state, a: next, chi: processName, perche: note })
+    // The sweep carries out what is ready and whose lease is over.
+    const set = next === 'pronto' ? { proprietario: null, lease_fino_al: sql`now()` } : {}
+    if (!(await move(tx, invio_id, { da: state, a: next, chi: processName, perche: note, set }))) {
+      throw new Error(`Submission ${invio_id} is not ${state} although it is locked`)
+    }
+    await moveRowsWith(tx, invio_id, next)
     state = next
   }
   if (path.length === 0 && state === 'da_verificare') {
@@ -68,20 +71,10 @@ async function applyFinding (
   }
 }
 
-/**
- * Changes the state of a submission, and the outcomes of its rows with it. The rows of a submission that is referred to
- * a person stay live, so that no other submission can send the same guest.
- */
-async function changeState (
-  tx: Transaction, id: number, change: { da: State, a: State, chi: string, perche: string }
-): Promise<void> {
-  // The sweep carries out what is ready and whose lease is over.
-  const set = change.a === 'pronto' ? { proprietario: null, lease_fino_al: sql`now()` } : {}
-  if (!(await move(tx, id, { ...change, set }))) {
-    throw new Error(`Submission ${id} is not ${change.da} although it is locked`)
-  }
-  if (change.a === 'pronto') await moveRows(tx, id, 'in_corso', 'sconosciuta')
-  if (change.a === 'acquisito' || change.a === 'parziale') {
+/** The rows of a submission that is referred to a person stay live: no other submission can send the same guest. */
+async function moveRowsWith (tx: Transaction, id: number, state: State): Promise<void> {
+  if (state === 'pronto') await moveRows(tx, id, 'in_corso', 'sconosciuta')
+  if (state === 'acquisito' || state === 'parziale') {
     await moveRows(tx, id, 'acquisita', 'sconosciuta')
     await moveRows(tx, id, 'acquisita', 'in_corso')
   }

@@ -109,9 +109,6 @@ function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
 /** The lines of one call; lines of 174 characters carry their apartment. */
 export interface Handover { lines: readonly string[], id_appartamento: number | undefined }
 
-/** A token for the calls that hand lines over, or the verdict that without one nothing is sent. */
-type Login = { token: string, refused?: undefined } | { token?: undefined, refused: Verdict }
-
 /** What a rehearsal proves, and the token of its call; null where there was no call. */
 interface Rehearsal { token: string | null, verdict: Verdict }
 
@@ -131,8 +128,8 @@ export async function rehearse (
   service: PoliceService, handover: Handover, { signal, loggedIn }: RehearsalOptions
 ): Promise<Rehearsal | undefined> {
   for (let isFresh = false; ; isFresh = true) {
-    const { token, refused } = await logIn(service, handover, signal)
-    if (refused) return { token: null, verdict: refused }
+    const token = await service.token.get(signal).catch((err: unknown) => classifyLogin(err, handover.lines.length))
+    if (typeof token !== 'string') return { token: null, verdict: token }
     if (loggedIn && !await loggedIn()) return undefined
     const { verdict, tokenRefused } = await call(service, true, token, handover, { signal })
     if (tokenRefused && !isFresh) continue
@@ -147,14 +144,6 @@ export async function send (
   service: PoliceService, token: string, handover: Handover, options: Pick<CallOptions, 'beforeWrite'>
 ): Promise<Verdict> {
   return (await call(service, false, token, handover, options)).verdict
-}
-
-async function logIn (service: PoliceService, { lines }: Handover, signal: AbortSignal): Promise<Login> {
-  try {
-    return { token: await service.token.get(signal) }
-  } catch (err) {
-    return { refused: classifyLogin(err, lines.length) }
-  }
 }
 
 async function call (

@@ -116,15 +116,13 @@ export async function answerBegunDay (
     ? []
     : await lookAtDay(context, context.ledger, { day: data, ids, id_appartamento })
   const others = looked.filter(({ prenotazione_id }) => !sent.some((each) => each.prenotazione_id === prenotazione_id))
-  const bookings = [...sent, ...others.map(left)].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
+  const left = others.map((booking) =>
+    booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', LEFT)] } : booking)
+  const bookings = [...sent, ...left].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
   return answerOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
 }
 
 const LEFT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
-
-function left (booking: DayBooking): DayBooking {
-  return booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', LEFT)] } : booking
-}
 
 /** The bookings of submissions of one day, with what became of their guests; and the day. */
 async function readBegun (db: Executor, begun: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {

@@ -7,6 +7,7 @@ import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow, type Requester, reserveInTime } from '../requester.ts'
+import { textsOf } from '../submission.ts'
 import { conflictRemark, remark, type DayBooking } from './look.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { filingDeadline } from '../../deadlines.ts'
@@ -177,23 +178,14 @@ interface Outcome {
 export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows }: Outcome): void {
   const underWay = isUnderWay(stato) || booking.stato === 'in_corso'
   booking.ricevute = [...booking.ricevute, ricevuta]
-  booking.schedine = [...booking.schedine, ...rows.map(toldOf)]
+  const told = rows.map((row) => ({ ospite: row.ospite, esito: row.esito, ...textsOf(row) }))
+  booking.schedine = [...booking.schedine, ...told]
   booking.stato = stateOf(booking.schedine, underWay)
   const isCancelled = stato === 'annullato'
   const why = new InvioFallito(causa ?? (isCancelled ? 'INVIO_ANNULLATO' : 'NON_INVIATO')).message
   if (booking.stato === 'non_inviata') notSent(booking, why)
   // Their outcome stays unknown.
   else if (isCancelled) booking.errors = [...booking.errors, remark(0, 'ospiti', why)]
-}
-
-function toldOf ({ ospite, esito, codice_errore, messaggio_soap, dettaglio }: Outcome['rows'][number]) {
-  return {
-    ospite,
-    esito,
-    codice_errore: codice_errore ?? '',
-    messaggio_soap: messaggio_soap ?? '',
-    dettaglio: dettaglio ?? ''
-  } satisfies SchedinaDellaGiornata
 }
 
 /** How a booking stands by the rows that were sent of it. */

@@ -5,13 +5,7 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import type { Day } from '#src/lib/time.ts'
 
-export interface Apartment {
-  id: number
-  descrizione: string
-  comune_codice: string
-  indirizzo: string
-  proprietario: string
-}
+export type Apartment = Omit<typeof sandbox_appartamenti.$inferSelect, 'utente' | 'disabilitato_il'>
 
 /* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
 

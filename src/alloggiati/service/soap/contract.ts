@@ -2,9 +2,9 @@ import type { Day } from '#src/lib/time.ts'
 import type { TipoTabella } from '../../tables/tabella.ts'
 
 /*
- * The operations of service.wsdl that are called, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that
- * the official examples leave out too. In answers a text that is empty or missing is '', and a list that is missing is
- * empty.
+ * The operations of service.wsdl that are called, by hand. Requests leave out the by-ref parameters (`result`, `CSV`,
+ * `PDF`) that the official examples leave out too. In answers a text that is empty or missing is '', and a list that is
+ * missing is empty.
  */
 
 export interface EsitoOperazioneServizio {

@@ -1,7 +1,6 @@
-import { decodeAnswer, OPERATIONS } from './decode-answer.ts'
+import { decodeAnswer, OPERATIONS, readReply } from './decode-answer.ts'
 import type { Answers, Operation, Requests } from './contract.ts'
 import { writeRequest } from './soap-request.ts'
-import { readReply } from './soap-reply.ts'
 import { httpClient, type CallOptions, type TransportOptions } from './soap-transport.ts'
 import { SERVICE } from './xml.ts'
 
