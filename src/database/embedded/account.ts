@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
-import { lchown, mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { lchown, readdir, readFile, stat } from 'node:fs/promises'
 import { platform, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -14,11 +13,6 @@ export type Account = { uid: number, gid: number } | undefined
 /** A child gets none of our variables: `PG*`, `LC_*` and `TZ` would change the cluster. Windows needs its own. */
 export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
 
-/** The user id of this process, also when the user database has no entry for it, as in some containers. */
-export function ownUid (): number {
-  return platform() === 'linux' ? statSync('/proc/self').uid : userInfo().uid
-}
-
 /**
  * The user that PostgreSQL, which refuses root, runs as: for root the owner of the data folder, so that a restart does
  * not change the owner, else `postgres` or `nobody`, because initdb needs a user with a name.
@@ -26,10 +20,12 @@ export function ownUid (): number {
  */
 export async function chooseAccount (folder: string): Promise<Account> {
   if (platform() === 'win32') return undefined
+  // In a container the user database may have no entry for the user of this process.
+  const { uid: own } = platform() === 'linux' ? await stat('/proc/self') : userInfo()
   const owner = await stat(folder).catch(() => undefined)
-  if (ownUid() !== 0) {
-    if (!owner || owner.uid === ownUid()) return undefined
-    throw new EmbeddedError(`la cartella ${folder} è dell'utente ${owner.uid}, il server gira come utente ${ownUid()}`)
+  if (own !== 0) {
+    if (!owner || owner.uid === own) return undefined
+    throw new EmbeddedError(`la cartella ${folder} è dell'utente ${owner.uid}, il server gira come utente ${own}`)
   }
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
   const users = await readFile('/etc/passwd', 'utf8')
@@ -44,12 +40,6 @@ export async function give (folder: string, account: Account): Promise<void> {
   if (!account) return
   const names = await readdir(folder, { recursive: true })
   for (const path of [...names.map((name) => join(folder, name)), folder]) await lchown(path, account.uid, account.gid)
-}
-
-/** Makes a folder of the account. Another user's of that name makes it fail. */
-export async function makeFolder (folder: string, account: Account): Promise<void> {
-  await mkdir(folder, { mode: 0o700 })
-  await give(folder, account)
 }
 
 /**

@@ -75,7 +75,6 @@ async function copy (root: string, folder: string, account: Account, log: Log): 
   const stage = await mkdtemp(`${folder}.partial-`)
   try {
     await cp(join(root, 'native'), join(stage, 'native'), { recursive: true, verbatimSymlinks: true })
-    await link(stage)
     await give(stage, account)
     await rename(stage, folder).catch(ignoring('ENOTEMPTY'))
   } finally {

@@ -7,36 +7,33 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
-import { type Account, chooseAccount, ownUid } from './account.ts'
+import { chooseAccount } from './account.ts'
 import { findBinaries } from './binaries.ts'
-import { locateFolder, PASSWORD_FILE, prepareFolder } from './folder.ts'
-import { attachOrStart, reach, type Site, stopPostmaster } from './postmaster.ts'
 import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
+import {
+  attachOrStart, PASSWORD_FILE, prepareFolder, reach, type Site, stopPostmaster, urlOf
+} from './postmaster.ts'
 
 const USER = 'locanda'
 const DATABASE = 'locanda'
+const DUPLICATE_ROLE = '42710'
+const DUPLICATE_DATABASE = '42P04'
 
 /**
- * The application's role and database, made when they are missing. The role owns its database and may create others,
+ * Makes the application's role and database when they are missing. The role owns its database and may create others,
  * and roles (the SQL console has its own). It is no superuser, so an injected statement reaches neither files nor
  * programs of the host; PostgreSQL 16 and later lets it change only the roles that it has made.
  */
 async function prepareDatabase (sql: postgres.Sql, password: string | undefined): Promise<void> {
-  const [found] = await sql<{ role: boolean, database: boolean }[]>`
-    select exists (select from pg_roles where rolname = ${USER}) as role,
-           exists (select from pg_database where datname = ${DATABASE}) as database`
-  if (!found?.role) {
-    // A generated password has no quote in it (base64url); utility statements take no parameters.
-    const secret = password === undefined ? '' : `password '${password}'`
-    await sql.unsafe(`create role ${USER} login createdb createrole ${secret}`)
-  }
-  if (!found?.database) await sql.unsafe(`create database ${DATABASE} owner ${USER}`)
+  // A generated password has no quote in it (base64url); utility statements take no parameters.
+  const secret = password === undefined ? '' : `password '${password}'`
+  await sql.unsafe(`create role ${USER} login createdb createrole ${secret}`).catch(ignoring(DUPLICATE_ROLE))
+  await sql.unsafe(`create database ${DATABASE} owner ${USER}`).catch(ignoring(DUPLICATE_DATABASE))
 }
 
 const POLL_MS = 100
-const RETRY_MS = 1000
+const REATTACH_MS = 1000
 const SQLITE_BUSY = 5
-const SQLITE_FULL = 13
 /** In the name of a socket; nothing listens on the number. */
 const SOCKET_PORT = 5432
 /** Bytes of a socket's path that every Unix takes (`sun_path` has 104 on BSD and macOS, 108 on Linux). */
@@ -84,7 +81,10 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
     for (let n = 0; !(lock = takeLock(join(home, 'postgres.lock'))); n++) {
       // Its owner may still be about to make the role.
       const shared = isServer ? undefined : await reach(site, USER, DATABASE).catch(() => undefined)
-      if (shared) return { url: shared.url, stop: () => shared.sql.end({ timeout: 1 }) }
+      if (shared) {
+        await shared.sql.end()
+        return { url: urlOf({ ...site, port: shared.port }, USER, DATABASE), stop: async () => {} }
+      }
       if (n === 0) log('PostgreSQL incorporato: lo usa un altro comando di Locanda, ne attendo la fine')
       await sleep(POLL_MS, undefined, { signal })
     }
@@ -97,32 +97,29 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
 }
 
 async function own (site: Site): Promise<EmbeddedCluster> {
-  const attach = (to: Site) => attachOrStart(to, 'postgres', 'postgres')
   try {
     await prepareFolder(site)
-    let held = await attach(site)
+    let held = await attachOrStart(site)
     await prepareDatabase(held.sql, site.password)
-    const { url, sql } = await attachOrStart(site, USER, DATABASE)
-    await sql.end()
+    // A cluster that was taken over keeps its port, and so does one that is started again: clients know it.
+    const found = { ...site, port: held.port }
     const ending = new AbortController()
-    let attaching: Promise<void> | undefined
     const watch = async () => {
-      for (await held.closed; !ending.signal.aborted; await held.closed) {
+      await held.closed
+      while (!ending.signal.aborted) {
         site.log('PostgreSQL incorporato: collegamento perso, lo riprendo')
-        // It listens where its clients know it.
-        attaching = attach({ ...site, port: held.port })
-          .then((found) => { held = found }, (err: Error) => site.log(err.message))
-        await attaching
-        await sleep(RETRY_MS)
+        await attachOrStart(found).then((next) => { held = next }, (err: Error) => site.log(err.message))
+        await sleep(REATTACH_MS)
+        if (!ending.signal.aborted) await held.closed
       }
     }
-    void watch()
+    const watching = watch()
     return {
-      url,
+      url: urlOf(found, USER, DATABASE),
       async stop () {
         ending.abort()
-        await attaching
         await held.sql.end({ timeout: 1 })
+        await watching
         await stopPostmaster(site)
       }
     }
@@ -134,21 +131,21 @@ async function own (site: Site): Promise<EmbeddedCluster> {
 
 async function describe (home: string, options: EmbeddedOptions): Promise<Site> {
   const { log, tcp = platform() === 'win32', settings = {} } = options
-  const folder = await locateFolder(home)
+  const link = join(home, 'postgres')
+  const folder = await realpath(link).catch(ignoring('ENOENT')) ?? link
   const account = await chooseAccount(folder)
   if (account) log(`PostgreSQL incorporato: non gira come root, lo eseguo come utente ${account.uid}`)
   const listen = tcp
     ? { host: '127.0.0.1', port: await freePort(), password: await readPassword(join(home, PASSWORD_FILE)) }
-    : { host: socketHost(folder, account), port: SOCKET_PORT, password: undefined }
+    : { host: socketHost(folder), port: SOCKET_PORT, password: undefined }
   return { home, folder, account, ...await findBinaries(account, home, log), ...listen, settings, log }
 }
 
 /** In the data folder, or in a short folder under the temporary one when the path would be too long. */
-function socketHost (folder: string, account: Account): string {
+function socketHost (folder: string): string {
   const host = join(folder, 'socket,')
   if (Buffer.byteLength(`${host}:${SOCKET_PORT}/.s.PGSQL.${SOCKET_PORT}`) <= PATH_LIMIT) return host
-  const name = createHash('sha256').update(folder).digest('hex').slice(0, 12)
-  return join(tmpdir(), `locanda-${account?.uid ?? ownUid()}-${name},`)
+  return join(tmpdir(), `locanda-${createHash('sha256').update(folder).digest('hex').slice(0, 12)},`)
 }
 
 /** The password for loopback TCP, generated once. */
@@ -177,8 +174,7 @@ function takeLock (file: string): DatabaseSync | undefined {
     return lock
   } catch (err) {
     lock.close()
-    const code = err instanceof Error && 'errcode' in err ? Number(err.errcode) & 0xff : undefined
-    if (code === SQLITE_BUSY) return undefined
-    throw code === SQLITE_FULL ? Object.assign(new Error('the disk is full', { cause: err }), { code: 'ENOSPC' }) : err
+    if (err instanceof Error && 'errcode' in err && err.errcode === SQLITE_BUSY) return undefined
+    throw err
   }
 }

@@ -1,9 +1,11 @@
-import { access, readFile, readlink, rename, rm, statfs } from 'node:fs/promises'
+import {
+  access, chmod, mkdir, mkdtemp, open, readdir, readFile, readlink, rename, rm, rmdir, stat, statfs
+} from 'node:fs/promises'
 import { platform } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { dataArgument, makeFolder, run, type Account } from './account.ts'
+import { dataArgument, give, run, type Account } from './account.ts'
 import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
 
 /** The facts that starting, finding and stopping the cluster of one `DATA_DIR` need. */
@@ -25,23 +27,14 @@ export interface Site {
 }
 
 /** A connection that stays open: its end tells that the cluster has broken down. */
-export interface Held { sql: postgres.Sql, url: string, port: number, closed: Promise<void> }
+export interface Held { sql: postgres.Sql, port: number, closed: Promise<void> }
 
-/**
- * Settings of the running cluster, given at every start so that they follow the program and not the day of the first
- * start.
- */
+/** Given at every start, so that they follow the program and not the day of the first start. */
 const SERVER_SETTINGS: Readonly<Record<string, string>> = {
-  cluster_name: 'locanda',
-  max_connections: '100',
-  shared_buffers: '128MB',
   max_wal_size: '256MB',
   min_wal_size: '32MB',
   fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
   TimeZone: 'UTC',
-  log_timezone: 'UTC',
   jit: 'off',
   // Of one process: a statement that sorts without end does not fill the disk on which the ledger lies.
   temp_file_limit: '2GB',
@@ -49,17 +42,29 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   // The message of an error holds values, too, and a statement can raise as many messages as it likes.
-  log_min_messages: 'fatal',
-  log_checkpoints: 'off',
-  unix_socket_permissions: '0700'
+  log_min_messages: 'fatal'
 }
 
+/** How a new cluster is made. The builtin provider sorts the same on every system and under every C library. */
+const INITDB_OPTIONS: readonly string[] = [
+  '--username=postgres',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--data-checksums',
+  // The socket lies in a folder that only its owner can enter; over TCP there is a password.
+  '--auth-local=trust',
+  '--auth-host=scram-sha-256',
+  '--no-instructions'
+]
+
+export const PASSWORD_FILE = 'postgres.password'
 const POLL_MS = 20
 const RETRY_MS = 200
 /** Crash recovery replays at most `max_wal_size`, which takes its time on a slow disk. */
 const START_LIMIT_SECONDS = 300
 const STOP_LIMIT_SECONDS = 30
-const REACH_LIMIT_MS = 10_000
 /** Free bytes below which nothing is taken for written. */
 const LOG_BYTES = 2 ** 20
 /** Codes of a server that is starting, stopping or gone. */
@@ -67,15 +72,54 @@ const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNEC
 /** Words of PostgreSQL while the processes of a killed postmaster are still ending. */
 const PASSING_WORDS = /is still in use|lock file ".*" already exists/
 
-/** Connects to the cluster that runs on the folder, or starts it. @throws EmbeddedError when it cannot run */
-export async function attachOrStart (site: Site, user: string, database: string): Promise<Held> {
-  const begun = Date.now()
-  for (; Date.now() < begun + START_LIMIT_SECONDS * 1000; await sleep(POLL_MS)) {
-    const held = await reach(site, user, database)
+/**
+ * Makes the cluster where the folder is empty or missing. One that was restored as root, or open to others, which
+ * PostgreSQL refuses, is given to the account and closed.
+ * @throws EmbeddedError for a cluster of another major version and for a folder with something else in it
+ */
+export async function prepareFolder (site: Site): Promise<void> {
+  const { folder, account, version, log } = site
+  const [major] = version.split('.')
+  const names = await readdir(folder).catch(ignoring('ENOENT'))
+  if (!names?.length) {
+    log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
+    return await initialise(site)
+  }
+  const found = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(ignoring('ENOENT')))?.trim()
+  if (found !== major) {
+    throw new EmbeddedError(`la cartella ${folder} contiene ${found ? `PostgreSQL ${found}` : 'altri file'}, ` +
+      `il programma installato è PostgreSQL ${major}: nulla è stato toccato; convertire i dati (dump e ripristino)`)
+  }
+  await chmod(folder, 0o700)
+  if (account && (await stat(folder)).uid !== account.uid) await give(folder, account)
+}
+
+/** The new cluster gets its final name when it is whole, so a killed initdb leaves only a folder to remove. */
+async function initialise ({ home, folder, account, bin, password }: Site): Promise<void> {
+  const [parent, prefix] = [dirname(folder), `${basename(folder)}.partial-`]
+  const left = (await readdir(parent)).filter((name) => name.startsWith(prefix))
+  for (const name of left) await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 })
+  // Its name is new: a killed server's initdb may still be writing.
+  const partial = await mkdtemp(join(parent, prefix))
+  await give(partial, account)
+  // An empty folder makes way, unlike a link to a disk that is not mounted.
+  await rmdir(folder).catch(ignoring('ENOENT'))
+  const options = ['-D', dataArgument(partial, account), ...INITDB_OPTIONS]
+  if (password !== undefined) options.push(`--pwfile=${join(home, PASSWORD_FILE)}`)
+  await run(join(bin, 'initdb'), options, account, partial)
+  await rename(partial, folder)
+  if (platform() === 'win32') return
+  // Without this a power cut could undo the renaming, and the next start would remove rows that were acknowledged.
+  const handle = await open(parent)
+  await handle.sync().finally(() => handle.close())
+}
+
+/** Connects, as its superuser, to the cluster on the folder, or starts it. @throws EmbeddedError when it cannot run */
+export async function attachOrStart (site: Site): Promise<Held> {
+  for (const limit = Date.now() + START_LIMIT_SECONDS * 1000; Date.now() < limit; await sleep(POLL_MS)) {
+    const held = await reach(site, 'postgres', 'postgres')
     if (held) return held
     if (!await isRunning(site)) await start(site)
-    // Its socket was removed, or lies elsewhere.
-    else if (Date.now() > begun + REACH_LIMIT_MS && (await readNote(site)).isReady) await stopPostmaster(site)
   }
   throw new EmbeddedError(`non risponde: vedere ${site.folder}/postgres.log`)
 }
@@ -85,19 +129,23 @@ export async function reach (site: Site, user: string, database: string): Promis
   const { port, isReady } = await readNote(site)
   if (!isReady || !await isRunning(site)) return undefined
   const { promise: closed, resolve: onclose } = Promise.withResolvers<void>()
-  // The driver takes the host of a URL for a path only when it holds a comma, and then the port is a part of the path.
-  const login = site.password === undefined ? user : `${user}:${site.password}`
-  const url = `postgres://${login}@${encodeURIComponent(site.host)}:${port}/${database}`
   // The driver would otherwise replace the connection after an hour.
-  const sql = postgres(url, { max: 1, max_lifetime: null, fetch_types: false, onclose: () => onclose() })
+  const options = { max: 1, max_lifetime: null, fetch_types: false, onclose: () => onclose() }
+  const sql = postgres(urlOf({ ...site, port }, user, database), options)
   try {
     await sql`select 1`
-    return { sql, url, port, closed }
+    return { sql, port, closed }
   } catch (err) {
     await sql.end({ timeout: 0 })
     if (err instanceof Error && 'code' in err && PASSING_CODES.test(String(err.code))) return undefined
     throw err
   }
+}
+
+/** As a `DATABASE_URL`. The driver takes a host with a comma for a path, of which the port is then a part. */
+export function urlOf ({ host, port, password }: Site, user: string, database: string): string {
+  const login = password === undefined ? user : `${user}:${password}`
+  return `postgres://${login}@${encodeURIComponent(host)}:${port}/${database}`
 }
 
 /**
@@ -119,22 +167,18 @@ async function readNote ({ folder }: Site): Promise<{ pid: number, port: number,
   return { pid: Number.parseInt(pid, 10), port: Number(port), isReady: status.trim() === 'ready' }
 }
 
+/** Tells a postmaster of this folder from another program that has got its pid since. Linux alone can. */
 async function isRunning (site: Site): Promise<boolean> {
-  return await ownerOf((await readNote(site)).pid, site) === 'postmaster'
-}
-
-/** Tells a postmaster of this folder from another program that has got its number since. */
-async function ownerOf (pid: number, { folder }: Site): Promise<'postmaster' | 'other' | undefined> {
-  if (!(pid > 0)) return undefined
-  if (platform() === 'linux') {
-    if (await readlink(`/proc/${pid}/cwd`).catch(() => '') === folder) return 'postmaster'
-    return await access(`/proc/${pid}`).then(() => 'other', () => undefined)
+  const { folder, account, bin } = site
+  const { pid } = await readNote(site)
+  if (!(pid > 0)) return false
+  if (platform() !== 'linux') {
+    return await run(join(bin, 'pg_ctl'), ['status', '-D', folder], account).then(() => true, () => false)
   }
-  const [command, args, sign] = platform() === 'win32'
-    ? ['tasklist', ['/fi', `pid eq ${pid}`, '/fo', 'csv', '/nh'], '"postgres.exe"'] as const
-    : ['/bin/ps', ['-o', 'pid=,command=', '-p', String(pid)], folder] as const
-  const found = await run(command, args, undefined, '.').catch(() => '')
-  return found.includes(sign) ? 'postmaster' : found.includes(String(pid)) ? 'other' : undefined
+  // In a container root may not look at the processes of other users. The account may look at its own.
+  const link = `/proc/${pid}/cwd`
+  const cwd = await readlink(link).catch(() => run('readlink', [link], account)).catch(() => '')
+  return cwd.trimEnd() === folder
 }
 
 /**
@@ -144,8 +188,9 @@ async function ownerOf (pid: number, { folder }: Site): Promise<'postmaster' | '
 async function start (site: Site): Promise<void> {
   const { folder, account, bin, version, log } = site
   const { pid } = await readNote(site)
-  // PostgreSQL gives up on an empty file, and on one with the number of any living process.
-  if (Number.isNaN(pid) || await ownerOf(pid, site) === 'other') await rm(join(folder, 'postmaster.pid'))
+  // PostgreSQL gives up on an empty file, and on one with the pid of another program.
+  const isForeign = await access(`/proc/${pid}`).then(() => true, () => false)
+  if (Number.isNaN(pid) || isForeign) await rm(join(folder, 'postmaster.pid'), { force: true })
   const logFile = join(folder, 'postgres.log')
   await rename(logFile, `${logFile}.old`).catch(ignoring('ENOENT'))
   const quote = platform() === 'win32' ? '' : "'"
@@ -171,7 +216,8 @@ async function listenSettings ({ folder, account, host, port }: Site): Promise<R
   const sockets = `${host}:${port}`
   // A new folder: a stale lock file beside the socket would mislead PostgreSQL, too.
   await rm(sockets, { recursive: true, force: true })
-  await makeFolder(sockets, account)
+  await mkdir(sockets, { mode: 0o700 })
+  await give(sockets, account)
   // The account may be unable to reach the data folder by name. PostgreSQL works in it.
   const path = sockets.startsWith(`${folder}/`) ? relative(folder, sockets) : sockets
   return { listen_addresses: '', unix_socket_directories: `"${path}"`, port: String(port) }

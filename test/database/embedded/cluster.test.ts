@@ -149,7 +149,7 @@ t.test('a folder without a cluster of this version, or on a missing disk, is ref
 
   const away = dataDirOf(t, self)
   symlinkSync(join(away, 'missing'), join(away, 'postgres'))
-  await t.rejects(start(t, self, away).url, { message: /non porta a una cartella/ })
+  await t.rejects(start(t, self, away).url, { message: /ENOTDIR/ })
 })
 
 t.test('a path that is too long for a socket gets a private folder under the temporary one', async (t) => {
@@ -211,6 +211,14 @@ t.test('root', { skip: isRoot ? false : 'the tests do not run as root' }, async 
     const beside = start(t, self, open, { project })
     await beside.url
     t.match(readlinkSync(`/proc/${postmasterOf(open)}/exe`), join(open, 'postgres-bin-'))
+  })
+
+  t.test('the root of a container finds the cluster that another user runs', async (t) => {
+    const dataDir = dataDirOf(t, self)
+    const server = start(t, self, dataDir, { isContained: true })
+    t.same(await query(await server.url, 'select 1 as one'), [{ one: 1 }])
+    await server.stop()
+    t.equal(postmasterOf(dataDir), undefined)
   })
 
   t.test('restored files are given to that user and closed', async (t) => {

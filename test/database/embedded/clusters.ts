@@ -35,12 +35,16 @@ export interface Program {
 
 /** Starts a program on `dataDir` as that user. It is killed when the test ends. */
 export function start (
-  t: Test, who: Who, dataDir: string, { kind = 'server', tcp = false, project = projectOf(who) } = {}
+  t: Test, who: Who, dataDir: string,
+  { kind = 'server', tcp = false, project = projectOf(who), isContained = false } = {}
 ): Program {
   const { node, script } = commandIn(project)
   // tap makes every process load its own modules by NODE_OPTIONS. Another user may be unable to read them.
   const env = { PATH: process.env.PATH, PGPORT: '6543', PGHOST: 'nowhere.invalid' }
-  const child = spawn(node, [script, dataDir, kind, ...tcp ? ['tcp'] : []],
+  const command = [node, script, dataDir, kind, ...tcp ? ['tcp'] : []]
+  // The root of a container may not look at the processes of other users.
+  const [program = node, ...args] = isContained ? ['setpriv', '--bounding-set=-sys_ptrace', ...command] : command
+  const child = spawn(program, args,
     { uid: who.uid, gid: who.gid, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'inherit'], env })
   const exit = once(child, 'exit')
   const logs: string[] = []
