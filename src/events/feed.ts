@@ -104,42 +104,38 @@ const LOOK_MS = 1000
 /** A request waits for so much of the work, and not for all of a large import. */
 const BATCHES_OF_A_REQUEST = 5
 
-export interface FeedOptions {
+interface FeedOptions {
   db: Database
   changes: Changes
   log: Pick<FastifyBaseLogger, 'error'>
   /** Whether an error comes of a full disk: then the log says so already. */
   isTold: (err: unknown) => boolean
-  lookMs?: number | undefined
 }
 
 export type EventFeed = ReturnType<typeof eventFeed>
 
 /** Tells those in this process who follow the events that there are new ones. */
-export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedOptions) {
+export function eventFeed ({ db, changes, log, isTold }: FeedOptions) {
   const followers = new Set<() => void>()
   /** The last place that followers were told of. Another process, or a request, may have given it. */
   let told: number | undefined
-  let isFailing = false
   const worker = queueWorker<never>({
     async claim () {
       await orderEvents(db)
       const { place } = await endOfEvents(db)
       if (place !== told) for (const onNews of [...followers]) onNews()
       told = place
-      isFailing = false
       await sleep(PAUSE_MS, undefined, { ref: false })
       return undefined
     },
     carryOut: async () => true,
     onError (err) {
-      if (!isFailing && !isTold(err)) log.error({ err }, 'events could not be put in order')
-      isFailing = true
+      if (!isTold(err)) log.error({ err }, 'events could not be put in order')
     }
   })
 
   const listener = changes.subscribe({ events: look }, look)
-  const timer = setInterval(look, lookMs).unref()
+  const timer = setInterval(look, LOOK_MS).unref()
 
   function look (): void {
     if (followers.size > 0) worker.wake()

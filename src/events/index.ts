@@ -1,2 +1,2 @@
 /* What the app may use of the events. */
-export { default as events, type EventTimes } from './plugin.ts'
+export { default as events, type EventTimes } from './routes.ts'

@@ -1,32 +1,34 @@
-import { finished } from 'node:stream'
+import { finished, Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Event, EventAnswer, EventQuery } from '#schemas/event.ts'
+import type { Config } from '#src/config/config.ts'
 import { prefers } from '#src/lib/accept.ts'
-import { DEFAULT_LIMIT } from '#src/lib/paging.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitCallers } from '#src/lib/turns.ts'
 import { departureOf } from '#src/http/departures.ts'
 import { STALLED_AFTER_MS } from '#src/http/streams.ts'
-import type { EventFeed } from './feed.ts'
 import { countEvents, endOfEvents, reachedBy, readCursor, readEvents } from './event-list.ts'
-import { eventStream, openStreams } from './stream.ts'
+import { eventFeed, forgetOldEvents, orderEvents } from './feed.ts'
+import { frames, openStreams } from './stream.ts'
+import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
 
 const URL = '/api/v1/eventi'
 /** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */
 const STREAMS = { total: 1000, perCaller: 6 }
 const HEARTBEAT_MS = 15_000
 
-export interface StreamTimes {
+/** For tests. */
+export interface EventTimes extends Partial<WebhookTimes> {
   /** Milliseconds of silence after which a sign shows that the connection lives. */
   heartbeatMs?: number | undefined
-  /** Milliseconds between looks for events that nobody has given notice of. */
-  lookMs?: number | undefined
   /** Milliseconds without progress after which a client that does not read is cut. */
   stalledReaderMs?: number | undefined
 }
 
-interface EventRoutesOptions extends StreamTimes { feed: EventFeed }
+interface EventsOptions { config: Config, keys: Keys, times?: EventTimes | undefined }
 
 type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
 
@@ -49,12 +51,27 @@ const eventsRoute = {
   }
 } as const
 
-/** The events, in pages or as they happen. */
-const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, options) => {
-  const { feed, heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS } = options
-  const { db } = app
+/**
+ * What happened: triggers of the database write it down with the change itself. It is read in pages, followed as a
+ * stream, and delivered to webhooks.
+ */
+const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, keys, times = {} }) => {
+  const { heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS, ...webhookTimes } = times
+  const { db, changes, log } = app
+  const feed = eventFeed({ db, changes, log, isTold: app.isToldOfDisk })
+  app.addHook('preClose', () => feed.close())
+  app.addJob({
+    name: 'old-events',
+    description: 'Elimina gli eventi di più di 30 giorni fa, con le loro consegne; non quelli ancora da consegnare',
+    cron: '23 * * * *',
+    run: async () => {
+      // Where nobody reads them, they would wait for their places for ever.
+      await orderEvents(db)
+      await forgetOldEvents(db)
+    }
+  })
   const takeTurn = limitCallers(STREAMS)
-  const streams = openStreams(app.changes)
+  const streams = openStreams(changes)
   app.addSchema(Event)
 
   app.get(URL, eventsRoute, (request, reply) => {
@@ -63,6 +80,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
       ? onStream(request, reply)
       : onPage(request, reply)
   })
+  await app.register(webhooks, { feed, config, keys, times: webhookTimes })
 
   async function onPage (request: EventRequest, reply: FastifyReply) {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...wanted } = request.query
@@ -72,7 +90,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const after = position ? (await reachedBy(db, position)).place : undefined
     const { events: data, hasMore, reached } = await readEvents(db, filters, after, limit)
     if (conteggio) reply.header('x-total-count', await countEvents(db, filters))
-    if (hasMore) reply.header('link', nextPage(request.query, reached.cursor))
+    if (hasMore) reply.header('link', nextLink(URL, request.query, reached.cursor))
     return reply.type('application/json; charset=utf-8').send({ data, cursor: reached.cursor })
   }
 
@@ -93,13 +111,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     // What ends the stream does not reach it while it waits for a client that does not read.
     cutWhenStalled(reply.raw, stalledReaderMs)
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
-      .send(eventStream({ db, feed, filters, from, signal, heartbeatMs }))
+      .send(Readable.from(frames({ db, feed, filters, from, signal, heartbeatMs }), { objectMode: false }))
   }
 }
-export default eventRoutes
-
-/** As `nextLink`, with the cursor of an event. */
-function nextPage (query: EventQuery, cursor: string): string {
-  const fields = Object.entries({ ...query, cursor }).map(([name, value]): [string, string] => [name, String(value)])
-  return `<${URL}?${new URLSearchParams(fields)}>; rel="next"`
-}
+export default events

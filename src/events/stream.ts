@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Event } from '#schemas/event.ts'
@@ -16,7 +15,7 @@ const BATCH = 100
 /** Milliseconds after which a client that has lost the connection comes again. */
 const RETRY_MS = 3000
 
-export interface StreamOptions {
+interface StreamOptions {
   db: Database
   feed: EventFeed
   filters: EventFilters
@@ -33,11 +32,9 @@ export interface StreamOptions {
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  * They are read when the client has read those before, so that a slow client costs no memory.
  */
-export function eventStream (options: StreamOptions): Readable {
-  return Readable.from(frames(options), { objectMode: false })
-}
-
-async function * frames ({ db, feed, filters, from, signal, heartbeatMs }: StreamOptions): AsyncGenerator<string> {
+export async function * frames (
+  { db, feed, filters, from, signal, heartbeatMs }: StreamOptions
+): AsyncGenerator<string> {
   let { place } = from
   let silentSince = performance.now()
   let news = Promise.withResolvers<void>()

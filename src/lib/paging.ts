@@ -25,9 +25,9 @@ export function decodeCursor (cursor: string, sort: string): Position {
   throw new CampiNonValidi({ campo: 'cursor', messaggio: 'non è valido per questo ordinamento' })
 }
 
-/** A `Link` header (RFC 8288) that says where the next page is. Relative, so that it holds behind any proxy. */
-export function nextLink (path: string, query: object, next: Position): string {
-  const fields = Object.entries({ ...query, cursor: encodeCursor(next) })
+/** A `Link` header (RFC 8288) with the address of the next page. It is relative, so that any proxy may stand before. */
+export function nextLink (path: string, query: object, next: Position | string): string {
+  const fields = Object.entries({ ...query, cursor: typeof next === 'string' ? next : encodeCursor(next) })
   const parameters = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, String(value)]))
   return `<${path}?${parameters}>; rel="next"`
 }

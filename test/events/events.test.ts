@@ -23,7 +23,7 @@ const server = await build(t, { TODAY: '2026-11-21' }, (app) => {
     if (accept === 'text/event-stream') await meanwhile?.()
   })
 }, {
-  times: { heartbeatMs: 300, lookMs: 500, stalledReaderMs: 400 }
+  times: { heartbeatMs: 300, stalledReaderMs: 400 }
 })
 const { app, call, token, url, masterKey } = server
 const address = await listen(app)
@@ -52,7 +52,7 @@ async function following (): Promise<() => Promise<Event[]>> {
 
 const words = (events: Event[]) => events.map(({ tipo, oggetto }) => `${tipo} ${oggetto}`)
 
-const forgetful = await build(t, {}, undefined, { times: { lookMs: 300 } })
+const forgetful = await build(t)
 const { sql } = forgetful.app
 
 t.test('a booking leaves an event for each thing that happens to it, in order', async (t) => {
@@ -371,7 +371,7 @@ t.test('a stream that comes again goes on after the last event that it has seen'
 
 t.test('a transaction that stays open holds back its own events alone; they come once it is committed', async (t) => {
   // A stream reads at each heartbeat, too: without one, what it is told of alone brings events.
-  const times = { heartbeatMs: 3_600_000, lookMs: 500 }
+  const times = { heartbeatMs: 3_600_000 }
   const silence = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url }, undefined, { times })
   const stream = await openStream(t, await listen(silence.app), key)
   // The first that writes an event tells those who listen, at its end: until then no other one does.

@@ -530,14 +530,6 @@ t.test('a name is asked for once, and nothing is sent where one of its addresses
   t.equal(receiver.received.length, 0)
 })
 
-t.test('a name server that is silent takes no longer than an attempt may', async (t) => {
-  // The limit keeps no process alive: a server has its sockets.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => { clearInterval(alive) })
-  const send = sender(receivers(false, () => new Promise(() => {})), 50)
-  t.same(await send(message('https://eventi.example/'), NEVER), { stato_http: null, errore: 'TEMPO_SCADUTO' })
-})
-
 t.test('Retry-After is seconds or a date, and anything else is passed over', async (t) => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   for (const [header, expected] of [

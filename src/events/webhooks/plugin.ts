@@ -1,20 +1,18 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { EventMessage } from '#schemas/event.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { html } from '#src/lib/html.ts'
-import type { Database, Transaction } from '#src/database/connect.ts'
 import noBody from '#src/http/no-body.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { queueWorker, type QueueWorker } from '#src/services/queue/worker.ts'
 import { WebhookNonTrovato } from '../errors.ts'
 import type { EventFeed } from '../feed.ts'
-import deliveryRoutes from './delivery-routes.ts'
 import { claim, type Claimed, countByState, queueAge, release, settle, type Suspended } from './delivery-queue.ts'
 import { hasActive, MAX_WEBHOOKS, readSecret, SECRET_PREFIX } from './repository.ts'
-import webhookRoutes from './routes.ts'
+import { deliveryRoutes, webhookRoutes } from './routes.ts'
 import { GONE, receivers as receiversOf, type Send, sender } from './send-event.ts'
 
 export interface WebhookTimes {
@@ -51,18 +49,10 @@ function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mai
 
 /** Webhooks, and the worker of this process that delivers to them. */
 const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed, config, keys, times }) => {
-  const { db, log, mail } = app
+  const { db, log } = app
   const { firstDelayMs = FIRST_DELAY_MS, attemptMs = ATTEMPT_MS } = times
   const receivers = receiversOf(config.WEBHOOKS_TO_LOOPBACK)
-  const worker = deliveryWorker({
-    db,
-    keys,
-    send: sender(receivers, attemptMs),
-    firstDelayMs,
-    suspensions: { write: writeMails, tell: () => mail.deliver() },
-    log,
-    isTold: app.isToldOfDisk
-  })
+  const worker = deliveryWorker(app, { config, keys, send: sender(receivers, attemptMs), firstDelayMs })
   let timer: NodeJS.Timeout | undefined
 
   /** Has the worker follow the events, and look now and then, once there is a webhook to serve. */
@@ -74,13 +64,6 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     }
     await feed.ready()
     worker.wake()
-  }
-
-  /** To those who are told of alarms. */
-  async function writeMails (tx: Transaction, suspended: Suspended): Promise<void> {
-    for (const to of mail.configured ? config.ALARM_EMAIL : []) {
-      await mail.enqueue(tx, { to, ...suspensionMail(suspended) })
-    }
   }
 
   app.addJob({
@@ -111,9 +94,10 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   await app.register(noBody)
   const closePast = () => feed.order(Infinity)
   // After what is committed: the answer says so, and the job makes good what fails here.
-  const onChange = () => refresh().catch((err: unknown) => app.log.error({ err }, 'webhooks could not be looked up'))
-  await app.register(webhookRoutes, { keys, receivers, closePast, onChange })
-  await app.register(deliveryRoutes, { closePast, onChange })
+  const onChange = () => refresh().catch((err: unknown) => log.error({ err }, 'webhooks could not be looked up'))
+  for (const routes of [webhookRoutes, deliveryRoutes]) {
+    await app.register(routes, { keys, receivers, closePast, onChange })
+  }
 }
 export default webhooks
 
@@ -123,24 +107,18 @@ const AT_ONCE = 2
 const CLOSE_WITHIN_MS = 2000
 
 interface WorkerOptions {
-  db: Database
+  config: Config
   keys: Keys
   send: Send
   /** Milliseconds until the second attempt. */
   firstDelayMs: number
-  /** Tells people of a suspension: what is to be told is written down in the transaction, and told after it. */
-  suspensions: { write: (tx: Transaction, suspended: Suspended) => Promise<void>, tell: () => void }
-  log: Pick<FastifyBaseLogger, 'error' | 'warn'>
-  /** Whether an error comes of a full disk: then the log says so already. */
-  isTold: (err: unknown) => boolean
 }
 
 /**
  * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
  * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
  */
-export function deliveryWorker (options: WorkerOptions): QueueWorker {
-  const { db, log, isTold } = options
+function deliveryWorker (app: FastifyInstance, options: WorkerOptions): QueueWorker {
   /** Attempts under way, by webhook. */
   const underWay = new Map<number, number>()
   const count = (webhook: number, change: number) => underWay.set(webhook, (underWay.get(webhook) ?? 0) + change)
@@ -148,13 +126,13 @@ export function deliveryWorker (options: WorkerOptions): QueueWorker {
   return queueWorker<Claimed>({
     async claim () {
       const busy = [...underWay].filter(([, attempts]) => attempts >= AT_ONCE).map(([webhook]) => webhook)
-      const claimed = await claim(db, busy)
+      const claimed = await claim(app.db, busy)
       if (claimed) count(claimed.webhook_id, 1)
       return claimed
     },
     async carryOut (claimed, signal) {
       try {
-        await attempt(claimed, signal, options)
+        await attempt(app, claimed, signal, options)
       } catch (err) {
         // Deleted meanwhile, and its deliveries with it.
         if (!(err instanceof WebhookNonTrovato)) throw err
@@ -164,7 +142,7 @@ export function deliveryWorker (options: WorkerOptions): QueueWorker {
       return true
     },
     onError (err) {
-      if (!isTold(err)) log.error({ err }, 'deliveries could not be worked on')
+      if (!app.isToldOfDisk(err)) app.log.error({ err }, 'deliveries could not be worked on')
     },
     concurrency: AT_ONCE * MAX_WEBHOOKS,
     closeWithinMs: CLOSE_WITHIN_MS
@@ -172,17 +150,21 @@ export function deliveryWorker (options: WorkerOptions): QueueWorker {
 }
 
 async function attempt (
-  claimed: Claimed, signal: AbortSignal, { db, keys, send, firstDelayMs, suspensions, log }: WorkerOptions
+  { db, log, mail }: FastifyInstance, claimed: Claimed, signal: AbortSignal, options: WorkerOptions
 ): Promise<void> {
+  const { config, keys, send, firstDelayMs } = options
   const at = new Date()
   const startedAt = performance.now()
   const { segreto, segreto_precedente: before } = await readSecret(db, keys, claimed.webhook_id)
   const outcome = await send(messageOf(claimed, at, before === null ? [segreto] : [segreto, before]), signal)
   if (signal.aborted && outcome.stato_http === null) return await release(db, claimed)
   const durationMs = Math.round(performance.now() - startedAt)
-  const settled = await settle(db, claimed, { ...outcome, at, durationMs }, firstDelayMs, suspensions.write)
+  const told = mail.configured ? config.ALARM_EMAIL : []
+  const settled = await settle(db, claimed, { ...outcome, at, durationMs }, firstDelayMs, async (tx, suspended) => {
+    for (const to of told) await mail.enqueue(tx, { to, ...suspensionMail(suspended) })
+  })
   if (settled === 'sospeso') {
-    suspensions.tell()
+    mail.deliver()
     log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')
   } else if (settled === 'in_coda') {
     log.warn({ webhook: claimed.webhook_id, consegna: claimed.id, ...outcome }, 'delivery of an event failed')

@@ -50,7 +50,7 @@ export async function createWebhook (
   if (await tx.$count(t) >= MAX_WEBHOOKS) throw new TroppiWebhook(MAX_WEBHOOKS)
   const [taken] = await tx.execute<{ id: number }>(sql`select nextval('webhooks_id_seq')::int as id`)
   const { id } = taken!
-  await tx.insert(t).values({ id, url, tipi, descrizione, segreto: seal(keys, id, newSecret()) })
+  await tx.insert(t).values({ id, url, tipi, descrizione, segreto: sealedSecret(keys, id) })
   return await findWebhook(tx, id)
 }
 
@@ -78,7 +78,7 @@ export async function resumeWebhook (tx: Transaction, id: number): Promise<Webho
 /** A new secret; the one before is good for a day more. @throws WebhookNonTrovato */
 export async function rotateSecret (tx: Transaction, keys: Keys, id: number): Promise<Webhook> {
   await tx.update(t)
-    .set({ segreto: seal(keys, id, newSecret()), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: BOTH })
+    .set({ segreto: sealedSecret(keys, id), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: BOTH })
     .where(eq(t.id, id))
   return await findWebhook(tx, id)
 }
@@ -94,29 +94,20 @@ export async function readSecret (db: Executor, keys: Keys, id: number): Promise
   if (!found) throw new WebhookNonTrovato()
   const { segreto, precedente, fino_al: until, isGood } = found
   return {
-    segreto: unseal(keys, id, segreto),
-    segreto_precedente: isGood && precedente ? unseal(keys, id, precedente) : null,
+    segreto: keys.unseal(segreto, contextOf(id)).toString(),
+    segreto_precedente: isGood && precedente ? keys.unseal(precedente, contextOf(id)).toString() : null,
     precedente_fino_al: isGood ? until : null
   }
 }
 
 /** Whether any is to be served. */
 export async function hasActive (db: Executor): Promise<boolean> {
-  const found = await db.select({ id: t.id }).from(t).where(eq(t.stato, 'attivo')).limit(1)
-  return found.length > 0
+  return await db.$count(t, eq(t.stato, 'attivo')) > 0
 }
 
-/** A new secret, in the form in which receivers are told. */
-function newSecret (): string {
-  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
-}
-
-function seal (keys: Keys, id: number, secret: string): Buffer {
-  return keys.seal(secret, contextOf(id))
-}
-
-function unseal (keys: Keys, id: number, sealed: Buffer): string {
-  return keys.unseal(sealed, contextOf(id)).toString()
+/** A new secret, sealed, in the form that Standard Webhooks gives receivers. */
+function sealedSecret (keys: Keys, id: number): Buffer {
+  return keys.seal(SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64'), contextOf(id))
 }
 
 function contextOf (id: number): string {

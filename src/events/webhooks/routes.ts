@@ -1,25 +1,32 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { and, eq, sql } from 'drizzle-orm'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { eventi, eventi_in_arrivo as arriving, webhook_consegne as t } from '#drizzle/tables/events.ts'
 import { type FieldError, IdParams } from '#schemas/common.ts'
+import type { EventType } from '#schemas/event.ts'
 import {
-  Webhook, WebhookAnswer, WebhookCreation, WebhookDeleted, WebhookEmptyBody, WebhookList, WebhookSecret
+  Delivery, DeliveryAnswer, DeliveryList, DeliveryParams, DeliveryQuery, Webhook, WebhookAnswer, WebhookCreation,
+  WebhookDeleted, WebhookEmptyBody, WebhookList, WebhookSecret
 } from '#schemas/webhook.ts'
 import type { RequestFields } from '#src/http/faults.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { AuditAction } from '#schemas/audit.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { type AuditEntry, authorOf } from '#src/services/audit/log.ts'
+import { WebhookSospeso } from '../errors.ts'
+import { countDeliveries, deliveryPage, repeatDelivery } from './delivery-queue.ts'
 import type { Receivers } from './send-event.ts'
 import {
   createWebhook, deleteWebhook, findWebhook, listWebhooks, readSecret, resumeWebhook, rotateSecret
 } from './repository.ts'
 
 const tags = ['Eventi']
-export const WEBHOOKS = '/api/v1/webhooks'
+const WEBHOOKS = '/api/v1/webhooks'
 /** A route about one webhook. */
 const ONE = { errorCodes: ['WEBHOOK_NON_TROVATO'], tags, params: IdParams } as const
 
-export interface WebhookRoutesOptions {
+interface WebhookRoutesOptions {
   keys: Keys
   receivers: Receivers
   /** Gives what has happened so far to the webhooks of so far. */
@@ -102,7 +109,7 @@ const rotationRoute = {
 } as const
 
 /** Does something to a webhook, writes down who did it, and notes what a repeated request is answered from. */
-export async function audited<T> (
+async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
   request: FastifyRequest<{ Params: { id: number } }>,
   action: AuditAction,
@@ -119,7 +126,7 @@ export async function audited<T> (
 }
 
 /** Webhooks: made, listed, deleted, set going again; their secrets. */
-const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
+export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
   const { keys, receivers, closePast, onChange } = options
   const { db, audit } = app
   app.addSchema(Webhook)
@@ -168,4 +175,101 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     data: await audited(app, request, 'webhook_segreto', (tx, id) => rotateSecret(tx, keys, id), { cambiato: true })
   }))
 }
-export default webhookRoutes
+
+const TEST: EventType = 'webhook.prova'
+
+/**
+ * Writes down an event that is delivered to one webhook alone, in the way of all others.
+ * @returns the event's id
+ * @throws WebhookNonTrovato, WebhookSospeso
+ */
+async function writeTest (tx: Transaction, webhook: number): Promise<string> {
+  const { stato } = await findWebhook(tx, webhook)
+  if (stato === 'sospeso') throw new WebhookSospeso()
+  const [event] = await tx.insert(arriving)
+    .values({ transazione: sql`pg_current_xact_id()::text::bigint`, tipo: TEST, oggetto: `webhook:${webhook}` })
+    .returning({ id: arriving.id })
+  await tx.execute(sql`select evento_sveglia()`)
+  return event!.id
+}
+
+const deliveriesRoute = {
+  config: { access: 'admin' },
+  schema: {
+    operationId: 'listConsegneWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO'],
+    tags,
+    summary: 'Le consegne di un webhook con i loro tentativi, dalla più recente, a pagine',
+    params: IdParams,
+    querystring: DeliveryQuery,
+    response: { 200: DeliveryList }
+  }
+} as const
+
+const repeatRoute = {
+  config: { access: 'admin', idempotent: true },
+  schema: {
+    operationId: 'ripetiConsegnaWebhook',
+    errorCodes: ['CONSEGNA_NON_TROVATA', 'WEBHOOK_SOSPESO'],
+    tags,
+    summary: 'Ripete subito una consegna, con lo stesso webhook-id',
+    description: 'Prima di quelle che aspettano. Una già consegnata, o abbandonata, non segue l’ordine del suo ' +
+      'oggetto; una in coda viene dopo le precedenti del suo oggetto.',
+    params: DeliveryParams,
+    body: WebhookEmptyBody,
+    response: { 200: DeliveryAnswer }
+  }
+} as const
+
+const testRoute = {
+  config: { access: 'admin', idempotent: true },
+  schema: {
+    operationId: 'provaWebhook',
+    errorCodes: ['WEBHOOK_NON_TROVATO', 'WEBHOOK_SOSPESO'],
+    tags,
+    summary: 'Consegna un evento di prova, webhook.prova, a questo webhook soltanto',
+    description: 'Che cosa ne è stato si legge in GET /api/v1/webhooks/{id}/consegne.',
+    params: IdParams,
+    body: WebhookEmptyBody,
+    response: { 200: DeliveryAnswer }
+  }
+} as const
+
+/** What became of the deliveries of a webhook, making one once more, and one to try it. */
+export const deliveryRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
+  const { closePast, onChange } = options
+  const { db } = app
+  app.addSchema(Delivery)
+
+  app.get(`${WEBHOOKS}/:id/consegne`, deliveriesRoute, async (request, reply) => {
+    const { params: { id }, query } = request
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, stato } = query
+    await findWebhook(db, id)
+    const { data, next } = await deliveryPage(db, id, { stato }, limit, cursor)
+    if (conteggio) reply.header('x-total-count', await countDeliveries(db, id, stato))
+    if (next) reply.header('link', nextLink(`${WEBHOOKS}/${id}/consegne`, query, next))
+    return { data }
+  })
+
+  app.post(`${WEBHOOKS}/:id/consegne/:consegna/ripeti`, repeatRoute, async (request) => {
+    const { consegna } = request.params
+    const data = await audited(app, request, 'webhook_consegna', (tx, id) => repeatDelivery(tx, id, consegna), {
+      consegna
+    })
+    await onChange()
+    return { data }
+  })
+
+  app.post(`${WEBHOOKS}/:id/prova`, testRoute, async (request) => {
+    const { id } = request.params
+    const event = await audited(app, request, 'webhook_prova', writeTest)
+    await closePast()
+    const [consegna] = await db.select({ id: t.id }).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento))
+      .where(and(eq(t.webhook_id, id), eq(eventi.id, event)))
+    // It was suspended, or deleted, meanwhile.
+    if (!consegna) throw new WebhookSospeso()
+    const data = await db.transaction((tx) => repeatDelivery(tx, id, consegna.id, true))
+    await onChange()
+    return { data }
+  })
+}

@@ -12,7 +12,8 @@ import { isLoopbackAddress, isPublicAddress } from '#src/lib/public-addresses.ts
 
 /** Names that stand for this machine or a private network (RFC 6761, 6762, 8375, ICANN's `internal`). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|lan|intranet)\.?$/
-const DNS = { timeout: 2000, tries: 2 }
+/** Three silent name servers take less time than an attempt has. */
+const DNS = { timeout: 2000, tries: 1 }
 
 /** All IP addresses of a name. */
 export type Resolve = (name: string) => Promise<string[]>
@@ -132,7 +133,7 @@ export function sender (receivers: Receivers, limitMs: number): Send {
 
 async function exchange (receivers: Receivers, message: Message, signal: AbortSignal) {
   const url = new URL(message.url)
-  const addresses = await unlessAborted(receivers.addressesOf(url), signal)
+  const addresses = await receivers.addressesOf(url)
   const headers = { ...message.headers, 'content-length': Buffer.byteLength(message.body) }
   const options = { method: 'POST', agent: false, signal, lookup: pinned(addresses), headers }
   const sending: ClientRequest = url.protocol === 'http:' ? plainRequest(url, options) : request(url, options)
@@ -141,16 +142,6 @@ async function exchange (receivers: Receivers, message: Message, signal: AbortSi
   await readSome(answer)
   sending.destroy()
   return answer
-}
-
-/** A name server may be silent for longer than an attempt lasts. */
-function unlessAborted<T> (work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new DOMException('the attempt is over', 'AbortError'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject)
-  })
 }
 
 /** The status is known by now: how the body ends changes nothing. */
