@@ -28,17 +28,14 @@ export function daysToKeep (days: readonly Day[]): Day[] {
 /**
  * Removes the backups that are not to be kept, and parts that killed processes have left. Days to come, which a clock
  * that was wrong has written, take no place of those before them, and stay until they have come.
- * @returns those that cannot be removed
  */
-export async function rotate (folder: string, today: Day): Promise<string[]> {
+export async function rotate (folder: string, today: Day): Promise<void> {
   const files = await filesIn(folder)
   const kept = daysToKeep(files.filter(({ day, isWhole }) => isWhole && day <= today).map(({ day }) => day))
   // That of yesterday may be under way: it was begun before midnight.
   const yesterday = addDays(today, -1)
   const old = files.filter(({ day, isWhole }) => isWhole ? day <= today && !kept.includes(day) : day < yesterday)
-  const stuck: string[] = []
-  for (const { path } of old) await rm(path, { force: true }).catch(() => { stuck.push(path) })
-  return stuck
+  for (const { path } of old) await rm(path, { force: true })
 }
 
 /** The last backup up to now: milliseconds since it was whole (`Infinity`: there is none), and its bytes. */

@@ -36,8 +36,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
     if (foreign.length > 0) app.log.warn({ foreign }, 'tables and columns that are not ours are not in the backup')
-    const stuck = await rotate(folder!, today)
-    if (stuck.length > 0) app.log.warn({ stuck }, 'old backups that cannot be removed')
+    await rotate(folder!, today)
   }
   app.addJob({
     name: 'backup-age',

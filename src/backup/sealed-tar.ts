@@ -4,7 +4,7 @@ import { buffer, json } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { extract, pack } from 'tar-stream'
-import { DAMAGED, NO_BACKUP, OperationError, OTHER_PASSPHRASE } from './errors.ts'
+import { OperationError } from './errors.ts'
 
 /* The file of a backup: a tar that age has encrypted. `age -d FILE | tar x` opens it without this program. */
 
@@ -13,6 +13,9 @@ const MARK = Buffer.from('age-encryption.org/v1\n')
 /** The cost of the key: scrypt with N = 2^16 takes 64 MiB, in a server that may have no more than a gigabyte. */
 const WORK_FACTOR = 16
 const PIECE_BYTES = 256 * 1024
+const NO_BACKUP = 'non è un salvataggio di Locanda, o ne manca l’inizio'
+const OTHER_PASSPHRASE = 'la passphrase non è quella di questo salvataggio, o il suo inizio è danneggiato'
+const DAMAGED = 'il salvataggio è danneggiato o incompleto: usarne un altro'
 
 /** A file in the tar, which wants to know its bytes before they come. */
 export interface Entry { name: string, size: number, content: Iterable<Buffer> | AsyncIterable<Buffer> }

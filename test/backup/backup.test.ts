@@ -344,7 +344,7 @@ t.test('a clock that was wrong costs no backup, and what killed processes have l
   const left = ['2026-11-20', '2026-11-21', '2026-11-22'].map((day) => `locanda-${day}.tar.age.partial`)
   const made = ['locanda-2026-11-21.tar.age', 'locanda-2026-11-22.tar.age']
   for (const name of [...future, ...left, ...made]) await writeFile(join(folder, name), '')
-  t.same(await rotate(folder, '2026-11-22'), [])
+  await rotate(folder, '2026-11-22')
   t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
 })
 
@@ -366,16 +366,4 @@ t.test('the age is that of the last backup', async (t) => {
   for (const path of [empty, place]) await utimes(path, 999, 999)
   t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'nor does what has the name alone')
   await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
-})
-
-t.test('an old backup that cannot be removed is told, and the others go', async (t) => {
-  const folder = temporaryFolder(t)
-  const days = Array.from({ length: 60 }, (_, n) => addDays('2026-11-22', -n))
-  const stuck = backupFile(folder, days.at(-20)!)
-  for (const day of days) {
-    if (backupFile(folder, day) === stuck) await mkdir(stuck)
-    else await writeFile(backupFile(folder, day), '')
-  }
-  t.same(await rotate(folder, '2026-11-22'), [stuck])
-  t.equal((await readdir(folder)).length, daysToKeep(days).length + 1)
 })

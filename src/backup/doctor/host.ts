@@ -112,9 +112,8 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
 
 /** Whose `X-Forwarded-*` headers count. */
 export async function proxy ({ PUBLIC_URL, TRUST_PROXY }: Config): Found {
-  const isHttps = PUBLIC_URL.startsWith('https:')
   if (TRUST_PROXY.length > 0) return ok(`si crede a ${TRUST_PROXY.join(', ')}`)
-  return isHttps
+  return PUBLIC_URL.startsWith('https:')
     ? warning('PUBLIC_URL è https e TRUST_PROXY è vuota: chi chiama ha sempre l’indirizzo del proxy; impostarla')
     : ok('nessuno')
 }
