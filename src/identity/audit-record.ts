@@ -5,14 +5,14 @@ import type { Executor } from '#src/database/connect.ts'
 
 type Details = AuditEntry['details']
 
-/** Writes to the audit log what the caller of a request has done: the last statement of its transaction. */
+/** Writes the caller's action to the audit log. Call it as the last statement of the transaction. */
 export async function record (
   tx: Executor, request: FastifyRequest, action: AuditAction, object: string, details?: Details
 ): Promise<void> {
   await request.server.audit.append(tx, { ...authorOf(request), action, object, details })
 }
 
-/** The same for a person who proves in this request who they are: the request has no credentials. */
+/** The same for a person who proves their identity in this request, which carries no credentials. */
 export async function recordOf (
   tx: Executor, { server, ip }: FastifyRequest, userId: string, action: AuditAction, object: string, details?: Details
 ): Promise<void> {

@@ -6,44 +6,44 @@ import type { Author } from '#src/services/audit/log.ts'
 import type { Principal } from '#src/http/auth.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 
-/** What the API's own endpoints ask of an identity provider, embedded or external. */
+/** What this API needs from an identity provider, embedded or external. */
 export interface Directory {
-  /** The base URL and the public key that a client of the provider starts with. */
+  /** The base URL and the public key that a client of the provider is configured with. */
   readonly clientConfig: ClientConfig
   /**
-   * @param noteDone what else is written when the operator exists, in the same transaction where there is one
-   * @throws EmailGiaRegistrata; CampiNonValidi where an external provider refuses what we took
+   * @param noteDone further writes once the operator exists, in the same transaction where there is one
+   * @throws EmailGiaRegistrata; CampiNonValidi when an external provider rejects input that we accepted
    */
   createOperator (body: OperatorBody, by: Author, noteDone: (tx: Executor) => Promise<void>): Promise<AuthUser>
-  /** @throws UtenteNonTrovato where no operator or administrator has this id */
+  /** @throws UtenteNonTrovato when no operator or administrator has this id */
   checkOperator (id: string): Promise<void>
   /**
-   * Gives a person a profile picture: stores it in a transaction, and notes its address with the person.
+   * Sets a person's profile picture: stores it in a transaction and saves its URL with the person.
    * @throws UtenteNonTrovato
    */
   setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void>
   /** Operators and administrators, newest first. */
   operators (): Promise<AuthUser[]>
-  /** All users, newest first, in batches: an embedded provider has them read one after the other. */
+  /** All users, newest first. The embedded provider reads them in batches. */
   users (): AsyncIterable<AuthUser[]>
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
-  /** The caller's sessions that have not ended. */
+  /** The caller's active sessions. */
   sessions (caller: PersonPrincipal): Promise<Session[]>
   /**
-   * Ends all sessions of the caller and returns how many there were. From then on their tokens are refused.
+   * Revokes all sessions of the caller and returns their number. Their tokens are rejected from then on.
    * @param alsoKeys whether the caller's API keys are revoked, too
    */
   revokeAll (request: FastifyRequest, caller: PersonPrincipal, alsoKeys: boolean): Promise<number>
   /**
-   * Until the transaction ends, the caller's session does not.
+   * Keeps the caller's session from ending before the transaction does.
    * @returns whether a second factor was proven in it
    * @throws NonAutenticato when it has ended already; SecondoFattoreRichiesto when a factor was enrolled meanwhile
    */
   lockSession (tx: Transaction, caller: Principal): Promise<boolean>
   /**
-   * Until the transaction ends, the caller's person gets no second factor. For what takes something from the account.
-   * @throws NonAutenticato for who is gone; SecondoFattoreRichiesto for a session or a key with the password alone, of
-   * somebody who has a second factor
+   * Keeps the caller's account from getting a second factor during the transaction. Call it before removing anything.
+   * @throws NonAutenticato when the person no longer exists; SecondoFattoreRichiesto when the person has a second
+   * factor and the session or key was made with the password alone
    */
   requireLevel (tx: Transaction, caller: PersonPrincipal): Promise<void>
 }

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import type { AUTH_ERROR_CODES } from '#schemas/auth/errors.ts'
 
-/** The errors of Supabase Auth that this provider answers (`internal/api/apierrors`): status and text by code. */
+/** The Supabase Auth errors that this provider returns (`internal/api/apierrors`): status and text by code. */
 const AUTH_ERRORS = {
   insufficient_aal: [403, 'AAL2 session is required'],
   mfa_challenge_expired: [422, 'MFA challenge has expired, create a new challenge.'],
@@ -71,7 +71,7 @@ const AUTH_ERRORS = {
 
 export type AuthErrorCode = keyof typeof AUTH_ERRORS
 
-/** An error with a code of Supabase Auth; `protocol/errors.ts` writes it in the form that the clients read. */
+/** An error with a Supabase Auth code. `protocol/errors.ts` renders it for the clients. */
 export class AuthError extends Error {
   readonly code: AuthErrorCode
   readonly statusCode: number

@@ -1,7 +1,7 @@
-/** Why an answer over HTTP cannot be used; the message may be logged. */
+/** Why an HTTP response cannot be used. The message is safe to log. */
 export class UnusableAnswer extends Error {}
 
-/** The body of an answer; its size is counted after decompression. @throws UnusableAnswer when it is too large */
+/** Reads a body; the size limit applies after decompression. @throws UnusableAnswer when it is too large */
 export async function readBody (response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -22,7 +22,7 @@ export function parseJson (text: string): unknown {
   }
 }
 
-/** Why a request has failed, for the log: Node has the reason of a failed connection in the cause. */
+/** Why a request failed, for the log. Node keeps the reason of a failed connection in `cause`. */
 export function reasonOf (err: unknown): string {
   if (err instanceof UnusableAnswer) return err.message
   const { name, cause } = err instanceof Error ? err : new Error()

@@ -17,14 +17,14 @@ export interface IdentityProvider extends IdentityOptions {
   passwords: Passwords
   /** The signer of the embedded provider. With an external provider, reading it throws. */
   readonly signer: TokenSigner
-  /** The embedded provider as a client of further ones. */
+  /** The embedded provider as an OAuth client of other providers. */
   clients: OAuthClients
-  /** A request that takes rights away awaits this before it answers. */
+  /** A request that revokes rights awaits this before it answers. */
   waitForListeners: ChangeListener['waitForListeners']
 }
 
 export interface ProviderOptions extends IdentityOptions {
   passwords: Passwords
-  /** For tests: milliseconds for one answer of an external provider, in place of the usual seconds. */
+  /** For tests: timeout of a request to an external provider, in milliseconds. */
   timeoutMs?: number
 }

@@ -1,4 +1,4 @@
 import { routesUnder } from '#src/lib/routes-under.ts'
 
-/** The options of a route of the provider. */
+/** Options of the identity provider's routes. */
 export const route = routesUnder('Provider di identità')

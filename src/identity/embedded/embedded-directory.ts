@@ -100,7 +100,7 @@ export class EmbeddedDirectory implements Directory {
     const { userId, sessionId } = caller
     return await this.#app.db.transaction(async (tx) => {
       if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
-      // A key that was made with the password alone shuts nobody out who has a second factor since.
+      // A key made with the password alone must not end sessions in which a second factor was proven.
       const isLower = sessionId === undefined && isOutdone(caller, await lockPerson(tx, userId))
       const revoked = await (isLower ? endUnprovenSessions(tx, userId) : endSessions(tx, userId, 'global'))
       const revoke = isLower ? revokeUnprovenKeys : revokeKeys
@@ -123,14 +123,14 @@ function hasFactor ({ factors }: User): boolean {
   return factors.some(({ status }) => status === 'verified')
 }
 
-/** Whether a caller with a key made it with the password alone, and has a second factor since. */
+/** Whether the caller's key was made with the password alone and the person has enrolled a second factor since. */
 function isOutdone ({ recentUntil }: PersonPrincipal, user: User): boolean {
   return recentUntil === undefined && hasFactor(user)
 }
 
 /**
- * Locks the caller, who changes the own account: in a session at the level that its person needs, or with a key that
- * was made at it. The password alone must not undo by a key what it cannot undo in a session.
+ * Locks the caller, who changes their own account. The session or key must be at the level that the person needs:
+ * otherwise the password alone could do through a key what it cannot do in a session.
  */
 async function lockCaller (tx: Transaction, caller: PersonPrincipal): Promise<User> {
   const { userId, sessionId } = caller

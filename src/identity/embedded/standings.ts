@@ -9,7 +9,7 @@ import { isAdmin, isPending } from '../people/roles.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
 import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../caller-standing.ts'
 
-/** How sessions and keys of the embedded provider stand, kept until the database says that it has changed. */
+/** The status of the embedded provider's sessions and keys, cached until the database reports a change. */
 export class EmbeddedStandings {
   readonly #config: Pick<Config, 'REQUIRE_MFA'>
   readonly #sessions: RowCache<Standing>
@@ -32,7 +32,7 @@ export class EmbeddedStandings {
       .prepare('identity_key')
   }
 
-  /** The cached standing of a session, at once; undefined when it must be read. */
+  /** The cached status of a session; undefined when it must be read. */
   cached (sessionId: string): Standing | undefined {
     return unlessEnded(this.#sessions.get(sessionId))
   }
@@ -48,12 +48,12 @@ export class EmbeddedStandings {
     return standing ?? refusal!
   }
 
-  /** Undefined for a key that is not good. */
+  /** Undefined when the key is not valid. */
   async key (id: string): Promise<KeyStanding | undefined> {
     return unlessEnded(this.#keys.get(id)) ?? await this.#keys.read(id, () => this.#readKey(id))
   }
 
-  /** Whether a person is an administrator, by the session or key that they use, as the database has it now. */
+  /** Whether the person behind a session or key is an administrator, according to the database now. */
   async isAdmin ({ userId, sessionId, keyId }: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean> {
     const standing = sessionId !== undefined
       ? await this.#readSession(sessionId)

@@ -21,20 +21,20 @@ interface Parts {
   jwks: Jwks
   tokens: TokenLookup
   seen: SeenSessions
-  /** Undefined without the service key: users cannot be looked up then, and API keys of persons are refused. */
+  /** Undefined without the service key: users cannot be looked up, and API keys of persons are rejected. */
   users: UserLookup | undefined
   keys: KeyStandings | undefined
   apiKeys: ApiKeyFormat
 }
 
-/** A token with the rights that it claims: they are good enough for routes that are not for administrators. */
+/** A token with the rights that it claims. Routes that are not for administrators trust these claims. */
 interface ClaimingToken extends VerifiedToken, Pick<Standing, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
   verifiedAt: number
 }
 
-/** No token is accepted for longer, even if the provider issues it for longer. */
+/** The maximum age of a token, whatever lifetime the provider gives it. */
 const MAX_AGE_SECONDS = 24 * 3600
-/** After this a signature is checked again: its key must still be published. */
+/** After this a signature is verified again, because its key must still be published. */
 const RECHECK_MS = 600_000
 /** Issuers of the keys that Supabase's hosting and its local environment hand out. */
 const KEY_ISSUERS = ['supabase', 'supabase-demo']
@@ -76,7 +76,7 @@ async function verifyToken (jwt: JWT, { jwks, settings }: Parts, token: string):
       : 'bad_jwt'
   }
   const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous, ...claims } } = found
-  // A provider that has anonymous accounts gives one to every caller that asks.
+  // A provider with anonymous accounts gives one to every caller that asks.
   if (is_anonymous === true) return 'no_authorization'
   const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
   const admin = isAdmin(metadata)
@@ -87,14 +87,14 @@ async function verifyToken (jwt: JWT, { jwks, settings }: Parts, token: string):
     expiresAt,
     admin,
     pending: lacksRole(metadata),
-    // Whether the person has one at the provider, the token does not say.
+    // The token does not say whether the person has a second factor at the provider.
     lacks: !hasProven && mustHaveFactor(settings, { admin }) ? 'proof' : undefined,
     recentUntil: hasProven ? recentUntil(methodsOf(claims.amr)) : undefined,
     verifiedAt: Date.now()
   }
 }
 
-/** The only key and algorithm under which this token may be good. A public key is never used as a secret. */
+/** The only key and algorithm that this token may use. A public key is never used as a shared secret. */
 async function signatureOf (
   { alg, kid }: Record<string, unknown>, { base: issuer, jwtSecret }: ExternalSettings, jwks: Jwks
 ): Promise<SignatureCheck | undefined> {
@@ -116,11 +116,11 @@ async function isAdminNow (
     const user = await tokens.user(token, { userId: userId!, sessionId: sessionId! })
     return user !== undefined && isAdmin(user.app_metadata)
   }
-  // The caller came with an API key, or with a session of the administrators' pages.
+  // The caller used an API key, or a session of the administrators' pages.
   if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
   const user = await users?.now(userId!)
   if (user === undefined || !isAdmin(user.app_metadata)) return false
-  // What the provider has just said of the person counts for the key.
+  // The key's status uses what the provider just returned about the person.
   return keyId === undefined || mayAdministerNow(await keys?.standing(keyId))
 }
 
@@ -134,7 +134,7 @@ function standingOf (
   return isRevoked ? 'session_not_found' : { userId, admin, pending, lacks, recentUntil, endsAt: expiresAt }
 }
 
-/** The methods that a token claims, of those that say when. */
+/** The methods in a token's `amr` that carry a timestamp. */
 function methodsOf (amr: unknown): AuthenticationMethod[] {
   return (Array.isArray(amr) ? amr as unknown[] : []).filter((entry): entry is AuthenticationMethod => (
     typeof entry === 'object' && entry !== null && 'method' in entry && typeof entry.method === 'string' &&
@@ -142,7 +142,7 @@ function methodsOf (amr: unknown): AuthenticationMethod[] {
   ))
 }
 
-/** The caller's own bearer token; undefined when the caller came with another credential. */
+/** The caller's own bearer token; undefined when the caller used another credential. */
 export function bearerTokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
   return sessionId !== undefined && principal?.sessionId === sessionId
     ? headers.authorization?.replace(/^Bearer /i, '')

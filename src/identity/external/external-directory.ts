@@ -28,17 +28,15 @@ export interface ExternalDirectoryParts {
   client: IdpClient
   tokens: TokenLookup
   seen: SeenSessions
-  /** Undefined without the service key: there are no API keys then. */
+  /** Undefined without the service key: then there are no API keys. */
   users: UserLookup | undefined
 }
 
 const PER_PAGE = 1000
-/** A list that is longer is a fault of the provider. */
+/** A longer list means that the provider is faulty. */
 const MAX_PAGES = 100
 
-/**
- * The users of the external provider. Every change there is written to the audit log before it is asked for, and after.
- */
+/** The users of the external provider. The audit log records every change there before the request and after it. */
 export class ExternalDirectory implements Directory {
   readonly clientConfig: ClientConfig
   readonly #app: FastifyInstance
@@ -79,7 +77,7 @@ export class ExternalDirectory implements Directory {
   async setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void> {
     this.#requireServiceKey()
     await audited(this.#app, { ...by, action: 'immagine_profilo', object: `user:${id}` }, async () => {
-      // The provider keeps the fields that are not named.
+      // The provider keeps the fields that the request does not name.
       const answer = await this.#asService('PUT', `/admin/users/${id}`, { user_metadata: { avatar_url: url } })
       if (!isSuccess(answer)) throw userProblem(answer)
       await this.#app.db.transaction(store)
@@ -88,7 +86,7 @@ export class ExternalDirectory implements Directory {
 
   async operators (): Promise<AuthUser[]> {
     const found: AuthUser[] = []
-    // The provider cannot be asked for them alone.
+    // The provider cannot filter by role.
     for await (const each of this.users()) found.push(...each.filter(({ app_metadata }) => isStaff(app_metadata)))
     return found
   }
@@ -100,7 +98,7 @@ export class ExternalDirectory implements Directory {
       const { status, body, total } = await this.#asService('GET', path)
       const users = status === 200 ? readUsers(body) : undefined
       if (users === undefined) throw new ProviderNonRaggiungibile()
-      // By id: a new user at the head of the list moves others on to the next page.
+      // By id, because a new user at the head of the list moves others to the next page.
       for (const user of users) found.set(user.id, user)
       if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
         yield [...found.values()]
@@ -138,7 +136,7 @@ export class ExternalDirectory implements Directory {
     const entry: AuditEntry = { ...authorOf(request), action: 'sessioni_revocate', object: `user:${caller.userId}` }
     const { revoked } = await audited(this.#app, entry, async () => {
       const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
-      // Sessions that have ended there already are still to be ended here.
+      // Sessions that have already ended at the provider must still be ended here.
       if (!isSuccess(answer) && !ENDED_CODES.has(answer.code)) throw refusal(answer)
       return await this.#app.db.transaction(async (tx) => ({
         revoked: await seen.endAll(tx, session, clientOf(request)),
@@ -154,7 +152,7 @@ export class ExternalDirectory implements Directory {
     return recentUntil !== undefined
   }
 
-  /** The provider's factors cannot be locked. The level of a session is that of its token, which was let in. */
+  /** The provider's factors cannot be locked. A session's level is that of its token, which was already accepted. */
   async requireLevel (_tx: Transaction, { userId, sessionId, recentUntil }: PersonPrincipal): Promise<void> {
     if (sessionId !== undefined || recentUntil !== undefined) return
     const user = await this.#parts.users?.recent(userId)
@@ -213,8 +211,8 @@ function notUnlinked (answer: IdpAnswer, provider: string): Error {
 }
 
 /**
- * Does work at the provider, which no database transaction can undo: writes to the audit log that it is asked for,
- * does it, and writes its result. When the log cannot be written beforehand, the work is not done.
+ * Does work at the provider, which no database transaction can undo. The audit log records the request before it, and
+ * the result after it. If the first record fails, the work is not done.
  */
 async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
@@ -227,7 +225,7 @@ async function audited<T> (
   await write('asked', {})
   try {
     const result = await work()
-    // The work has been done: a failure to write the log now, which is logged, does not undo it.
+    // The work is done. If the log cannot be written now, the failure is logged but the work stands.
     await write('done', outcome(result)).catch(() => {})
     return result
   } catch (err) {

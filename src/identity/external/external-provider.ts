@@ -12,12 +12,12 @@ import { SeenSessions } from './seen-sessions.ts'
 import { externalSettings } from './external-settings.ts'
 import { tokenLookup, userLookup } from './user-lookup.ts'
 
-/** Without the service key the provider cannot be asked how a key's person stands: there are no API keys then. */
+/** Without the service key the provider cannot be asked about a key's person, so there are no API keys. */
 const NO_KEYS: ApiKeyFormat = { mint () { throw new AmministrazioneNonDisponibile() }, read: () => undefined }
 
 /**
- * An identity provider elsewhere that speaks the protocol of Supabase Auth. @throws ConfigError naming IDP_URL or
- * IDP_JWT_SECRET
+ * An external identity provider that speaks the protocol of Supabase Auth.
+ * @throws ConfigError naming IDP_URL or IDP_JWT_SECRET
  */
 export function externalProvider (
   app: FastifyInstance, { config, keys, passwords, timeoutMs }: ProviderOptions

@@ -5,7 +5,7 @@ import type { ExternalSettings } from './external-settings.ts'
 export interface IdpAnswer {
   status: number
   body: unknown
-  /** The error code of Supabase Auth; empty for a success. */
+  /** The error code of Supabase Auth; empty on success. */
   code: string
   /** For a page of a list: the length of the whole list (`X-Total-Count`). */
   total: number | undefined
@@ -25,16 +25,16 @@ const RESPONSE_BYTES = 5 * 1024 * 1024
 
 export type IdpClient = ReturnType<typeof idpClient>
 
-/** The provider over HTTP. No key, token, e-mail address or answer gets into an error or a log line. */
+/** HTTP client of the provider. Errors and log lines never contain keys, tokens, e-mail addresses or responses. */
 export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs = TIMEOUT_MS }: IdpClientOptions) {
   return {
     /**
-     * Asks as a person, with their token. Returns a success or a refusal (any 4xx but 429).
-     * @throws ProviderNonRaggiungibile when no answer comes in time, and for an answer that is not of its protocol
+     * Sends a request with a person's token. Returns a success or a refusal (any 4xx except 429).
+     * @throws ProviderNonRaggiungibile on a timeout, and for a response that does not follow the protocol
      */
     asPerson: (token: string, method: Method, path: string) =>
       ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
-    /** Asks as an administrator. A refusal of the service key counts as a fault, too. */
+    /** Sends a request as an administrator. When the provider rejects the service key, that is a fault, too. */
     async asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpAnswer> {
       const isRefused = ({ status }: IdpAnswer) => status === 401 || status === 403
       return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)

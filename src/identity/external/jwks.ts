@@ -5,7 +5,7 @@ import { ProviderNonRaggiungibile } from '../errors.ts'
 import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
 import { externalSettings } from './external-settings.ts'
 
-/** A public key that verifies access tokens, under the only algorithm it is good for. */
+/** A public key that verifies access tokens, and the only algorithm it may be used with. */
 export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
 
 export interface JwksOptions {
@@ -17,10 +17,10 @@ export interface JwksOptions {
 }
 
 const MINUTE = 60_000
-/** The time between two fetches, failed ones too: callers choose the `kid`, and each unknown one would cost a fetch. */
+/** The minimum time between two fetches, failed ones too: otherwise each invented `kid` would cause a fetch. */
 const BETWEEN_FETCHES_MS = 30_000
 const FRESH_MS = 10 * MINUTE
-/** While the provider fails, known keys are used for so long. */
+/** While the provider fails, cached keys are used for this long. */
 const STALE_MS = 24 * 60 * MINUTE
 const TIMEOUT_MS = 5000
 const RESPONSE_BYTES = 64 * 1024
@@ -31,9 +31,9 @@ const RSA_BITS = 2048
 export type Jwks = ReturnType<typeof createJwks>
 
 /**
- * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than
- * ten minutes.
- * @throws Error when the address is neither https nor loopback
+ * An in-memory JSON Web Key Set (RFC 7517). It is fetched on first use, and refreshed in the background after ten
+ * minutes.
+ * @throws Error when the URL is neither https nor loopback
  */
 export function createJwks ({
   url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS
@@ -48,14 +48,14 @@ export function createJwks ({
 
   return {
     /**
-     * The key with this id; undefined when the provider does not publish it, or could not be asked just now.
-     * @throws ProviderNonRaggiungibile while no key set is known and the provider gives no answer; no other error
+     * The key with this id; undefined when the provider does not publish it or cannot be reached.
+     * @throws ProviderNonRaggiungibile when no key set is cached and the provider does not respond; no other error
      */
     async key (kid: string): Promise<VerificationKey | undefined> {
       if (kid === '' || kid.length > KID_LENGTH) return undefined
       const known = age() < STALE_MS ? keys.get(kid) : undefined
       if (known) {
-        // Not awaited, and it never rejects.
+        // Not awaited: it never rejects.
         if (age() >= FRESH_MS) void refresh()
         return known
       }
@@ -65,7 +65,7 @@ export function createJwks ({
     }
   }
 
-  /** Callers at the same time wait for the same fetch. Never rejects. */
+  /** Concurrent callers share one fetch. Never rejects. */
   async function refresh (): Promise<void> {
     if (fetching === undefined && now() - triedAt >= BETWEEN_FETCHES_MS) {
       triedAt = now()
@@ -85,13 +85,13 @@ export function createJwks ({
 }
 
 /**
- * Asks the external provider for its signing keys.
+ * Fetches the signing keys of the external provider.
  * @returns the provider's host
  * @throws ProviderNonRaggiungibile, and ConfigError naming the variable
  */
 export async function checkProvider (config: Config): Promise<string> {
   const { url, base } = externalSettings(config)
-  // A name that is not known makes it fetch the whole key set.
+  // An unknown key id makes it fetch the whole key set.
   await createJwks({ url: `${base}/.well-known/jwks.json`, log: { warn: () => {} } }).key('doctor')
   return new URL(url).host
 }
@@ -101,14 +101,14 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
     redirect: 'error', signal: AbortSignal.timeout(timeoutMs), headers: { accept: 'application/json' }
   })
   if (response.status !== 200) {
-    // The connection would stay open until the deadline.
+    // Otherwise the connection stays open until the timeout.
     await response.body?.cancel()
     throw new UnusableAnswer(`status ${response.status}`)
   }
   return (await readBody(response, RESPONSE_BYTES)).toString()
 }
 
-/** The usable keys among the first fifty of a set. Of two keys with the same `kid` the first counts. */
+/** The usable keys among the first fifty of a set. When two keys share a `kid`, the first one wins. */
 function readKeys (text: string): Map<string, VerificationKey> {
   const entries = member(parseJson(text), 'keys')
   if (!Array.isArray(entries)) throw new UnusableAnswer('not a key set')
@@ -117,7 +117,7 @@ function readKeys (text: string): Map<string, VerificationKey> {
 }
 
 /**
- * An RSA key of at least 2048 bits or a key on P-256, meant for signatures under our algorithm; undefined for any other
+ * Accepts RSA keys of at least 2048 bits and P-256 keys for signatures with our algorithm; undefined for any other
  * entry.
  */
 function readKey (entry: unknown): VerificationKey | undefined {
@@ -135,7 +135,7 @@ function readKey (entry: unknown): VerificationKey | undefined {
   return { kid, alg: kind.alg, pem: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
-/** The algorithm and only the public members of a key: private members are never read. */
+/** The algorithm and the public members of a key. Private members are never read. */
 function kindOf (entry: unknown): { alg: VerificationKey['alg'], jwk: JsonWebKey } | undefined {
   const text = (name: string) => String(member(entry, name))
   if (member(entry, 'kty') === 'RSA') return { alg: 'RS256', jwk: { kty: 'RSA', n: text('n'), e: text('e') } }

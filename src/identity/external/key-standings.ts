@@ -11,7 +11,7 @@ import type { UserLookup } from './user-lookup.ts'
 
 export type KeyStandings = ReturnType<typeof keyStandings>
 
-/** How API keys stand whose persons the external provider knows. */
+/** The status of API keys whose persons the external provider manages. */
 export function keyStandings (
   db: Database, users: UserLookup, changes: () => ChangeListener, settings: Pick<Config, 'REQUIRE_MFA'>
 ) {
@@ -23,7 +23,7 @@ export function keyStandings (
       const key = cache.get(id) ?? await cache.read(id, () => load(id))
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await users.recent(key.userId)
-      // The same object is kept in the cache: the authenticator writes the time of the last use into it.
+      // The same object stays in the cache, because the authenticator writes the time of the last use into it.
       return user && Object.assign(key, rightsOf(user, key))
     },
     onChange: (id: string) => cache.drop((key) => key === id),

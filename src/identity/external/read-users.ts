@@ -12,8 +12,8 @@ const INSTANTS = [
 ] as const
 
 /**
- * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: a missing or
- * null field gets its default, and unknown fields are left out. Undefined for a value that is not a user.
+ * Parses a user as Supabase Auth writes it (`internal/models/user.go`) into this API's shape. Missing or null fields
+ * get their default, unknown fields are dropped. Undefined when the value is not a user.
  */
 export function readUser (value: unknown): AuthUser | undefined {
   const fields = object(value)

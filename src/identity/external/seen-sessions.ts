@@ -16,17 +16,17 @@ export type SessionRef = Pick<VerifiedToken, 'userId' | 'sessionId'>
 type SeenRow = typeof table.$inferSelect
 
 const RECORD_EVERY_MS = 60_000
-/** No token older than a day is accepted: after this a revocation has no more tokens to refuse. */
+/** Tokens older than a day are rejected anyway, so a revocation can be deleted after this. */
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 const REFUSED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`
 
 /**
- * The sessions of the external provider whose tokens this server has seen. The provider's tokens stay good until they
- * expire, even when their session has ended; this server refuses them as soon as the session is recorded as revoked.
+ * The sessions of the external provider whose tokens this server has seen. The provider's tokens stay valid until they
+ * expire, even after their session has ended. This server rejects them once the session is recorded as revoked.
  *
- * A row whose id is the person's own id says when all of their sessions were revoked: about a session that is first
- * seen after that, the provider is asked.
+ * A row whose id is the person's id records when all of their sessions were revoked. A session first seen after that is
+ * checked with the provider.
  */
 export class SeenSessions {
   readonly #db: Database
@@ -43,7 +43,7 @@ export class SeenSessions {
       .where(inArray(table.id, [sql.placeholder('session'), sql.placeholder('user')])).prepare('seen_session')
   }
 
-  /** The cached record of a session, at once; undefined when it must be read. */
+  /** The cached record of a session; undefined when it must be read. */
   cached (sessionId: string): SeenSession | undefined {
     return this.#cache.get(sessionId)
   }
@@ -71,7 +71,7 @@ export class SeenSessions {
     })
   }
 
-  /** A person's sessions that have not ended, the latest first. */
+  /** A person's active sessions, latest first. */
   async list (userId: string): Promise<SeenRow[]> {
     await this.flush()
     return await this.#db.select().from(table)
@@ -91,13 +91,13 @@ export class SeenSessions {
     this.onChange(sessionId)
   }
 
-  /** Records that all sessions of a person have ended, this one too. Returns how many had not ended before. */
+  /** Records that all sessions of a person have ended, including this one. Returns how many were active. */
   async endAll (tx: Transaction, { userId, sessionId }: SessionRef, client: Client): Promise<number> {
     await lockPerson(tx, userId)
     const ends = { user_id: userId, expires_at: REFUSED_FOR }
     await tx.insert(table).values([{ id: userId, ...ends }, { id: sessionId, ...ends, ...client }])
       .onConflictDoNothing()
-    // An update, also of the rows that were only just inserted: the trigger reports updates to the other processes.
+    // An update even for rows just inserted, because the trigger notifies the other processes of updates.
     const ended = await tx.update(table)
       .set({
         revoked_at: sql`clock_timestamp()`,
@@ -108,7 +108,7 @@ export class SeenSessions {
     return ended.filter(({ id, isLive }) => isLive && id !== userId).length
   }
 
-  /** Whether a session is not recorded as revoked; until the transaction ends it is not. */
+  /** Whether a session is not recorded as revoked. It stays so until the transaction ends. */
   async lock (tx: Transaction, { userId, sessionId }: SessionRef): Promise<boolean> {
     await lockPerson(tx, userId)
     return (await tx.$count(table, and(eq(table.id, sessionId), isNotNull(table.revoked_at)))) === 0
@@ -130,21 +130,21 @@ export class SeenSessions {
     await deleteInBatches(this.#db, table, lt(table.expires_at, sql`now() - ${KEPT}`))
   }
 
-  /** Not awaited: a session whose record fails is recorded at its next request. */
+  /** Not awaited: if recording fails, the session is recorded at its next request. */
   #writeInBackground (work: Promise<unknown>): void {
     const done = work.then(() => {}, (err: unknown) => this.#log.warn({ err }, 'a session could not be recorded'))
       .finally(() => this.#writing.delete(done))
     this.#writing.add(done)
   }
 
-  /** @param allRevokedAt when all sessions were last revoked, as it was read before this session was accepted */
+  /** @param allRevokedAt when all sessions were last revoked, as read before this session was accepted */
   async #insert (
     { sessionId, userId, expiresAt }: VerifiedToken, client: Client, allRevokedAt: Date | null
   ): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await lockPerson(tx, userId)
       const [now] = await tx.select({ revoked_at: table.revoked_at }).from(table).where(eq(table.id, userId))
-      // All were revoked in between: at the next request of the session the provider is asked.
+      // All sessions were revoked meanwhile, so the next request of this session asks the provider.
       if ((now?.revoked_at ?? null)?.getTime() !== allRevokedAt?.getTime()) return
       await tx.insert(table)
         .values({ id: sessionId, user_id: userId, expires_at: new Date(expiresAt), ...client }).onConflictDoNothing()
@@ -158,7 +158,7 @@ export class SeenSessions {
   }
 }
 
-/** Makes the first record of a session and the end of all sessions of its person wait for each other. */
+/** Serializes the first record of a session with the revocation of all sessions of its person. */
 async function lockPerson (tx: Executor, userId: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${userId}))`)
 }

@@ -11,24 +11,24 @@ const MAX_ENTRIES = 2000
 export type UserLookup = ReturnType<typeof userLookup>
 
 /**
- * Asks the provider for its users, with the service key. Banned and deleted users are not found.
- * @param clock a clock that never goes back, ms
+ * Looks users up at the provider with the service key. Banned and deleted users are not found.
+ * @param clock a monotonic clock, ms
  */
 export function userLookup (
   { client, serviceKey, clock = () => performance.now() }:
   { client: Pick<IdpClient, 'asService'>, serviceKey: string, clock?: () => number }
 ) {
-  /** The questions of the last minute, so that many callers at once ask one. Failed questions are dropped. */
+  /** Lookups of the last minute, so that concurrent callers share one. Failed lookups are dropped. */
   const asked = new LRUCache<string, { at: number, answer: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
 
   return {
-    /** As of at most a minute ago. @throws ProviderNonRaggiungibile */
+    /** At most a minute old. @throws ProviderNonRaggiungibile */
     async recent (userId: string): Promise<AuthUser | undefined> {
       const known = asked.get(userId)
       const isRecent = known !== undefined && clock() - known.at < RECENT_MS
       return unlessBannedOrDeleted(await (isRecent ? known.answer : ask(userId)))
     },
-    /** As of now. @throws ProviderNonRaggiungibile */
+    /** Not cached. @throws ProviderNonRaggiungibile */
     now: async (userId: string) => unlessBannedOrDeleted(await ask(userId))
   }
 
@@ -48,20 +48,20 @@ export function userLookup (
   }
 }
 
-/** Checked at every call: a ban ends by itself. */
+/** Checked at every call, because a ban expires by itself. */
 function unlessBannedOrDeleted (user: AuthUser | undefined): AuthUser | undefined {
   return user === undefined || isBannedOrDeleted(user) ? undefined : user
 }
 
-/** The codes that say that a session has ended for good. */
+/** Error codes for a session that has ended for good. */
 export const ENDED_CODES = new Set(['session_not_found', 'session_expired', 'user_not_found'])
 
 export type TokenLookup = ReturnType<typeof tokenLookup>
 
-/** Asks the provider who the bearer of a token is, with that token. @throws ProviderNonRaggiungibile */
+/** Asks the provider whom a token belongs to, using that token. @throws ProviderNonRaggiungibile */
 export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<SeenSessions, 'end'>) {
   return {
-    /** Undefined when the provider refuses the token. A session that has ended there is ended here, too. */
+    /** Undefined when the provider rejects the token. A session that has ended there is ended here, too. */
     async user (token: string, session: SessionRef): Promise<AuthUser | undefined> {
       const { user, code } = await ask(token)
       if (ENDED_CODES.has(code)) await seen.end(session)
@@ -73,7 +73,7 @@ export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<See
   async function ask (token: string) {
     const { status, body, code } = await client.asPerson(token, 'GET', '/user')
     const user = status === 200 ? readUser(body) : undefined
-    // An answer that is neither a user nor a refusal proves nothing.
+    // A response that is neither a user nor a refusal proves nothing.
     const isRefusal = status === 401 || status === 403 || ENDED_CODES.has(code)
     if (user === undefined && !isRefusal) throw new ProviderNonRaggiungibile()
     return { user, code }

@@ -9,10 +9,10 @@ import { notify } from '../sign-in/account-mails.ts'
 import { DAY_MS, listSessions } from '../sign-in/person-sessions.ts'
 
 const HOUR_MS = 3_600_000
-/** In a day, for an app: five times what one address may try in an hour. */
+/** Per day, for authenticator apps: five times the hourly limit of one IP address. */
 const CEILING = 5
 
-/** Each is counted apart: who has used up the one may still use the other. */
+/** Counted separately: a person who has used up one limit can still use the others. */
 const REFUSALS = {
   'second-factor': 'over_request_rate_limit',
   device: 'over_request_rate_limit',
@@ -25,16 +25,16 @@ const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
   'recovery-code': 'Invalid recovery code entered'
 }
 
-/** Told once a day, of the fifth wrong code. */
+/** The person is notified of the fifth wrong code, at most once a day. */
 const NOTED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS }
 const TOLD: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
- * Judges the codes that a person tries. Wrong ones are counted and written into the audit log; after too many not even
- * a right one counts. Six digits can be guessed: those of an app are counted per account and address in an hour, and
- * per account in a day, apart for the addresses from which the person has proven a second factor, so that a stranger
- * with the password shuts nobody out there. Recovery codes and devices cannot be guessed: they are counted per
- * session, and open the account whatever others try. The person is told of wrong codes by mail.
+ * Checks a code that a person enters. Wrong codes are counted and written to the audit log. Above the limit even a
+ * right code is rejected. App codes have six digits and can be guessed: they are counted per account and client IP each
+ * hour, and per account each day. Client IPs where the person has proven a second factor have their own daily count, so
+ * a stranger with the password cannot lock the person out there. Recovery codes and devices cannot be guessed: they are
+ * counted per session only. The person is notified of wrong codes by mail.
  */
 export async function judgeCode (
   request: FastifyRequest,
@@ -73,7 +73,7 @@ function perHour ({ identity: { config } }: FastifyInstance, name: string): Limi
   return { name, max: config.RATE_LIMIT_LOGIN_MAX, windowMs: HOUR_MS }
 }
 
-/** Whether a person has a session from an address in which a second factor was proven. */
+/** Whether the person has a session from this client IP in which a second factor was proven. */
 async function hasProvenFrom (db: Database, userId: string, address: string): Promise<boolean> {
   const found = await listSessions(db, userId)
   return found.some(({ factor_id, ip }) => factor_id !== null && ip !== null && network(ip) === address)

@@ -23,7 +23,7 @@ import { requireProof } from './proof.ts'
 import { enrolmentOf, newSecret, sealSecret, usualIssuer } from './totp.ts'
 import { relyingParty } from './webauthn/relying-party.ts'
 
-/** As with Supabase Auth. */
+/** The same limit as Supabase Auth. */
 const MAX_FACTORS = 10
 
 const enrolRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -95,7 +95,7 @@ async function enrol (
   const named: { id: string, type: FactorType, friendly_name?: string } = {
     id, type, ...(friendly_name === null ? {} : { friendly_name })
   }
-  // A device makes its key when it is first challenged.
+  // A device creates its key at its first challenge.
   if (secret === undefined) return named
   return { ...named, totp: await enrolmentOf(secret, issuer?.trim() || usualIssuer(config), user.email) }
 }
@@ -126,7 +126,7 @@ async function unenrol (request: FastifyRequest, id: string, withCodes = false):
   })
 }
 
-/** The recovery codes of a person with one factor left: they are no second factor by themselves. */
+/** The recovery codes of a person with one factor left. By themselves they are no second factor. */
 function codesOfLast ({ factors }: User): FactorRow | undefined {
   return realFactors(factors).length === 1 ? ofType(factors, 'recovery_code') : undefined
 }

@@ -14,11 +14,11 @@ import { listPasskeys } from './webauthn/credentials.ts'
 
 export type StoredFactor = typeof factors.$inferSelect
 
-/** How long a factor that was begun waits for its first code, once another one is begun. */
+/** An unverified factor is deleted after this, when another one is enrolled. */
 const UNVERIFIED = sql`interval '15 minutes'`
 
 /**
- * A person's own factor. That of another person is answered like a missing one.
+ * A person's own factor. A factor of another person is reported as missing.
  * @throws AuthError mfa_factor_not_found
  */
 export async function getFactor (db: Executor, user_id: string, id: string): Promise<StoredFactor> {
@@ -27,7 +27,7 @@ export async function getFactor (db: Executor, user_id: string, id: string): Pro
   return found
 }
 
-/** Removes the factors that a person has begun and not finished. The person is locked. */
+/** Deletes factors that the person has not verified in time. Requires the person's lock. */
 export async function removeAbandoned (tx: Transaction, user_id: string): Promise<void> {
   await tx.delete(factors).where(and(
     eq(factors.user_id, user_id), eq(factors.status, 'unverified'), lt(factors.created_at, sql`now() - ${UNVERIFIED}`)
@@ -42,8 +42,8 @@ export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'
 }
 
 /**
- * A factor is verified with its first proof. All others that wait for theirs go: a stranger who knew the password may
- * have begun them. The person is locked.
+ * Verifies a factor with its first proof, and deletes all unverified ones: a stranger who knew the password may have
+ * enrolled them. Requires the person's lock.
  */
 export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
   await tx.update(factors).set({ status: 'verified', updated_at: new Date() }).where(eq(factors.id, id))
@@ -52,7 +52,7 @@ export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFact
   ))
 }
 
-/** The factor of a list. @throws AuthError mfa_factor_not_found */
+/** Finds a factor in a list. @throws AuthError mfa_factor_not_found */
 export function requireFactor (all: readonly FactorRow[], id: string): FactorRow {
   const found = all.find((each) => each.id === id)
   if (!found) throw new AuthError('mfa_factor_not_found')
@@ -60,8 +60,8 @@ export function requireFactor (all: readonly FactorRow[], id: string): FactorRow
 }
 
 /**
- * Gives a factor another name, which no other one of the person has; the same row where the name says nothing new.
- * The person is locked.
+ * Renames a factor to a name that is unique for the person. Returns the same row when the name does not change.
+ * Requires the person's lock.
  */
 async function nameFactor (
   tx: Transaction, all: readonly FactorRow[], factor: FactorRow, name: string | null | undefined
@@ -93,7 +93,7 @@ export async function recordRemoved (
   await record(tx, request, 'fattore_rimosso', `factor:${id}`, { type, ...details })
 }
 
-/** Removes a factor. The sessions in which it was proven go on at `aal1`. The person is locked. */
+/** Deletes a factor. Sessions in which it was proven fall back to `aal1`. Requires the person's lock. */
 export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>): Promise<void> {
   const first = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})
     with ordinality as entries (entry, at) where entry ->> 'method' not in ${Object.values(METHODS)}`
@@ -102,7 +102,7 @@ export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id
   await tx.delete(factors).where(eq(factors.id, id))
 }
 
-/** The verified factors that are more than a way back for whoever has lost one. */
+/** The verified factors, without recovery codes. */
 export function realFactors<T extends Pick<FactorRow, 'status' | 'factor_type'>> (all: readonly T[]): T[] {
   return all.filter(({ status, factor_type }) => status === 'verified' && factor_type !== 'recovery_code')
 }
@@ -112,9 +112,9 @@ export function ofType<T extends { factor_type: FactorType }> (all: readonly T[]
 }
 
 /**
- * Takes all second factors and passkeys from a person, for whom an administrator begins anew: the password is all that
- * opens the account then. Their sessions end. The person is locked; the caller delivers mails after the commit.
- * @returns what is to be written into the audit log, as the last statements of the transaction
+ * Deletes all second factors and passkeys of a person at an administrator's request. Then the password alone opens the
+ * account. Their sessions end. Requires the person's lock. The caller delivers mails after the commit.
+ * @returns what to write to the audit log as the last statements of the transaction
  */
 export async function removeAllProofs (
   app: Pick<FastifyInstance, 'mail'>, tx: Transaction, person: User

@@ -26,7 +26,7 @@ import { getUser } from '../people/find-users.ts'
 import { askToCreate, askToProve, readCreation, readProof, type Asked } from './webauthn/ceremonies.ts'
 import { addCredential, listOfFactors, noteUse } from './webauthn/credentials.ts'
 
-/** People prove a second factor: the first proof verifies it, every one brings the session to `aal2`. */
+/** Proofs of a second factor: the first one verifies the factor, each one raises the session to `aal2`. */
 const proofRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/factors/:factor_id/challenge', route(
     { access: 'user', signIn: true }, 'authChallengeFactor', 'Comincia la conferma di un secondo fattore', {
@@ -87,9 +87,9 @@ async function takeProof (
   const signedIn = await getSignedIn(tx, request.principal!)
   const { user, session } = signedIn
   const { id, factor_type: type, status } = factor
-  // It may have been removed, or proven by another device, since the proof was checked.
+  // The factor may have been removed, or verified by another device, since the proof was checked.
   if ((await getFactor(tx, user.id, id)).status !== status) throw new AuthError('mfa_verification_failed')
-  // Whoever knows the password alone cannot make a device of their own the second factor.
+  // Someone who knows only the password must not make their own device the second factor.
   const message = 'AAL2 required to verify a further factor'
   if (status === 'unverified') requireProof(signedIn, app.identity.config, { message })
   if (!await take()) throw new AuthError('mfa_verification_failed')
@@ -144,7 +144,7 @@ const LIFETIME_MS = 300_000
 
 interface Challenge { id: string, expiresAt: Date }
 
-/** Begins the proof of a factor. @param network from where; @param challenge what a device is to sign */
+/** Starts the proof of a factor. @param network the client's network; @param challenge what a device must sign */
 async function beginChallenge (
   db: Executor, factor_id: string, network: string, challenge: string | null
 ): Promise<Challenge> {
@@ -156,7 +156,7 @@ async function beginChallenge (
   return { id: made!.id, expiresAt: new Date(made!.created_at.getTime() + LIFETIME_MS) }
 }
 
-/** What a device was to sign; null for an app. */
+/** The challenge that a device had to sign; null for an app. */
 async function checkChallenge (db: Executor, factor_id: string, id: string, network: string): Promise<string | null> {
   const [found] = isUuid(id) ? await db.select().from(t).where(and(eq(t.id, id), eq(t.factor_id, factor_id))) : []
   if (!found) throw unknownChallenge()
@@ -176,12 +176,12 @@ function unknownChallenge (): AuthError {
   })
 }
 
-/** What is done with a proof, in the transaction that counts on it. False when it has been taken meanwhile. */
+/** Records a proof, in the transaction that relies on it. False when it has been used meanwhile. */
 type Take = (tx: Transaction) => Promise<boolean>
 
 interface DeviceProof { type: string, credential_response: Record<string, unknown> }
 
-/** A device makes its key with the factor's first challenge, and signs with it from then on. */
+/** A device creates its key at the factor's first challenge, and signs with it from then on. */
 const kindOf = ({ status }: StoredFactor) => status === 'verified' ? 'request' : 'create'
 
 async function askDevice (
@@ -196,7 +196,7 @@ async function askDevice (
 }
 
 /**
- * Checks what a device has answered to a challenge. Undefined: nothing is proven.
+ * Checks a device's response to a challenge. Undefined when it proves nothing.
  * @throws AuthError validation_failed
  */
 async function checkDevice (

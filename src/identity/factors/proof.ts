@@ -11,9 +11,9 @@ import { METHODS, recentUntil } from '../caller-standing.ts'
 import { PROOF_STEP } from '../tokens/refresh-token.ts'
 
 /**
- * Whoever has a second factor changes what counts as one only after proving it: recently, where the server wants that
- * of grave steps. Otherwise a session left open could make itself a new factor, and prove that.
- * @throws AuthError insufficient_aal, with `refusal` where nothing was proven at all
+ * A person with a second factor must prove it before changing factors: recently, when `REQUIRE_RECENT_MFA` is set.
+ * Otherwise an unattended session could enrol a new factor and prove that one.
+ * @throws AuthError insufficient_aal, with `refusal` when nothing was proven at all
  */
 export function requireProof (
   { user, session }: SignedIn,
@@ -28,8 +28,8 @@ export function requireProof (
 }
 
 /**
- * A passkey opens the account like a password: whoever makes one has signed in, or proven a second factor, within the
- * time in which a new password needs no current one.
+ * A passkey opens the account like a password. To create one, the person must have signed in, or proven a second
+ * factor, within `FRESH_MS`.
  * @throws AuthError insufficient_aal, reauthentication_needed
  */
 export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_RECENT_MFA'>): void {
@@ -41,11 +41,11 @@ export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_
 }
 
 /**
- * Brings a session to `aal2`: a second factor was proven in it. From `aal1` it goes on under a new id, so that no token
- * from before the proof stands for it: such a one may be a copy. Already at `aal2`, it is proven anew and keeps its id,
- * and its refresh tokens from before are void.
- * The person's sessions at `aal1` end: whoever has begun one knows the password, and perhaps nothing else. The person
- * is locked.
+ * Raises a session to `aal2` after a second factor was proven in it. A session at `aal1` gets a new id, so that tokens
+ * from before the proof, which may be copies, do not count for it. A session already at `aal2` keeps its id, but its
+ * earlier refresh tokens become void.
+ * The person's other sessions at `aal1` end: whoever started them may know only the password. Requires the person's
+ * lock.
  */
 export async function raiseSession (
   tx: Transaction, before: SessionRow, factor: { id: string, factor_type: FactorType }
@@ -56,7 +56,7 @@ export async function raiseSession (
   const proof = { method, timestamp: Math.floor(now.getTime() / 1000) }
   const proven = {
     factor_id: factor.id,
-    // The latest first, as the protocol has it.
+    // Latest first, as in the protocol.
     amr: [proof, ...amr.filter((each) => each.method !== method)],
     updated_at: now
   }

@@ -28,7 +28,7 @@ const URL = '/factors/recovery-codes'
 const TYPE = 'recovery_code' as const
 const USUAL_NAME = 'Recovery codes'
 
-/** Single-use codes for whoever has lost their app. A person has one set of them, beside another factor. */
+/** Single-use recovery codes for a lost app. A person has one set, beside another factor. */
 const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(URL, route({ access: 'user', signIn: true }, 'authRecoveryCodes', 'Quanti codici di recupero restano', {
     response: { 200: RecoveryStatus }
@@ -102,7 +102,7 @@ async function proveWithCode (request: FastifyRequest, reply: FastifyReply, code
   return await sessionAnswer(signer, signedIn.user, signedIn.session)
 }
 
-/** Changes codes in a session in which a factor was proven. */
+/** Changes recovery codes in a session in which a second factor was proven. */
 async function withSecondFactor<T> (
   { server: app, principal }: FastifyRequest, change: (tx: Transaction, user: User) => Promise<T>
 ): Promise<T> {
@@ -130,11 +130,11 @@ function requireCodes (all: readonly FactorRow[]): FactorRow {
 }
 
 const CODES = 10
-/** Without what is easily taken for another: 32 characters, five bits each, eighty bits a code. */
+/** Without look-alike characters: 32 characters, five bits each, eighty bits a code. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz023456789'
 const LENGTH = 16
 
-/** New codes of a factor, in place of all earlier ones. They are shown this once: only fingerprints are kept. */
+/** Issues new codes for a factor and deletes earlier ones. They are shown once: only fingerprints are stored. */
 async function issueCodes (tx: Transaction, keys: Keys, factor_id: string): Promise<string[]> {
   const codes = Array.from({ length: CODES }, newCode)
   await tx.delete(t).where(eq(t.factor_id, factor_id))
@@ -146,7 +146,7 @@ async function isUnused (db: Executor, keys: Keys, factor_id: string, code: stri
   return (await db.$count(t, unused(keys, factor_id, code))) > 0
 }
 
-/** Uses a code up. @returns false when another request has used it first */
+/** Marks a code as used. @returns false when another request has used it first */
 async function useCode (tx: Transaction, keys: Keys, factor_id: string, code: string): Promise<boolean> {
   const used = await tx.update(t).set({ used_at: new Date() }).where(unused(keys, factor_id, code))
     .returning({ factor_id: t.factor_id })
@@ -162,7 +162,7 @@ function unused (keys: Keys, factor_id: string, code: string) {
   return and(eq(t.factor_id, factor_id), eq(t.fingerprint, fingerprint(keys, factor_id, code)), isNull(t.used_at))
 }
 
-/** Letter case, blanks and dashes do not count: codes are copied by hand. */
+/** Letter case, blanks and dashes are ignored, because codes are copied by hand. */
 function fingerprint (keys: Keys, factor_id: string, code: string): Buffer {
   return keys.fingerprint('recovery-code', factor_id, plainCode(code).toLowerCase())
 }

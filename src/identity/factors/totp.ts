@@ -10,12 +10,12 @@ import type { User } from '../people/find-users.ts'
 import type { IdentityOptions } from '../identity-provider.ts'
 import { isUuid } from '../uuid.ts'
 
-/* Codes of apps: RFC 6238 with the parameters that every app knows. */
+/* TOTP codes (RFC 6238) with the parameters that every app supports. */
 
 const SECRET_BYTES = 20
 const PERIOD_S = 30
 const FORM = { algorithm: 'SHA1', digits: 6, period: PERIOD_S } as const
-/** Of steps: a phone's clock may be half a minute off, and a person takes their time. */
+/** In time steps: a phone's clock may be off by half a minute, and typing takes time. */
 const WINDOW = 1
 const LONGEST_LABEL = 100
 
@@ -23,37 +23,37 @@ export function newSecret (): Buffer {
   return randomBytes(SECRET_BYTES)
 }
 
-/** Who wants the codes, where the caller does not say. */
+/** The issuer shown in the app when the caller names none. */
 export function usualIssuer ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return new URL(PUBLIC_URL).host
 }
 
-/** What an app is told of a secret: by hand, by a link, or by a picture of the link. */
+/** An enrolment, as a secret to type, as a link, and as a QR code of the link. */
 export interface Enrolment { secret: string, uri: string, qr_code: string }
 
-/** @param issuer who wants the codes, as the app shows it; @param label whose they are */
+/** @param issuer the issuer that the app shows; @param label the account name that the app shows */
 export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
-  // What a URI cannot hold is replaced; cut, so that it fits into a QR code.
+  // Replaces characters that a URI cannot hold, and cuts the label so that it fits into a QR code.
   const totp = new TOTP({
     ...FORM, secret: keyOf(secret), issuer: issuer.toWellFormed(), label: label.slice(0, LONGEST_LABEL).toWellFormed()
   })
   const uri = totp.toString()
-  // Loaded when it is needed: it brings more than this picture.
+  // Loaded on demand, because the library is large.
   const { toString } = await import('qrcode')
   const svg = await toString(uri, { type: 'svg', errorCorrectionLevel: 'M', margin: 2 })
-  // The official client puts the picture as it is into a `data:` address, in which a # would end it.
+  // The official client puts the SVG unescaped into a `data:` URL, which a # would end.
   const qr_code = svg.trim().replaceAll('#ffffff', 'white').replaceAll('#000000', 'black')
   return { secret: totp.secret.base32, uri, qr_code }
 }
 
 /**
- * The time step whose code this is.
- * @param after the latest step whose code was taken: neither it nor an earlier one counts
- * @returns undefined for a wrong code, and for one that was taken before
+ * The time step that a code belongs to.
+ * @param after the latest step whose code was used: codes up to it are rejected
+ * @returns undefined for a wrong or used code
  */
 export function matchStep (secret: Buffer, code: string, after: number | null, nowMs: number): number | undefined {
   const token = plainCode(code)
-  // The library compares bytes, and throws when there are more of them than characters.
+  // The library compares bytes, and throws when there are more bytes than characters.
   if (!/^\d{6}$/.test(token)) return undefined
   const delta = new TOTP({ ...FORM, secret: keyOf(secret) }).validate({ token, timestamp: nowMs, window: WINDOW })
   if (delta === null) return undefined
@@ -74,8 +74,8 @@ export function unsealSecret (keys: Keys, factorId: string, sealed: Buffer): Buf
 }
 
 /**
- * What an app was told that still waits for its first code, once more, for whoever shows its secret: another session
- * of the person, which may be that of a stranger with the password, does not come to know it.
+ * Returns the data of a pending enrolment again, when the caller presents its secret. Another session of the person,
+ * possibly a stranger's with the password, must not learn it.
  * @param shown the secret as it was shown
  */
 export async function pendingEnrolment (

@@ -7,15 +7,15 @@ import type { Authenticator } from '#src/http/auth.ts'
 import type { KeyStanding } from '../caller-standing.ts'
 
 /**
- * `lcd_<id>_<secret>_<mac>`, all hexadecimal: 64 bits by which the key is found, 256 secret bits, and 48 bits that only
+ * `lcd_<id>_<secret>_<mac>`, all hexadecimal: a 64-bit id for the lookup, 256 secret bits, and a 48-bit MAC that only
  * this installation can compute.
  */
 const FORM = /^lcd_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{12})$/
 
 export interface ApiKeyFormat {
-  /** A new key. The text is shown once; its hash is kept. */
+  /** Creates a key. The text is shown once; only its hash is stored. */
   mint (): { id: string, text: string, hash: Buffer }
-  /** Undefined for a text that this installation did not make: invented keys never reach the database. */
+  /** Undefined for a text that this installation did not issue, so invented keys cause no database query. */
   read (text: string): { id: string, hash: Buffer } | undefined
 }
 
@@ -46,7 +46,7 @@ function digest (text: string): Buffer {
 /** The time of a key's last use is written at most once a minute. */
 const TOUCH_MS = 60_000
 
-/** @param standing how a key and its person stand; undefined for a key that is not good */
+/** @param standing the status of a key and its person; undefined for a key that is not valid */
 export function keyAuthenticator (
   { db, log }: FastifyInstance, apiKeys: ApiKeyFormat, standing: (id: string) => Promise<KeyStanding | undefined>
 ): Authenticator['key'] {

@@ -7,13 +7,13 @@ import type { ApiKeyFormat } from './api-keys.ts'
 
 const DEFAULT_DAYS = 90
 const DAY_MS = 86_400_000
-/** Of one person. */
+/** Per person. */
 const LIVE_KEYS = 20
 
 /**
- * Makes a key for a person. Its text is only in the answer: the database keeps the hash. The caller has locked the
- * person (`lockSession` of the directory): of many at once the last ones find that there are too many.
- * @param second_factor whether the person has proven one in the session that asks for it
+ * Creates a key for a person. Only the answer contains its text: the database stores the hash. The caller has locked
+ * the person (`lockSession` of the directory), so concurrent requests cannot exceed the limit.
+ * @param second_factor whether a second factor was proven in the session that creates the key
  * @throws TroppeChiavi
  */
 export async function mintKey (
@@ -43,7 +43,7 @@ export async function mintKey (
   return { apiKey: text, id, created_at: created_at.toISOString(), expires_at: expires_at.toISOString() }
 }
 
-/** The keys of a person, or of all persons; the latest first, with revoked and expired ones. */
+/** The keys of one person, or of all. Latest first, including revoked and expired ones. */
 export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[]> {
   const owner = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
   const rows = await db.select().from(api_keys).where(owner).orderBy(desc(api_keys.created_at))
@@ -59,7 +59,7 @@ export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[
   }))
 }
 
-/** Revokes a key, of this person or of any. False when there is no such key, or it is revoked already. */
+/** Revokes a key, of this person or of anyone. False when the key does not exist or is already revoked. */
 export async function revokeKey (tx: Executor, id: string, user_id?: string): Promise<boolean> {
   const owner = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
@@ -67,19 +67,19 @@ export async function revokeKey (tx: Executor, id: string, user_id?: string): Pr
   return revoked.length > 0
 }
 
-/** Revokes all keys of a person, or which of them, and returns how many there were. */
+/** Revokes the keys of a person, all or those that match `which`, and returns their number. */
 export async function revokeKeys (tx: Executor, user_id: string, which?: SQL): Promise<number> {
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
     .where(and(eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at), which)).returning({ id: api_keys.id })
   return revoked.length
 }
 
-/** Of a person's keys, revokes those that were made without a second factor. Returns how many. */
+/** Revokes a person's keys that were made without a second factor. Returns their number. */
 export async function revokeUnprovenKeys (tx: Executor, userId: string): Promise<number> {
   return await revokeKeys(tx, userId, eq(api_keys.second_factor, false))
 }
 
-/** The scopes of a key that has neither expired nor been revoked and may administer; undefined for any other key. */
+/** The scopes of a key that is neither expired nor revoked and may administer; undefined for any other key. */
 export async function adminKeyScopes (db: Executor, id: string): Promise<Scope[] | undefined> {
   const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(
     eq(api_keys.id, id),

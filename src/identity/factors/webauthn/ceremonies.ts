@@ -4,22 +4,22 @@ import type { User } from '../../people/find-users.ts'
 import type { CredentialRow, NewCredential } from './credentials.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-/* WebAuthn (W3C): what a device is asked, and whether it has answered that. The library is loaded when it is needed. */
+/* WebAuthn (W3C): creates challenges for devices and verifies their responses. The library is loaded on demand. */
 
 const library = () => import('@simplewebauthn/server')
 
-/** What a credential is for: a passkey stands alone, so that its device must know its person, by a PIN or a finger. */
+/** What a credential is for. A passkey is used alone, so its device must verify the person, by a PIN or a finger. */
 export type Purpose = 'passkey' | 'factor'
 
-/** Options of a browser, and the challenge in them, which is kept. */
+/** Options for the browser, and the challenge in them, which the server stores. */
 export interface Asked { options: object, challenge: string }
 
-/** WebAuthn (§4): no credential id is longer. The index of a database would refuse a much longer one. */
+/** The maximum length of a credential id (WebAuthn §4). A database index would reject a much longer one. */
 const LONGEST_ID = 1023
 const TRANSPORT = /^[a-z0-9-]{1,32}$/i
 const MOST_TRANSPORTS = 10
 
-/** Asks for a new credential. @param present the person's credentials: their devices need no second one */
+/** Options for a new credential. @param present the person's credentials: their devices need no second one */
 export async function askToCreate (
   { id, name }: RelyingParty, user: Pick<User, 'id' | 'email'>, present: readonly CredentialRow[], purpose: Purpose
 ): Promise<Asked> {
@@ -38,7 +38,7 @@ export async function askToCreate (
   return { options, challenge: options.challenge }
 }
 
-/** Asks for a proof. @param allowed the credentials that are asked for; none: any passkey that the device has */
+/** Options for a proof. @param allowed the accepted credentials; when empty, any passkey of the device */
 export async function askToProve (
   { id }: RelyingParty, allowed: readonly CredentialRow[], purpose: Purpose
 ): Promise<Asked> {
@@ -52,8 +52,8 @@ export async function askToProve (
 }
 
 /**
- * The credential that a device has made; undefined when the answer is not to this challenge, or is none.
- * @throws AuthError validation_failed for a credential id that is longer than any
+ * The credential that a device created; undefined when the response is invalid or answers another challenge.
+ * @throws AuthError validation_failed when the credential id is too long
  */
 export async function readCreation (
   { id, origins }: RelyingParty, answer: Record<string, unknown>, challenge: string, purpose: Purpose
@@ -65,11 +65,11 @@ export async function readCreation (
     expectedOrigin: origins,
     expectedRPID: id,
     requireUserVerification: purpose === 'passkey'
-  // The library throws for every fault of the answer, in words of its own.
+  // The library throws for every fault of the response, with its own messages.
   }).catch(() => undefined)
   if (!made?.verified) return undefined
   const { credential } = made.registrationInfo
-  // The one that the device attests: it need not be the one beside it that the request's schema bounds.
+  // The attested id, which may differ from the one in the request that the schema limits.
   if (Buffer.byteLength(credential.id, 'base64url') > LONGEST_ID) {
     throw validationFailed(`Credential id must not be longer than ${LONGEST_ID} bytes`)
   }
@@ -81,13 +81,13 @@ export async function readCreation (
   }
 }
 
-/** What the client says of ways to the device, which nothing attests. */
+/** The transports that the client reports. They are not attested. */
 function readTransports (said: unknown): string[] {
   if (!Array.isArray(said)) return []
   return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MOST_TRANSPORTS)
 }
 
-/** The counter that a device has reached with its proof; undefined when it has proven nothing. */
+/** The device's counter after its proof; undefined when nothing is proven. */
 export async function readProof (
   { id, origins }: RelyingParty,
   answer: Record<string, unknown>,

@@ -40,8 +40,8 @@ export async function addCredential (
 }
 
 /**
- * Notes a use. False when the device has counted further meanwhile: another request came with the same proof, or the
- * device was copied. Devices that do not count stay at 0.
+ * Records a use. False when the device's counter is not above the stored one: a concurrent request had the same proof,
+ * or the device was copied. Devices without a counter stay at 0.
  */
 export async function noteUse (tx: Transaction, id: string, counter: number): Promise<boolean> {
   const noted = await tx.update(t).set({ counter, last_used_at: new Date() })
@@ -50,7 +50,7 @@ export async function noteUse (tx: Transaction, id: string, counter: number): Pr
   return noted.length > 0
 }
 
-/** A person's own passkey, renamed or removed. That of another person is answered like a missing one. */
+/** Renames or removes a person's own passkey. A passkey of another person is reported as missing. */
 export async function renamePasskey (tx: Transaction, user_id: string, id: string, friendly_name: string) {
   return await only(tx.update(t).set({ friendly_name }).where(own(user_id, id)).returning())
 }
@@ -67,7 +67,7 @@ export async function keepChallenge (
   return { id: row!.id, expires_at: Math.floor((row!.created_at.getTime() + LIFETIME_MS) / 1000) }
 }
 
-/** Takes a challenge, which is good once. @throws AuthError webauthn_challenge_not_found, webauthn_challenge_expired */
+/** Takes a single-use challenge. @throws AuthError webauthn_challenge_not_found, webauthn_challenge_expired */
 export async function takeChallenge (
   db: Executor, ceremony: Ceremony, id: string, user_id: string | null
 ): Promise<string> {

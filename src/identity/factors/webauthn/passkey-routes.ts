@@ -27,10 +27,10 @@ import { countProof } from '../../protocol/request-limits.ts'
 import { sessionAnswer } from '../../sign-in/session-answer.ts'
 import { PASSKEY } from '../../caller-standing.ts'
 
-/** As with Supabase Auth. */
+/** The same limit as Supabase Auth. */
 const MAX_PASSKEYS = 10
 
-/** People's own passkeys. Who has a second factor needs it here, like everywhere. */
+/** People's own passkeys. A person with a second factor must prove it here, like everywhere. */
 const passkeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/passkeys/registration/options', route(
     { access: 'user' }, 'authPasskeyRegistrationOptions', 'Comincia la registrazione di una passkey', {
@@ -110,7 +110,7 @@ async function remove (request: FastifyRequest, id: string): Promise<void> {
   await app.db.transaction(async (tx) => {
     const user = await getSessionOwner(tx, principal!)
     await removePasskey(tx, user.id, id)
-    // A person who has found the device may use one of them.
+    // Somebody who found the device may be using one of these sessions.
     const revoked = await endPasskeySessions(tx, user.id, principal!.sessionId)
     await notify(app, tx, user, 'passkey_removed')
     await record(tx, request, 'passkey_eliminata', `passkey:${id}`, { revoked })
@@ -119,7 +119,7 @@ async function remove (request: FastifyRequest, id: string): Promise<void> {
   await app.identity.waitForListeners()
 }
 
-/** Who may make a passkey now. */
+/** The caller, if they may create a passkey now. */
 async function freshOwner (
   tx: Transaction, { identity: { config } }: FastifyInstance, principal: Parameters<typeof getSignedIn>[1]
 ): Promise<User> {
@@ -134,7 +134,7 @@ function requireParty ({ identity: { config } }: FastifyInstance): RelyingParty 
   return party
 }
 
-/** Signing in with a passkey. The session is at `aal1`, as with Supabase Auth: a second factor comes after it. */
+/** Sign-in with a passkey. The session is at `aal1`, as in Supabase Auth, and a second factor may still be required. */
 export const passkeySignInRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/passkeys/authentication/options', route(
     { access: 'public' }, 'authPasskeyOptions', 'Comincia l’accesso con una passkey', {

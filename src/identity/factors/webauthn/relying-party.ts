@@ -3,12 +3,12 @@ import type { Config } from '#src/config/config.ts'
 
 export interface RelyingParty {
   id: string
-  /** As browsers show it. */
+  /** The name that browsers show. */
   name: string
   origins: string[]
 }
 
-/** Undefined where no page could ask: at an IP address, or when no page is at the domain. */
+/** Undefined when no page can use passkeys: at an IP address, or when no page is at the domain. */
 export function relyingParty ({ PUBLIC_URL, CORS_ORIGINS, PASSKEY_DOMAIN }: Config): RelyingParty | undefined {
   const { hostname, origin } = new URL(PUBLIC_URL)
   const id = PASSKEY_DOMAIN ?? hostname
