@@ -17,13 +17,13 @@ import type { Profile } from './profile.ts'
 export interface AccountMatch {
   user: UserRow
   how: 'known' | 'linked' | 'created'
-  /** Access to the account from before was revoked: after the commit the caller awaits `waitForListeners`. */
+  /** Earlier access to the account was revoked. After the commit the caller awaits `waitForListeners`. */
   accessRevoked: boolean
 }
 
 export interface ProviderIdentity { provider: string, profile: Profile }
 
-/** Fields that this service writes itself: a provider's `name` is the full name and must not replace our first name. */
+/** Fields that this service writes itself. A provider's `name` is the full name and must not replace our first name. */
 const OWN_NAMES = ['name', 'surname']
 
 /**
@@ -55,7 +55,7 @@ export async function findOrCreateAccount (
   return { user: await applyProfile(tx, person, profile), how: 'linked', accessRevoked }
 }
 
-/** The account of a sign-in through a provider, or with `linking` the one that gets a further identity by it. */
+/** The account of a sign-in through a provider. With `linking`, the account that the identity is added to. */
 export async function findAccount (
   tx: Transaction,
   incoming: ProviderIdentity,
@@ -68,7 +68,7 @@ export async function findAccount (
 }
 
 /**
- * Adds a further identity to the account of a person who is signed in.
+ * Adds an identity to the account of a signed-in person.
  * @throws AuthError identity_already_exists, session_not_found, user_banned
  */
 export async function linkIdentity (
@@ -79,7 +79,7 @@ export async function linkIdentity (
   return await updateProviders(tx, userId)
 }
 
-/** Locks the person to whose account an identity may be added. @throws AuthError as `linkIdentity` */
+/** Locks the person whose account gets the identity. @throws AuthError as `linkIdentity` */
 export async function requireLinkable (
   tx: Transaction, incoming: ProviderIdentity, userId: string, sessionId: string | undefined
 ): Promise<UserRow> {
@@ -124,16 +124,15 @@ async function createAccount (tx: Transaction, incoming: ProviderIdentity, email
   return { user: row, how: 'created', accessRevoked: false }
 }
 
-/** Writes the provider's profile to the account, and confirms its address. */
+/** Copies the provider's profile to the account, and confirms its address. */
 async function applyProfile (
   tx: Transaction, { id, email_confirmed_at, invited_at, user_metadata }: UserRow, { metadata }: Profile
 ): Promise<UserRow> {
-  // The metadata of an account that was never confirmed may be a stranger's: they are dropped, unless an administrator
-  // wrote them.
+  // The metadata of a never confirmed account may be a stranger's. They are dropped unless an administrator wrote them.
   const known = email_confirmed_at === null && invited_at === null ? {} : user_metadata
   const merged = { ...known, ...metadata, ...ownNames(known) }
   await updateUser(tx, id, {
-    // A profile that makes the metadata too long is left out: the person's tokens would be too long to be accepted.
+    // A profile that makes the metadata too long is dropped: otherwise the person's access tokens would be rejected.
     user_metadata: isStorable(merged) ? merged : known,
     ...(email_confirmed_at === null ? { email_confirmed_at: new Date() } : {})
   })
@@ -168,13 +167,13 @@ async function lockUnbanned (tx: Transaction, id: string): Promise<UserRow> {
 interface ProviderSignIn extends Pick<AccountMatch, 'how' | 'accessRevoked'> {
   user: Pick<UserRow, 'id'>
   provider: string
-  /** Linked because the address is the account's, not because the person has asked for it. */
+  /** Linked because the verified address matches, not because the person asked for it. */
   automatic: boolean
-  /** Without, the client gets a code: the session begins, and is put on record, when it is exchanged. */
+  /** Undefined when the client gets a code: exchanging it starts the session and records that in the audit log. */
   session: SessionRow | undefined
 }
 
-/** Writes a sign-in through a provider to the audit log; the last statements of the transaction. */
+/** Writes a sign-in through a provider to the audit log, as the last statements of the transaction. */
 export async function recordSignIn (
   tx: Transaction,
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import { openidClient } from './openid.ts'
 
 export type OAuthClients = ReadonlyMap<string, OAuthClient>
 
-/** As it is registered at the provider, which compares it letter by letter (RFC 6749, section 3.1.2.3). */
+/** Exactly as registered at the provider, which compares it as a string (RFC 6749, section 3.1.2.3). */
 export function callbackAddress ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return new URL(`${PUBLIC_URL}/auth/v1/callback`).href
 }

@@ -2,12 +2,12 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { AuthError } from '../errors.ts'
 import { ProviderUnreachable } from './fetch.ts'
 
-/** Why a sign-in through a provider has failed, as the front end reads it in the redirect. */
+/** Why a sign-in through a provider failed, as the redirect tells the front end. */
 export class OAuthError extends Error {
   readonly error: string
   /** The error code of Supabase Auth; a provider's own refusal has none. */
   readonly code: string | undefined
-  /** For the log, when it is the provider's fault. Never text from the provider. */
+  /** For the log, when the provider is at fault. Never contains text from the provider. */
   readonly reason: string | undefined
   constructor (error: string, code: string | undefined, description: string, reason?: string) {
     super(description)
@@ -18,7 +18,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The OAuth codes by status, as in Supabase Auth; those of `DENIALS` are always `access_denied`. */
+/** The OAuth error codes by status, as in Supabase Auth. Those in `DENIALS` are always `access_denied`. */
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: 'invalid_request', 401: 'unauthorized_client', 403: 'access_denied', 503: 'temporarily_unavailable'
 }
@@ -32,9 +32,7 @@ export function toOAuthError (err: unknown): OAuthError {
   )
 }
 
-/**
- * The address is not verified. The account that has it is not looked up: the answer must not tell whether it exists.
- */
+/** The address is not verified. No account is looked up, because the answer must not reveal whether one exists. */
 export function unverifiedEmail (provider: string): OAuthError {
   const description = `Unverified email with ${provider}. Verify the email with ${provider} in order to sign in`
   return new OAuthError('access_denied', 'provider_email_needs_verification', description)
@@ -45,8 +43,8 @@ export function missingEmail (): OAuthError {
 }
 
 /**
- * An error of the provider, or of the library that reads its answers. Their texts may have personal data: only codes
- * are kept.
+ * An error of the provider, or of the library that parses its responses. Their texts may contain personal data, so only
+ * codes are kept.
  */
 export function providerError (err: unknown): OAuthError {
   if (err instanceof OAuthError) return err
@@ -56,7 +54,7 @@ export function providerError (err: unknown): OAuthError {
       'temporarily_unavailable', 'unexpected_failure', 'The external provider cannot be reached', unreachable.reason
     )
   }
-  // The provider's own refusal is passed on: in most cases the person has cancelled.
+  // The provider's own refusal is passed on. Usually the person cancelled.
   if (err instanceof AuthorizationResponseError) {
     return new OAuthError(err.error, undefined, err.error_description ?? '', 'refused')
   }

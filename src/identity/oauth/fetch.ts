@@ -2,12 +2,12 @@ import type { CustomFetch } from 'openid-client'
 import { isSafeAddress } from '#src/lib/addresses.ts'
 import { readBody, reasonOf } from '../http.ts'
 
-/** For one answer of a provider, until its last byte. */
+/** Timeout for one response of a provider, including its body. */
 export const PROVIDER_TIMEOUT_SECONDS = 10
 const LARGEST_BYTES = 256 * 1024
 const NO_BODY = [204, 205, 304]
 
-/** The provider could not be reached, or failed itself. `reason` may be logged. */
+/** The provider was unreachable or failed. `reason` is safe to log. */
 export class ProviderUnreachable extends Error {
   readonly reason: string
   constructor (reason: string) {
@@ -18,8 +18,8 @@ export class ProviderUnreachable extends Error {
 }
 
 /**
- * Sends a request to a provider: only https, or http on loopback; redirects are not followed, because they would take
- * the credentials along; the size of the answer is bounded.
+ * Sends a request to a provider: only https, or http on loopback. Redirects are not followed, because they would
+ * forward the credentials. The size of the response is limited.
  * @throws ProviderUnreachable
  */
 export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }) => {

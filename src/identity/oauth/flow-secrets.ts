@@ -4,11 +4,11 @@ import type { Profile } from './profile.ts'
 export interface FlowSecrets {
   /** PKCE towards the provider (RFC 7636). */
   verifier: string
-  /** Comes back in the ID token (OpenID Connect Core, 3.1.2.1). */
+  /** Returned in the ID token (OpenID Connect Core, 3.1.2.1). */
   nonce: string
-  /** In a cookie of the browser that has begun the flow. */
+  /** Stored in a cookie of the browser that started the flow. */
   browser: string
-  /** When a person links a further identity: the session that asked for it. */
+  /** Set when a person links an identity: the session that asked for it. */
   session_id?: string
 }
 
@@ -17,13 +17,13 @@ export interface ProviderTokens { provider_token?: string, provider_refresh_toke
 
 export interface KeptForClient {
   tokens: ProviderTokens
-  /** The identity that is linked then: the client has proven by PKCE that it is the one that asked for it. */
+  /** The identity to link. By PKCE the client has proven that it asked for it. */
   linking?: { profile: Profile, session_id: string }
-  /** The session on the pages of this server that the client gets one like. */
+  /** The session on this server's pages that the client's new session copies. */
   handover?: { session_id: string }
 }
 
-/* Each is sealed for its flow alone. */
+/* Each flow's secrets are encrypted for that flow only. */
 
 export function sealFlowSecrets (keys: Keys, flowId: string, secrets: FlowSecrets): Buffer {
   return keys.seal(JSON.stringify(secrets), `oauth-flow/${flowId}`)

@@ -22,9 +22,9 @@ import {
 } from './flow-secrets.ts'
 import type { Profile } from './profile.ts'
 
-/* Sign-ins through other providers: a flow starts with an address there and ends with an address of the front end. */
+/* Sign-ins through other providers. A flow starts at a URL of the provider and ends at a URL of the front end. */
 
-/** The life of a flow's cookie. It is longer than a flow: a browser that comes back too late is told so. */
+/** The lifetime of a flow's cookie. It exceeds the flow's, so that a late browser gets a proper error. */
 const COOKIE_SECONDS = 900
 
 export interface AuthorizeRequest extends ChallengeParameters, AuthorizationExtras {
@@ -37,7 +37,7 @@ interface CallbackContext { flow: FlowState, secrets: FlowSecrets, profile: Prof
 interface FlowResult { signedIn?: SignedIn, code?: string, accessRevoked: boolean }
 
 /**
- * The address at the provider that the browser opens; the answer has the cookie that binds the flow to the browser.
+ * The provider's URL that the browser opens. The reply sets the cookie that binds the flow to the browser.
  * @param linking the person who adds an identity to their account
  * @throws AuthError validation_failed; OAuthError when the provider cannot be reached
  */
@@ -73,7 +73,7 @@ export async function startFlow (
   return url.href
 }
 
-/** The address that the browser opens after the provider's callback, with a session, a code or an error. */
+/** The URL to open after the provider's callback, with a session, a code or an error. */
 export async function endFlow (
   request: FastifyRequest, reply: FastifyReply, callback: CallbackParameters
 ): Promise<string> {
@@ -87,8 +87,8 @@ export async function endFlow (
   if (!flow) return redirectWithError(home, unknown)
   const secrets = unsealFlowSecrets(keys, flow.id, flow.provider_secrets!)
   const isOwn = takeCookie(request, reply, flow.id, secrets.browser)
-  // The official client asks by script for the address at which an identity is linked, and a browser may keep no
-  // cookie then; with PKCE the identity is linked when that client exchanges the code.
+  // The official client requests the linking URL by script, and the browser may not store the cookie then. With PKCE
+  // the identity is linked when that client exchanges the code.
   if (!isOwn && !isLinkedByCode(flow)) return redirectWithError(home, unknown)
   try {
     return await settleFlow(request, flow, secrets, callback)
@@ -146,7 +146,7 @@ async function signInOrLink (
   return { signedIn, code, accessRevoked }
 }
 
-/** Keeps the flow for the client, which exchanges the code. */
+/** Stores the flow's result for the client, which exchanges the code. */
 async function issueCode (
   tx: Transaction, keys: Keys, flow: FlowState, { id }: UserRow, kept: KeptForClient
 ): Promise<string> {
@@ -154,7 +154,7 @@ async function issueCode (
   return await issueAuthCode(tx, flow.id, id, sealForClient(keys, flow.id, kept))
 }
 
-/** Logs the faults of a provider: the operator of this server can act on them, the person cannot. */
+/** Logs a provider's faults, which the operator of this server can fix and the person cannot. */
 async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -167,24 +167,24 @@ async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work:
 }
 
 /**
- * The cookie that binds a flow to the browser that has begun it. Each flow has its own, so that several go on at once.
- * It is good once, for the callback alone. That of `sign-in/browsers.ts` is another one, good for a day on all paths.
+ * The cookie that binds a flow to the browser that started it. Each flow has its own, so several can run at once. It is
+ * single-use and sent only to the callback. `sign-in/browsers.ts` has another one, valid for a day on all paths.
  */
 function cookieOf (config: Config, flowId: string) {
   const { pathname: path, protocol } = new URL(callbackAddress(config))
-  // Lax: the browser comes back from another site.
+  // Lax, because the browser comes back from another site.
   const attributes = { path, httpOnly: true, sameSite: 'lax', secure: protocol === 'https:' } as const
   return { name: `locanda_oauth_${flowId}`, attributes }
 }
 
-/** Whether the request brings the cookie of this flow, which it needs no more. */
+/** Whether the request carries this flow's cookie, which is deleted. */
 function takeCookie (request: FastifyRequest, reply: FastifyReply, flowId: string, value: string): boolean {
   const { name, attributes } = cookieOf(request.server.identity.config, flowId)
   reply.clearCookie(name, attributes)
   return secretComparer(value)(onlyValue(request.headers.cookie ?? '', name))
 }
 
-/** Whether the identity is linked when the client exchanges the code, and not before. */
+/** Whether the identity is linked only when the client exchanges the code. */
 function isLinkedByCode ({ linking_user_id, code_challenge }: FlowState): boolean {
   return linking_user_id !== null && code_challenge !== null
 }

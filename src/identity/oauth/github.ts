@@ -46,7 +46,7 @@ export function githubClient (
 
     async exchangeCode ({ state: expectedState, verifier: pkceCodeVerifier }, callback) {
       try {
-        // Without `iss`: GitHub has no issuer to compare it with.
+        // Without `iss`, because GitHub has no issuer to compare it with.
         const url = callbackUrl(redirectUri, callback, ['state', 'code', 'error', 'error_description'])
         const tokens = await openid.authorizationCodeGrant(config, url, { expectedState, pkceCodeVerifier })
         return { profile: await readProfile(config, userinfo_endpoint, tokens.access_token), tokens: tokensOf(tokens) }

@@ -15,20 +15,20 @@ import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch.ts'
 import { profileOf, type Profile } from './profile.ts'
 
 export interface IdTokenChecks {
-  /** The text whose SHA-256, in hexadecimal, the token has as its `nonce`. */
+  /** The text whose hexadecimal SHA-256 is the `nonce` of the token. */
   nonce?: string
-  /** The access token that the provider gave together with it. */
+  /** The access token that the provider issued together with it. */
   accessToken?: string
 }
 
 interface Issuer { issuer: string, jwks_uri?: string }
 
-/** Those of key pairs: a secret that is shared with the provider signs nothing here. */
+/** Public-key algorithms only: the secret shared with the provider must not sign ID tokens. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
-/** How far the clocks of two servers may be apart. */
+/** Allowed clock skew between two servers. */
 const TOLERANCE_SECONDS = 30
 
-/** Reads ID tokens that a provider gave to a client of its own kit, for this server (OpenID Connect Core, 3.1.3.7). */
+/** Verifies ID tokens that a provider issued to a client through its own SDK (OpenID Connect Core, 3.1.3.7). */
 export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>, discover: () => Promise<Issuer>) {
   const keySets = new Map<string, JWTVerifyGetKey>()
 
@@ -46,7 +46,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
   }
 
   /**
-   * The person of an ID token, whose signature, issuer, audience, age and nonce are right.
+   * Returns the profile in an ID token after checking signature, issuer, audience, age and nonce.
    * @throws AuthError validation_failed; ProviderUnreachable, and errors of discovery
    */
   return async function readIdToken (token: string, { nonce, accessToken }: IdTokenChecks): Promise<Profile> {
@@ -71,7 +71,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
   }
 }
 
-/** The provider is not asked about what is no token. */
+/** Rejects malformed tokens before any request to the provider. */
 function requireForm (token: string): void {
   try {
     decodeProtectedHeader(token)
@@ -81,12 +81,12 @@ function requireForm (token: string): void {
   }
 }
 
-/** A token for several parties was asked for by one of them: by this client (OpenID Connect Core, 3.1.3.7). */
+/** A token with several audiences must have been requested by this client (OpenID Connect Core, 3.1.3.7). */
 function requireOwnAudience ({ aud, azp }: JWTPayload, clientId: string): void {
   if (Array.isArray(aud) && aud.length > 1 && azp !== clientId) throw bad('Bad ID token')
 }
 
-/** The client has sent the hash to the provider, and keeps the text: who steals the token alone cannot use it. */
+/** The client sent the hash to the provider and keeps the text, so a thief with only the token cannot use it. */
 function requireNonce (inToken: unknown, given = ''): void {
   if ((inToken !== undefined && inToken !== '') !== (given !== '')) {
     throw bad('Passed nonce and nonce in id_token should either both exist or not.')

@@ -3,7 +3,7 @@ import type { Profile } from './profile.ts'
 import type { ProviderTokens } from './flow-secrets.ts'
 
 /**
- * What binds a callback to its flow: `state` and `nonce` come back from the provider, `verifier` is the PKCE secret.
+ * The values that bind a callback to its flow: the provider returns `state` and `nonce`, `verifier` is the PKCE secret.
  */
 export interface FlowChecks { state: string, nonce: string, verifier: string }
 
@@ -14,11 +14,11 @@ export interface AuthorizationExtras {
 
 export type CallbackParameters = Partial<Record<'state' | 'code' | 'iss' | 'error' | 'error_description', string>>
 
-/** This server as an OAuth client of one provider. Its expected errors are OAuthErrors. */
+/** This server as an OAuth client of one provider. Expected errors are OAuthErrors. */
 export interface OAuthClient {
   authorizationUrl (checks: FlowChecks, extras: AuthorizationExtras): Promise<URL>
   exchangeCode (checks: FlowChecks, callback: CallbackParameters): Promise<{ profile: Profile, tokens: ProviderTokens }>
-  /** Where the provider has ID tokens: whose they are, and who they say that somebody is. */
+  /** For providers with ID tokens: the issuer, and how to read the profile in a token. */
   idTokens?: {
     issuer: string
     /** @throws AuthError validation_failed */
@@ -28,12 +28,12 @@ export interface OAuthClient {
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** The usual scopes and those that a client asks for (RFC 6749, section 3.3). */
+/** The default scopes plus those that a client requests (RFC 6749, section 3.3). */
 export function joinScopes (usual: string, asked = ''): string {
   return [...new Set(`${usual} ${asked}`.split(/[ ,]+/).filter((scope) => SCOPE.test(scope)))].join(' ')
 }
 
-/** The address of the callback, with the fields that this client reads. */
+/** The callback's URL, reduced to the fields that this client reads. */
 export function callbackUrl (
   redirectUri: string, callback: CallbackParameters, fields: readonly (keyof CallbackParameters)[]
 ): URL {

@@ -9,13 +9,13 @@ import { AuthError } from '../errors.ts'
 import { idTokenReader } from './id-token.ts'
 
 const SCOPES = 'openid email profile'
-/** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
+/** Metadata change rarely. Keys are fetched when an unknown one signs. */
 const METADATA_MS = 3_600_000
-/** After a failure the last value is used for so long before the next attempt. */
+/** After a failure the last value is used for this long before the next attempt. */
 const RETRY_MS = 60_000
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
-/** A provider of OpenID Connect. Its endpoints are discovered from its issuer. */
+/** An OpenID Connect provider. Its endpoints are discovered from its issuer. */
 export function openidClient (
   settings: OpenidProvider, redirectUri: string, timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
 ): OAuthClient {
@@ -65,7 +65,7 @@ export function openidClient (
 
 async function discover (settings: OpenidProvider, timeout: number): Promise<openid.Configuration> {
   const { issuer, client_id, client_secret, token_endpoint_auth_method } = settings
-  // The signature of ID tokens is checked although the provider itself sends them: on loopback no TLS protects them.
+  // Verifies ID token signatures even when the provider sends the token itself: on loopback no TLS protects it.
   const execute = [openid.enableNonRepudiationChecks, ...(isPlainHttp(issuer) ? [openid.allowInsecureRequests] : [])]
   const authenticate: openid.ClientAuth = (server, client, body, headers) => {
     const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -76,14 +76,14 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
   const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, {
     execute, timeout, [openid.customFetch]: fetchFromProvider
   })
-  // Checked before it is cached: unusable metadata must not be kept for an hour.
+  // Checked before caching: unusable metadata must not stay for an hour.
   const metadata = config.serverMetadata()
   const unsafe = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
   if (unsafe !== undefined) throw unusableAnswer(unsafe)
   return config
 }
 
-/** From the ID token, or from the userinfo endpoint where the token does not say whether the address is verified. */
+/** From the ID token, or from the userinfo endpoint when the token does not say whether the address is verified. */
 async function profileFrom (
   config: openid.Configuration, accessToken: string, claims: openid.IDToken
 ): Promise<Profile> {
@@ -91,7 +91,7 @@ async function profileFrom (
   const { issuer, userinfo_endpoint } = config.serverMetadata()
   const userinfo: openid.UserInfoResponse | openid.IDToken =
     isEnough || userinfo_endpoint === undefined ? claims : await openid.fetchUserInfo(config, accessToken, claims.sub)
-  // Both from the same source: `email_verified` is about the address beside it.
+  // Both from the same source, because `email_verified` refers to the address beside it.
   const { email, email_verified } = userinfo.email === undefined ? claims : userinfo
   const { name, preferred_username, nickname, picture } = { ...claims, ...userinfo }
   return profileOf({
@@ -106,8 +106,8 @@ async function profileFrom (
 }
 
 /**
- * Caches a value that is costly to load. Callers at the same time share one load. When a later load fails, the last
- * value is used on; a failure is not cached.
+ * Caches a value that is expensive to load. Concurrent callers share one load. When a later load fails, the last value
+ * is used. Failures are not cached.
  */
 export function cached<T> (
   load: () => Promise<T>, freshMs: number, now: () => number = () => performance.now()

@@ -20,12 +20,12 @@ import { formPage, page, PageQuery } from './route.ts'
 import { fill, type TextKey } from './page-texts.ts'
 import { ACCOUNT, backToAccount, LINK, NO_FACTOR, PASSWORD, requireVisitor, SIGN_OUT } from './visitors.ts'
 
-/** What the page says has been done, by the word in its address. */
+/** The page's confirmations, by the word in its URL. */
 const DONE: ReadonlyMap<string, TextKey> = new Map([
   ['fatto', 'done'], ['password', 'passwordSaved'], ['indirizzo', 'addressConfirmed']
 ])
 
-/** A form of the account that asks one route, and leads back to the account. */
+/** A form of the account page that calls one route and returns to the account. */
 interface AccountForm {
   url: string
   names: readonly [operationId: string, summary: string]
@@ -49,7 +49,7 @@ const FORMS: readonly AccountForm[] = [{
   url: `${ACCOUNT}/fattori/rimuovi`,
   names: ['postRimuoviFattore', 'Rimuove un secondo fattore'],
   fields: ['id'],
-  // Recovery codes alone are no second factor: they go with the last one.
+  // Recovery codes alone are no second factor, so they are removed with the last one.
   asked: ({ id }) => ({ method: 'DELETE', url: `${below('/auth/v1/factors', id)}?rimuovi_codici=true` })
 }, {
   url: `${ACCOUNT}/fattori/rinomina`,
@@ -147,7 +147,7 @@ ${asked === undefined ? NOTHING : continueForm(asked, texts)}${
   })
 }
 
-/** Ends one session of a person, and says so in the audit log. That of another person, or none, is passed over. */
+/** Ends one session of a person and records it in the audit log. Sessions of other people are ignored. */
 async function endOwnSession (request: FastifyRequest, { userId }: PersonPrincipal, sessionId: string): Promise<void> {
   const { db, identity: { waitForListeners } } = request.server
   if (!isUuid(sessionId)) return

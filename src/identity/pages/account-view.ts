@@ -11,7 +11,7 @@ import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
 import { fill, SCOPE_TEXTS, type Language, type Texts } from './page-texts.ts'
 import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
 
-/** The texts, how days are written, and whether devices can be asked. */
+/** The texts, the date format, and whether devices can be used. */
 export interface Wording { texts: Texts, day: (instant: string | Date) => string, hasDevices: boolean }
 
 export function wordingOf (texts: Texts, language: Language, hasDevices: boolean): Wording {
@@ -37,14 +37,14 @@ ${action}</li>
 `
 }
 
-/** What takes something away wants a second press, without any script; so does what is seldom wanted. */
+/** Asks for a second click without scripts: for destructive actions, and for rarely used ones. */
 function surely (label: string, about: string, action: Html): Html {
   return html`<details><summary>${label}<span class="hidden"> ${about}</span></summary>
 ${action}</details>
 `
 }
 
-/** What a person has added, with forms to give it another name and to remove it. */
+/** A factor or passkey of the person, with forms to rename and to remove it. */
 function ownItem (at: string, id: string, name: string, created_at: string | Date, { texts, day }: Wording): Html {
   const content = field({ name: 'name', id: `name-${id}`, label: texts.nameLabel, autocomplete: 'off', value: name })
   const action = `${at}/rinomina`
@@ -134,10 +134,10 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
   return section(texts.keys, html`${list(items, texts.noKeys)}${link(NEW_KEY, texts.newKey)}`)
 }
 
-/** Of a program that nobody knows: so much of what it says of itself. */
+/** How many characters of an unknown user agent are shown. */
 const SHOWN = 60
 
-/** What people call the program behind a `User-Agent`, which is not empty, and its system: `Firefox, Windows`. */
+/** Browser and system of a non-empty `User-Agent`, as people call them: `Firefox, Windows`. */
 function deviceName (userAgent: string): string {
   const { browser, os } = Bowser.parse(userAgent)
   if (browser.name === undefined || os.name === undefined) {

@@ -16,10 +16,10 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
     'postContinua', 'Torna all’applicazione con una sessione', ['app']
   ), async (request, reply) => {
     const visitor = await requireVisitor(request)
-    // It has been too long.
+    // The cookie has expired.
     const asked = appOf(request)
     if (asked === undefined) throw new Elsewhere(ACCOUNT)
-    // Another request has come in its place: the person agrees to the one that they see.
+    // Another request has replaced it. The person agrees only to the one that the page shows.
     if (request.body.app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
     return await goOn(request, reply, visitor)
   })
@@ -32,8 +32,8 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
 export default appPages
 
 /**
- * Leads a person on who has just proven who they are: to the second factor, back to the front end that has sent them,
- * or to the account.
+ * Redirects a person who has just signed in: to the second factor, back to the front end that sent them, or to their
+ * account.
  */
 export async function goOn (request: FastifyRequest, reply: FastifyReply, visitor: Visitor): Promise<FastifyReply> {
   const { db, identity: { keys } } = request.server
@@ -46,7 +46,7 @@ export async function goOn (request: FastifyRequest, reply: FastifyReply, visito
   return showReturn(request, reply, redirectWithCode(asked.redirectTo, code))
 }
 
-/** For who is signed in already: a button, as the address alone takes nothing. */
+/** For a person who is already signed in: a button, because a GET must not sign them in to the front end. */
 export function showContinue (
   request: FastifyRequest, reply: FastifyReply, { user: { email } }: Visitor, asked: AppRequest
 ): FastifyReply {
@@ -60,14 +60,14 @@ ${continueForm(asked, texts)}${
 
 export function continueForm (asked: AppRequest, texts: Texts): Html {
   const { protocol, host } = new URL(asked.redirectTo)
-  // A front end as people know it.
+  // The front end's name as people know it.
   const who = host || protocol.slice(0, -1)
   return html`<p>${fill(texts.appAsks, who)}</p>
 ${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
   form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
 }
 
-/** Leads a browser to another origin after a form, which a redirect must not do (`form-action` of the policy). */
+/** Sends the browser to another origin after a form, which a redirect may not do (`form-action` in the policy). */
 function showReturn (request: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
   reply.header('refresh', `0;url=${address}`)
   return show(request, reply, (texts) => ({

@@ -31,8 +31,8 @@ export interface Asked {
 interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
 
 /**
- * Asks a route of this server on behalf of the person, within the process. The pages do what they do through the routes
- * that every other client uses: checks, limits of tries, the audit log and what is wanted of second factors are there.
+ * Calls a route of this server for the person, in process. The pages use the same routes as every other client, which
+ * do the checks, rate limits, audit log and second-factor rules.
  * @returns the JSON of the answer
  * @throws Refused
  */
@@ -44,7 +44,7 @@ export async function ask<T = unknown> (request: FastifyRequest, { method, url, 
     remoteAddress: request.ip,
     headers: {
       ...(agent === undefined ? {} : { 'user-agent': agent }),
-      // By a cookie of the protocol the browser is known that has signed up.
+      // The protocol recognizes the browser that signed up by a cookie.
       ...(cookie === undefined ? {} : { cookie }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
     },
@@ -91,12 +91,12 @@ const WORDS: ReadonlyMap<string, TextKey> = new Map(Object.entries({
   RISORSA_NON_TROVATA: 'notFound'
 }))
 
-/** Of a weak password, in the order in which they are told. */
+/** Reasons for a weak password, in the order of precedence. */
 const WEAKNESSES: readonly (readonly [string, TextKey])[] = [
   ['length', 'passwordLength'], ['characters', 'passwordCharacters'], ['pwned', 'passwordWeak']
 ]
 
-/** The key of the text that explains a refusal. @param otherwise where its code says nothing to a person */
+/** The key of the text that explains a refusal. @param otherwise the text when its code means nothing to a person */
 export function wordsFor (
   { status, code, reasons }: Pick<Refused, 'status' | 'code' | 'reasons'>, otherwise: TextKey = 'failed'
 ): TextKey {

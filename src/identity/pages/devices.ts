@@ -9,13 +9,13 @@ import { hidden } from './parts.ts'
 import type { Texts } from './page-texts.ts'
 import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
-/* Where the forms for devices go. What a device is asked is at `/opzioni` below. */
+/* Where the device forms are posted. Their challenges are at `/opzioni` below. */
 export const SIGN_IN_PASSKEY = `${SIGN_IN}/passkey`
 export const ADD_PASSKEY = `${ACCOUNT}/passkey`
 export const PROVE_DEVICE = `${SECOND_FACTOR}/dispositivo`
 export const ADD_DEVICE = `${ACCOUNT}/dispositivo`
 
-/** What the script gets before it asks a device: fields of the form, and what the device is to do. */
+/** The script's input before it asks a device: form fields, and the options for the device. */
 export const DeviceQuestion = Closed({
   fields: Closed({ challenge: Type.String(), id: Type.Optional(Type.String()) }),
   create: Type.Boolean(),
@@ -28,8 +28,8 @@ export function asksDevices (config: Config): boolean {
 }
 
 /**
- * A form that the script sends with a device's answer, and shows where there is a script and may be a device.
- * @param values further fields, empty where the question fills them in
+ * A form that the script submits with a device's response. It is shown only with scripts and device support.
+ * @param values further fields; the challenge fills in the empty ones
  */
 export function deviceForm (
   { action, button, values = {} }: { action: string, button: string, values?: Readonly<Record<string, string>> },
@@ -43,13 +43,13 @@ ${hidden({ challenge: '', credential: '', ...values })}<button class="quiet">${b
 `
 }
 
-/** The answer of a device, as the script has written it. @throws Refused */
+/** The device's response as the script wrote it. @throws Refused */
 export function answerOf (credential = ''): object {
   try {
     const answer: unknown = JSON.parse(credential)
     if (typeof answer === 'object' && answer !== null) return answer
   } catch {
-    // No answer.
+    // Not JSON.
   }
   throw new Refused(400, 'webauthn_verification_failed')
 }

@@ -11,14 +11,13 @@ const CookieAssenti = createError('COOKIE_ASSENTI', 'Il browser non accetta i co
 const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da una pagina di questo server', 403)
 
 /**
- * Forms, as the only format of a body, and from our own pages alone. Browsers say where a form comes from
- * (`Sec-Fetch-Site`), but not over plain http from elsewhere than this machine, nor did they always: there a cookie
- * says so that they send with nothing that begins on another site.
+ * Accepts only urlencoded forms, and only from our own pages. Browsers send the origin (`Sec-Fetch-Site`), but not old
+ * ones, and not over plain http except from localhost. There a `SameSite=Strict` cookie proves that the form is ours.
  *
- * A browser without that cookie keeps none, not even that of a session: nothing is done in vain, and no code or link is
- * used up. The answer brings the cookie once more, for a person who has allowed it meanwhile. An older
- * browser does not say where a form comes from: it may be another site. That site gains nothing by the cookie in the
- * answer: each of our pages sets it, too, and `SameSite=Strict` keeps it out of the forms of other sites.
+ * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
+ * link, and the answer sets the cookie again, in case the person has allowed cookies meanwhile. An old browser's form
+ * may come from another site. That site gains nothing by the cookie in the answer: each of our pages sets it, too, and
+ * `SameSite=Strict` keeps it out of other sites' forms.
  */
 export default fp(async function forms (app) {
   await app.register(cookie)

@@ -15,7 +15,7 @@ import { backToAccount, beginVisit, needsPassword, PASSWORD } from './visitors.t
 
 const FORGOT = '/auth/recupera'
 
-/** What the page of a link says: title, text and button, by the type in its address. */
+/** The page of a link, by the type in its URL: title, text and button. */
 const KINDS: ReadonlyMap<string, readonly [TextKey, TextKey, TextKey]> = new Map([
   ['invite', ['inviteTitle', 'inviteText', 'accept']],
   ['recovery', ['recoveryTitle', 'recoveryText', 'continue']],
@@ -30,7 +30,7 @@ const LinkQuery = Type.Object({
 const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { keys } } = app
 
-  // Programs that scan mails open links, too: only the button takes the link.
+  // Mail scanners open links, too, so only the button uses the link up.
   app.get(CONFIRM, page('getConferma', 'La pagina del collegamento di una e-mail', {
     querystring: LinkQuery
   }), async (request, reply) => {
@@ -48,7 +48,7 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
       return await prove(request, reply, { type, token_hash })
     } catch (err) {
       const refused = refusalOf(err)
-      // It was pressed before: by the person, or by a program that looks into mails.
+      // The button was pressed before, by the person or by a mail scanner.
       const confirmed = await confirmedByLink(db, keys, token_hash)
       if (confirmed) return showWaiting(request, reply, confirmed)
       return showLink(request, reply, { token: token_hash, type }, refused)
@@ -88,7 +88,7 @@ interface Attempt { email?: string, refused?: Refused }
 async function proveCode (
   request: FastifyRequest, reply: FastifyReply, email: string, code: string
 ): Promise<FastifyReply> {
-  // A code that is typed does not say what its mail was for.
+  // A typed code does not say what its mail was for.
   const kinds = await kindsSentTo(request.server.db, normalizeEmail(email))
   const type = kinds[0]?.startsWith('email_change') ? 'email_change' : 'email'
   const proof = { type, email: email.trim(), token: code.trim() }
@@ -109,7 +109,7 @@ async function prove (
   const answer = await ask<AuthSession | { msg: string }>(request, {
     method: 'POST', url: '/auth/v1/verify', payload
   })
-  // A change of address waits for the other one, unless that has confirmed meanwhile.
+  // A change of address waits for the other address, unless that has confirmed meanwhile.
   if ('msg' in answer) {
     const { email = '', token_hash } = payload
     const confirmed = token_hash === undefined
@@ -129,7 +129,7 @@ function showWaiting (request: FastifyRequest, reply: FastifyReply, confirmed: '
   }))
 }
 
-/** The page of a link. Once it was refused, the link is no good any more, unless nobody has looked at it. */
+/** The page of a link. Once rejected, the link is void, unless it was never looked up. */
 function showLink (
   request: FastifyRequest, reply: FastifyReply, { token, type }: { token: string, type: string }, refused?: Refused
 ): FastifyReply {
@@ -171,8 +171,8 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
 }
 
 /**
- * Strangers who know an address can use up the tries of its codes, for an hour. The link in the same mail is good all
- * the same, and the page says so to everybody: whether a code was void or wrong, it does not tell.
+ * Strangers who know an address can use up the attempts on its codes for an hour. The link in the same mail still
+ * works, and the page says so to everybody. It does not reveal whether a code was void or wrong.
  */
 function explainCode (refused: Refused, texts: Texts): string {
   if (refused.status === 429) return fill(texts.tooManyCodes, minutesOf(refused))

@@ -10,14 +10,14 @@ import { readChallenge, type Challenge } from '../sign-in/flow-states.ts'
 import { allowedRedirect } from '../sign-in/redirects.ts'
 import { Refused } from './ask.ts'
 
-/* The cookies of the pages. The API and the protocol take none of them. */
+/* Cookies of the pages. The API and the protocol ignore them. */
 
-/** The id of a session, and the HMAC-SHA256 that says that this installation has given it to a browser. */
+/** A session id, and the HMAC-SHA256 that proves that this installation issued the cookie. */
 const FORM = /^([0-9a-f-]{36})\.([0-9a-f]{64})$/
 const VERIFIER = /^[\w-]{43}$/
 const FLOW_SECONDS = 900
 
-/** What a front end asks of the page to sign in: where the person is to go afterwards, and its challenge (PKCE). */
+/** A front end's sign-in request: where to return to, and its PKCE challenge. */
 export interface AppRequest { redirectTo: string, challenge: Challenge }
 
 export const AppQuery = Type.Object({
@@ -40,7 +40,7 @@ export function clearSession (reply: FastifyReply): void {
   clear(reply, 'session')
 }
 
-/** Marks a browser that has seen a page: it sends the mark with our own forms, and with those of no other site. */
+/** Marks a browser that has seen a page. It sends the mark with our own forms, and never with those of other sites. */
 export function setMark (reply: FastifyReply): void {
   set(reply, 'form', '1', { sameSite: 'strict' })
 }
@@ -62,7 +62,7 @@ export function setApp (reply: FastifyReply, { redirectTo: redirect_to, challeng
   set(reply, 'app', value, { maxAge: FLOW_SECONDS })
 }
 
-/** The request is judged once more: others may have written a cookie. */
+/** Validated again, because others may have written the cookie. */
 export function appOf (request: FastifyRequest): AppRequest | undefined {
   const value = read(request, 'app')
   if (value === undefined) return undefined
@@ -79,8 +79,8 @@ export function clearApp (reply: FastifyReply): void {
 }
 
 /**
- * Undefined where no front end has sent the person here. An address that is not allowed is not replaced: a stranger
- * may have written the link, and the person expects to come to the front end that they came from.
+ * Undefined when no front end sent the person. A URL that is not allowed is rejected, not replaced: a stranger may have
+ * written the link, and the person expects to return to the front end that they came from.
  * @throws Refused
  */
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
@@ -89,12 +89,12 @@ export function readAppRequest (config: Config, query: Static<typeof AppQuery>):
   const redirectTo = allowedRedirect(config, asked)
   if (!URL.canParse(asked) || new URL(asked).href !== redirectTo) throw badApp()
   const challenge = challengeOf(query)
-  // Without it, whoever sees the address that the browser goes back to would have the session.
+  // Without a challenge, anybody who sees the redirect URL could get the session.
   if (challenge.code_challenge === null) throw badApp()
   return { redirectTo, challenge }
 }
 
-/** Tells one request from another, for the button that answers it: another page may have put one in its place. */
+/** Identifies a request, so that the button answers the one that was shown: another page may have replaced it. */
 export function tagOf ({ redirectTo, challenge: { code_challenge } }: AppRequest): string {
   return hash('sha256', `${code_challenge} ${redirectTo}`, 'base64url')
 }
@@ -113,7 +113,7 @@ function badApp (): Refused {
 
 function set (reply: FastifyReply, name: string, value: string, more: CookieSerializeOptions = {}): void {
   const { nameOf, attributes } = ownCookies(reply.server.identity.config.PUBLIC_URL)
-  // Lax: a link of another site leads to the pages, and the person is signed in there.
+  // Lax, so that a person who follows a link from another site is signed in.
   reply.setCookie(nameOf(name), value, { ...attributes, sameSite: 'lax', ...more })
 }
 

@@ -9,11 +9,11 @@ export const NOTHING = html``
 
 const NAMES: Readonly<Record<Language, string>> = { it: 'Italiano', en: 'English', de: 'Deutsch', fr: 'Français' }
 
-/** One line to write in. A refusal stands under it, and programs that read pages aloud say so. */
+/** A single-line input. An error is shown below it and announced by screen readers. */
 export interface Field {
   name: string
   label: string
-  /** Where a page has two fields of one name. */
+  /** Set when a page has two fields of one name. */
   id?: string
   type?: 'text' | 'email' | 'password'
   autocomplete: string
@@ -51,7 +51,7 @@ ${LANGUAGES.map((each) => html`<option value="${each}" lang="${each}"${
 `
 }
 
-/** Boxes to tick, each a field of its own: none has to be. A refusal stands over them. */
+/** Check boxes, each a field of its own, all optional. An error is shown above them. */
 export function checks (
   legend: string, options: readonly { name: string, label: string, isChosen: boolean }[], error: string | undefined
 ): Html {
@@ -68,8 +68,8 @@ export function hidden (values: Readonly<Record<string, string>>): Html[] {
 }
 
 /**
- * A form that works without any script.
- * @param about of many buttons with one label: which one this is, for who does not see the page
+ * A form that works without scripts.
+ * @param about tells screen readers which of several buttons with one label this is
  */
 export function form (
   { action, button, content = NOTHING, values = {}, isQuiet = false, about }:
@@ -105,10 +105,10 @@ export function titleOf (name: string): string {
   return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }
 
-/** The address of the one script, which sends a form once, and asks devices for their answers. */
+/** URL of the only script, which prevents double submits and asks devices for their responses. */
 export const SCRIPT = '/auth/moduli.js'
 
-/** Of all pages for people: light or dark as the browser asks, and readable on a telephone. */
+/** The style of all pages for people: light or dark as the browser asks, and readable on a phone. */
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
 const POLICY = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
 
@@ -117,7 +117,7 @@ export interface Page {
   content: Html
   isFaulty?: boolean
   hasForms?: boolean
-  /** By default that of the answer, which is 200 where nothing has set it. */
+  /** Defaults to the reply's status, which is 200 unless set. */
   status?: number
 }
 

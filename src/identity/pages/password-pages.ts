@@ -9,14 +9,11 @@ import { formPage, page } from './route.ts'
 import { languageOf } from './page-texts.ts'
 import { ACCOUNT, backToAccount, PASSWORD, requireVisitor } from './visitors.ts'
 
-/** Said when the sign-in was long ago; the present password makes up for it. */
+/** The sign-in is too old. The current password makes up for it. */
 const SIGN_IN_OLD = 'reauthentication_needed'
 const OF_NEW = ['weak_password', 'same_password']
 
-/**
- * Choosing a password. Whether the present one is wanted is for the route to say: when it says so, the page asks for
- * it.
- */
+/** Sets a password. The route decides whether the current one is required, and then the page asks for it. */
 const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
   app.get(PASSWORD, page('getPassword', 'La pagina per scegliere una password'), async (request, reply) => {
     const { user } = await requireVisitor(request, [], 'password')
@@ -29,7 +26,7 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
     const { password = '', current } = request.body
     const { token, user } = await requireVisitor(request, [], 'password')
     try {
-      // Mails speak the language from now on in which the person has read this page.
+      // From now on, mails use the language in which the person read this page.
       const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
       const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
       await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
@@ -76,7 +73,7 @@ function showPassword (
         action: PASSWORD,
         button: texts.savePassword,
         content: [
-          // For programs that keep passwords: whose it is.
+          // Tells password managers which account it is.
           html`<input name="email" type="email" value="${email}" autocomplete="username" readonly hidden>\n`,
           isOfCurrent || hasCurrent ? current : NOTHING,
           chosen

@@ -23,13 +23,13 @@ import signInPages from './sign-in-pages.ts'
 const ROOT = '/auth/'
 
 /**
- * The pages for people, under `/auth/`: HTML that the server writes, forms that work without scripts, in the language
- * of the browser. A GET changes nothing.
+ * The pages for people, under `/auth/`: HTML rendered by the server, forms that work without scripts, in the browser's
+ * language. A GET changes nothing.
  */
 const pages: FastifyPluginAsync = async (app) => {
   await app.register(forms)
   app.setErrorHandler(showError)
-  // A file: the policy of the pages lets no script run that stands inside of them.
+  // A separate file, because the policy of the pages forbids inline scripts.
   const script = readFileSync(new URL('forms.js', import.meta.url), 'utf8')
   app.get(SCRIPT, page('getScriptModuli', 'Lo script delle pagine'), async (_request, reply) =>
     reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(script))
@@ -40,7 +40,7 @@ const pages: FastifyPluginAsync = async (app) => {
 }
 export default pages
 
-/** `/`: tells a person what this is and where to go. A program, which asks for no HTML, finds nothing there. */
+/** `/` tells a person what this is and where to go. For a program, which asks for no HTML, it is a 404. */
 export const home: FastifyPluginAsync = async (app) => {
   const { CORS_ORIGINS: [frontEnd], IDP_URL } = app.identity.config
 
@@ -58,13 +58,13 @@ ${frontEnd === undefined ? NOTHING : link(frontEnd, texts.openApp)}${
 }
 
 /**
- * Addresses below `/auth` that lead nowhere: a person sees a page in their language, a program the error that it gets
- * everywhere. `/auth` without the slash leads a person to where all begins.
+ * Unknown URLs below `/auth`: a person gets a page in their language, a program the usual error. `/auth` without the
+ * slash redirects a person to the first page.
  */
 export const unknownPages: FastifyPluginAsync = async (app) => {
   app.setErrorHandler<FastifyError>((err, request, reply) => {
     if (!wantsPage(request)) return renderError(err, request, reply)
-    // A form's address, which a browser asks for again after a stay in another program.
+    // A form's URL, which a browser requests again after a switch to another program.
     if (err.statusCode === 405) return reply.redirect(ROOT, 303)
     return showError(err, request, reply).header('vary', 'accept, accept-language')
   })

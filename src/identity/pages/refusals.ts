@@ -16,7 +16,7 @@ export function minutesOf ({ retryAfter }: Pick<Refused, 'retryAfter'>): number 
   return Math.max(1, Math.ceil(retryAfter / 60))
 }
 
-/** Sets the status of a page that explains a refusal: 429 and faults of ours as they are, all else is a 400. */
+/** Sets the status of a page that explains a refusal: 429 and 5xx stay, all others become 400. */
 export function settleRefusal ({ status, code, retryAfter }: Refused, request: FastifyRequest, reply: FastifyReply) {
   request.errorCode = code
   if (retryAfter > 0) reply.header('retry-after', retryAfter)
@@ -40,7 +40,7 @@ export function showError (err: FastifyError | Refused | Elsewhere, request: Fas
   }))
 }
 
-/** An error that no route has answered: a form that is not ours, too many requests, a fault. */
+/** An error outside of routes: a foreign form, too many requests, a fault. */
 function refusedBy (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const { status, codice: code } = settleError(err, request, reply)
   return { status, code, reasons: [], retryAfter: Number(reply.getHeader('retry-after') ?? 0) }

@@ -17,7 +17,7 @@ import {
 
 const RECOVERY = `${SECOND_FACTOR}/recupero`
 
-/** What a proof leads to, by the word in the address. */
+/** Where a proof leads to, by the word in the URL. */
 const NEXT: ReadonlyMap<string, string> = new Map([['password', PASSWORD]])
 
 const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
@@ -71,7 +71,7 @@ export async function proveApp (
   })
 }
 
-/** Leads on to one of our own pages, or to where the person has come from. */
+/** Redirects to one of our own pages, or to where the person came from. */
 export async function afterProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor, word = ''
 ): Promise<FastifyReply> {
@@ -82,7 +82,7 @@ export async function afterProof (
 interface Attempt {
   dopo?: string | undefined
   refused?: Refused
-  /** The factor that was tried; none: a recovery code. */
+  /** The factor that was tried; undefined for a recovery code. */
   id?: string | undefined
 }
 
@@ -102,7 +102,7 @@ export function showProof (
     const error = refused && explain(refused, texts, 'wrongCode')
     const errorOf = (id: string | undefined) => id === tried ? error : undefined
     const isOfDevice = devices.some(({ id }) => id === tried)
-    // Of a device alone, a page without scripts has nothing to show.
+    // Without scripts, the page has no form for a person who only has devices.
     const noForm = alarm(texts.noFactorHere)
     const nothingHere = devices.length === 0 ? noForm : html`<noscript>${noForm}</noscript>`
     return {

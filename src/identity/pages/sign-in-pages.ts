@@ -61,7 +61,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
       await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
     }
     clearSession(reply)
-    // Whoever signs in next is not asked what this person was, unless it is this person under another name.
+    // The next person to sign in must not inherit the front end's request, unless it is this person under another name.
     if (request.body.altro === undefined) clearApp(reply)
     return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
   })
@@ -76,7 +76,7 @@ export function showSignIn (
   const hasDevices = asksDevices(config)
   return show(request, reply, (texts) => {
     const error = refused && explain(refused, texts, 'badAddress')
-    // Of the two fields, the page does not say which one is wrong.
+    // The page does not reveal which of the two fields is wrong.
     const isPassword = refused?.code === 'invalid_credentials'
     const content = [
       field({ name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email }),

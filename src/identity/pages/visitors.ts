@@ -11,7 +11,7 @@ export const SECOND_FACTOR = '/auth/verifica'
 export const CONTINUE = `${SIGN_IN}/continua`
 export const DECLINE = `${SIGN_IN}/rifiuta`
 export const ACCOUNT = '/auth/account'
-/** The word in the account's address for who was to prove a second factor and has none. */
+/** The word in the account's URL for a person who must prove a second factor and has none. */
 export const NO_FACTOR = 'fattore'
 export const PASSWORD = '/auth/password'
 export const LINK = `${ACCOUNT}/collegamenti`
@@ -19,7 +19,7 @@ export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`
 
 export interface Visitor extends SignedIn {
   caller: PersonPrincipal
-  /** An access token of the session, for the routes. */
+  /** An access token of the session, to call the routes with. */
   token: string
 }
 
@@ -38,15 +38,15 @@ export async function findVisitor (
   const signedIn = sessionId === undefined ? undefined : await findSignedIn(db, sessionId)
   if (signedIn === undefined) return undefined
   const { access_token: token } = await sessionAnswer(signer, signedIn.user, signedIn.session)
-  // As for every other client: the token says nothing of rights.
+  // As for every other client: the token carries no rights.
   const caller = await authenticator.bearer(token, request)
   if (typeof caller === 'string' || caller.userId === undefined) return undefined
   return { ...signedIn, token, caller: { ...caller, userId: caller.userId } }
 }
 
 /**
- * The person, once they have proven what they must.
- * @param lacks what they may lack all the same; @param then the page that a proof leads back to
+ * The signed-in person, with every required proof.
+ * @param lacks what may be missing all the same; @param then the page that a proof leads back to
  * @throws Elsewhere to sign in, to prove the second factor, or to enrol one
  */
 export async function requireVisitor (
@@ -65,7 +65,7 @@ export async function beginVisit (
 ): Promise<Visitor> {
   const caller = await request.server.identity.authenticator.bearer(access_token, request)
   const visitor = typeof caller === 'string' ? undefined : await findVisitor(request, caller.sessionId)
-  // Another request has ended it meanwhile.
+  // Another request has ended the session meanwhile.
   if (visitor === undefined) throw new Elsewhere(SIGN_IN)
   setSession(reply, visitor.session.id)
   return visitor
@@ -75,7 +75,7 @@ export async function backToAccount (reply: FastifyReply, word = 'fatto'): Promi
   return await reply.redirect(`${ACCOUNT}?esito=${word}`, 303)
 }
 
-/** Whether the person has yet to choose a password: nothing else would let them in again. */
+/** Whether the person must choose a password, because no other sign-in would work. */
 export function needsPassword ({ user: { password_hash, identities } }: SignedIn): boolean {
   return password_hash === null && identities.every(({ provider }) => provider === 'email')
 }

@@ -1,6 +1,6 @@
 /** The texts of the pages. Every other language has the same keys; `{n}` stands for a value. */
 export const it = {
-  // Everywhere.
+  // Common.
   error: 'Errore',
   signIn: 'Accedi',
   signOut: 'Esci',
@@ -28,7 +28,7 @@ export const it = {
   returning: 'Ritorno all’applicazione',
   returningText: 'Se non succede nulla, apri il collegamento.',
 
-  // The second factor.
+  // Second factor.
   secondFactor: 'Secondo fattore',
   appCodeHint: 'Le sei cifre che la tua app mostra in questo momento.',
   appCode: 'Codice dell’app',
@@ -140,7 +140,7 @@ export const it = {
   codesText: 'Conservali: se perdi il telefono, ognuno apre l’account una volta. Non saranno mostrati di nuovo.',
   codesKept: 'Li ho conservati',
 
-  // What can go wrong.
+  // Errors.
   wrongCredentials: 'Indirizzo o password non corretti.',
   notConfirmed: 'L’indirizzo non è ancora confermato: apri il collegamento che hai ricevuto.',
   banned: 'Questo account è bloccato. Chiedi aiuto a un amministratore.',
@@ -193,5 +193,5 @@ export const it = {
 }
 
 export type TextKey = keyof typeof it
-/** A language: it has every text. */
+/** A language, with every text. */
 export type Texts = Readonly<Record<TextKey, string>>
