@@ -28,9 +28,9 @@ const OWN_NAMES = ['name', 'surname']
 
 /**
  * Finds the account of a person who signs in through a provider: by the identity if it is known, otherwise by the
- * verified address; without an account a new one is created. The transaction has locked or written the account's row.
+ * verified address. Without an account it creates one. The account's row is locked or written by this transaction.
  * @throws AuthError user_banned, signup_disabled, identity_not_found; OAuthError when the address is missing or not
- * proven
+ * verified
  */
 export async function findOrCreateAccount (
   tx: Transaction, incoming: ProviderIdentity, signupEnabled: boolean

@@ -129,7 +129,7 @@ function showWaiting (request: FastifyRequest, reply: FastifyReply, confirmed: '
   }))
 }
 
-/** The page of a link. Once rejected, the link is void, unless it was never looked up. */
+/** The page of a link. A refused link is void, except after a 429 or 5xx, when it was not looked up. */
 function showLink (
   request: FastifyRequest, reply: FastifyReply, { token, type }: { token: string, type: string }, refused?: Refused
 ): FastifyReply {

@@ -7,7 +7,7 @@ import { normalizeEmail } from './email.ts'
 export type UserRow = typeof users.$inferSelect
 export type IdentityRow = typeof identities.$inferSelect
 
-/** What may be shown of a second factor. */
+/** The columns of a second factor that may be shown. */
 const FACTOR_COLUMNS = {
   id: factors.id,
   user_id: factors.user_id,
@@ -53,7 +53,7 @@ export function isBanned (until: Date | null): boolean {
   return until !== null && until.getTime() > Date.now()
 }
 
-/** Whether somebody has a password hash that takes another time to check than ours. */
+/** Whether any password hash takes a different time to verify than ours. */
 export async function hasImportedHashes (db: Executor): Promise<boolean> {
   const found = await db.select({ id: users.id }).from(users).where(isImportedHash(users.password_hash)).limit(1)
   return found.length > 0
@@ -65,7 +65,7 @@ export const USERS_AT_A_TIME = 1000
 const NEWEST_FIRST = [desc(users.created_at), desc(users.id)]
 const OLDEST_FIRST = [asc(users.created_at), asc(users.id)]
 
-/** A page of the users that meet a condition, newest or oldest first, and how many meet it in all. */
+/** A page of the users that match a condition, newest or oldest first, with the total count. */
 export async function pageOfUsers (
   db: Executor,
   { limit, offset, where, oldestFirst = false }:
@@ -79,11 +79,11 @@ export async function pageOfUsers (
   return { users: await withTheirIdentities(db, rows), total }
 }
 
-/** Whom `isStaff` means, as PostgreSQL says it. */
+/** `isStaff` in SQL. */
 export const isStaffRow = sql`(${users.app_metadata} ->> 'role' in ('admin', 'operator')
   or ${users.app_metadata} @> '{"roles": ["admin"]}')`
 
-/** All users, or all that meet a condition, newest first, in batches: all are full but the last, which may be empty. */
+/** All users, or all that match a condition, newest first, in batches. Only the last batch may be short or empty. */
 export async function * allUsers (db: Executor, where?: SQL): AsyncGenerator<User[]> {
   let rows: UserRow[] = []
   do {

@@ -11,15 +11,14 @@ import { countAdmins, createUser, deleteUser, updateUser } from './users.ts'
 export interface Account { email: string, password: string }
 
 const USUAL_EMAIL = 'admin@locanda.local'
-/** 32 characters that cannot be mistaken for each other: five bits each. */
+/** 32 characters without look-alikes: five bits each. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 6
 const GROUP = 4
 
 /**
- * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one with a random
- * password, which is returned so that the server can print it. A confirmed account with the address of `ADMIN_EMAIL`
- * keeps its password.
+ * Creates the first administrator of the embedded provider, once: that of `ADMIN_EMAIL`, or one with a random password,
+ * which is returned for the server to print. A confirmed account with the address of `ADMIN_EMAIL` keeps its password.
  * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
@@ -48,7 +47,7 @@ async function makeAdministrator (
       })
       return true
     }
-    // The address was never proven: the person who signed up with it may be a stranger.
+    // The address was never verified: the person who signed up with it may be a stranger.
     if (present) await deleteUser(tx, present.id)
     const password_hash = await app.identity.passwords.hash(checkSettings(password, email))
     const { id } = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'admin' } })

@@ -5,8 +5,8 @@ import { validationFailed } from '../errors.ts'
 const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * Metadata that can be stored: as JSON at most 8 KiB for those that people write about themselves and 1 KiB for those
- * that administrators write, without NUL and lone surrogates, which PostgreSQL refuses.
+ * Validates metadata: as JSON at most 8 KiB when people write them about themselves, 1 KiB when administrators do. NUL
+ * and lone surrogates are rejected, because PostgreSQL cannot store them.
  * @throws AuthError validation_failed
  */
 export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
@@ -27,7 +27,7 @@ export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean
     })
     return isValidText && Buffer.byteLength(json) <= longest
   } catch {
-    // The nesting is deeper than the stack.
+    // The nesting exceeds the stack.
     return false
   }
 }

@@ -5,8 +5,7 @@ import { LOCKS } from '#src/database/locks.ts'
 import { notDeleted, type UserRow } from './find-users.ts'
 
 /*
- * The order of locks in every transaction on people. Two that lock in different orders wait for each other, and
- * PostgreSQL ends one of them.
+ * The lock order of every transaction on people. Two transactions with different orders can deadlock.
  *
  * 1. the counters of the addresses that a mail is asked for, in the order of the addresses
  * 2. `lockRights` or `lockSignIns`, where it is needed
@@ -14,17 +13,17 @@ import { notDeleted, type UserRow } from './find-users.ts'
  * 4. what belongs to the account: identities, tokens, flows, sessions, keys
  * 5. the end of the audit log
  *
- * Who finds an account by a token or a code reads that without a lock, and takes it once the account is locked. A
- * refresh locks its session alone, and after it nothing but the end of the audit log.
+ * A token or code is first read without a lock to find its account, and used once the account is locked. A refresh
+ * locks only its session, then the end of the audit log.
  */
 
-/** Until the transaction ends no other one changes who is an administrator: at least one is always left. */
+/** Keeps other transactions from changing who is an administrator, so that at least one always remains. */
 export async function lockRights (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.rights})`)
 }
 
 /**
- * One sign-in through another provider at a time: of two first sign-ins of a person at once, the second one finds the
+ * Serializes sign-ins through other providers: of two concurrent first sign-ins of a person, the second finds the
  * account of the first.
  */
 export async function lockSignIns (tx: Transaction): Promise<void> {
@@ -32,11 +31,11 @@ export async function lockSignIns (tx: Transaction): Promise<void> {
 }
 
 /**
- * Locks a person's row until the transaction ends: meanwhile no other transaction changes the person, or begins or ends
- * a session of theirs.
+ * Locks a person's row until the transaction ends. Meanwhile no other transaction can change the person, or start or
+ * end their sessions.
  */
 export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
-  // The weakest lock that keeps others from changing the row: other rows may refer to it meanwhile.
+  // The weakest lock that prevents changes of the row: other rows may still reference it.
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), notDeleted)).for('no key update')
   return row
 }

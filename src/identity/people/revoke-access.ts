@@ -9,10 +9,10 @@ import type { UserRow } from './find-users.ts'
 import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identity-rows.ts'
 
 /**
- * Revokes all earlier access to an account whose address was never proven: a stranger may have signed up with it, to
- * be in the account before its owner comes. The transaction has locked the account's row; after the commit the caller
+ * Revokes all earlier access to an account whose address was never verified: a stranger may have signed up with it, to
+ * be in the account before its owner arrives. The transaction has locked the account's row. After the commit the caller
  * awaits `waitForListeners`.
- * @param provenId the identity that has just been proven, which stays
+ * @param provenId the identity that was just proven, which stays
  * @returns whether there was an identity, a session or a key
  */
 export async function revokeUnprovenAccess (tx: Transaction, id: string, provenId?: string): Promise<boolean> {
@@ -24,21 +24,21 @@ export async function revokeUnprovenAccess (tx: Transaction, id: string, provenI
   await tx.delete(webauthn_credentials).where(eq(webauthn_credentials.user_id, id))
   const revoked = await revokeKeys(tx, id)
   await deleteTokens(tx, id)
-  // Codes of the earlier sign-ins, and flows that would link a further identity.
+  // Codes of earlier sign-ins, and flows that would link another identity.
   await tx.delete(flow_states).where(or(eq(flow_states.user_id, id), eq(flow_states.linking_user_id, id)))
   await tx.update(users).set({ password_hash: null, new_email: null }).where(eq(users.id, id))
   return removed.length + ended + revoked > 0
 }
 
-/** Why access has ended, in the audit log, when an administrator hands an account to the owner of its address. */
+/** The audit log's reason for revoked access when an administrator hands an account to the owner of its address. */
 export const HANDED_OVER = { reason: 'handed_over' }
 
-/** Why access has ended, in the audit log, when the owner of the address proves it. */
+/** The audit log's reason for revoked access when the owner of the address verifies it. */
 export const ADDRESS_PROVEN = { reason: 'address_proven' }
 
 /**
- * The same, where the account goes to the owner of its address: it is left with the identity of that alone.
- * @returns the account, and whether there was anything else
+ * The same when the account goes to the owner of its address: only that identity remains.
+ * @returns the account, and whether there was anything to revoke
  */
 export async function startAnew (
   tx: Transaction, person: Pick<UserRow, 'id' | 'email'>

@@ -1,11 +1,11 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 
-/** What `app_metadata.role` may say of a person. */
+/** The values of `app_metadata.role`. */
 export type Role = 'admin' | 'operator' | 'pending'
 
 /**
- * Whether these metadata make an administrator. Only `app_metadata` count, which only administrators write, never
- * `user_metadata`, which the person writes.
+ * Whether these metadata make an administrator. Only `app_metadata` count, because people write their `user_metadata`
+ * themselves.
  */
 export function isAdmin ({ role, roles }: Metadata): boolean {
   return role === 'admin' || (Array.isArray(roles) && roles.includes('admin'))
@@ -17,16 +17,16 @@ export function isStaff (metadata: Metadata): boolean {
 }
 
 /**
- * A person who has signed up without an administrator waits until an administrator gives them a role: an e-mail address
- * alone must not give access to guests' data.
+ * A person who signed up without an administrator waits until one assigns a role: an e-mail address alone must not give
+ * access to guests' data.
  */
 export function isPending ({ role }: Metadata): boolean {
   return role === 'pending'
 }
 
 /**
- * The same for accounts of an external provider, whose sign-up may be open to all. Its accounts do not say whether an
- * administrator made them: only a role gives access.
+ * The same for accounts of an external provider, whose sign-up may be open to all. They do not say whether an
+ * administrator created them, so only a role gives access.
  */
 export function lacksRole (metadata: Metadata): boolean {
   const { role, roles } = metadata

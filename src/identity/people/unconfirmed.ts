@@ -4,20 +4,20 @@ import type { Audit } from '#src/services/audit/log.ts'
 import type { Database } from '#src/database/connect.ts'
 import { notDeleted } from './find-users.ts'
 
-/** Accounts that go in one transaction, with one entry in the audit log. */
+/** Accounts deleted in one transaction, with one entry in the audit log. */
 const BATCH = 500
 
 /**
- * Deletes accounts whose owner has signed up and has not proven the address within seven days of the last mail. An
- * account that somebody else wanted stays: one that was invited, has a role, or was banned; so does one that was ever
- * signed in to, has a key, or belongs to another provider's identity. Bookings belong to no account.
+ * Deletes accounts that signed up and did not verify their address within seven days of the last mail. It keeps
+ * accounts that were invited, banned or ever signed in to, and those with a role, a key or another provider's identity.
+ * Bookings belong to no account.
  * @returns how many were deleted
  * @throws RegistroNonDisponibile
  */
 export async function deleteUnconfirmed (db: Database, audit: Audit): Promise<number> {
   for (let total = 0; ;) {
     const deleted = await db.transaction(async (tx) => {
-      // An account that is being confirmed right now is left alone.
+      // Skips an account that is being confirmed right now.
       const forgotten = tx.select({ id: users.id }).from(users).where(isForgotten(db))
         .limit(BATCH).for('update', { skipLocked: true })
       const gone = await tx.delete(users).where(inArray(users.id, forgotten)).returning({ id: users.id })

@@ -14,13 +14,13 @@ import { isAdmin } from './roles.ts'
 import { endSessionsOf } from '../sign-in/person-sessions.ts'
 
 export interface NewUser {
-  /** Chosen by an administrator; without, a random one. */
+  /** Chosen by an administrator; random by default. */
   id?: string
   email: string
   password_hash?: string | null
-  /** Of the browser that chose the password, when the address is not proven yet. */
+  /** The browser that chose the password, while the address is not verified. */
   password_browser?: Buffer
-  /** The address is proven, or an administrator guarantees it. */
+  /** The address is verified, or an administrator vouches for it. */
   confirmed: boolean
   invited?: boolean
   app_metadata?: Metadata
@@ -30,7 +30,7 @@ export interface NewUser {
 export type UserChange = Partial<Omit<UserRow, 'id' | 'created_at' | 'updated_at' | 'deleted_at'>>
 
 /**
- * Locks a person's row and the rights of all: until the transaction ends no other transaction changes either.
+ * Locks a person's row and everybody's rights: until the transaction ends no other transaction can change either.
  * @throws AuthError user_not_found
  */
 export async function lockUserAndRights (tx: Transaction, id: string): Promise<User> {
@@ -59,7 +59,7 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
 }
 
 export async function insertUser (tx: Transaction, values: typeof users.$inferInsert): Promise<UserRow> {
-  // The inner transaction is a savepoint: after a taken address the outer transaction can go on.
+  // The inner transaction is a savepoint, so the outer one can continue when the address is taken.
   return await refuseTaken(async () => {
     const [row] = await tx.transaction(async (inner) => await inner.insert(users).values(values).returning())
     return row!
@@ -67,9 +67,9 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
 }
 
 /**
- * Confirming an address voids a password that was chosen in a sign-up, unless the change has it again: whoever confirms
- * it, in whichever way, need not be the one who signed up.
- * @param locked the person's row, where `lockUserAndRights` has read it in this transaction
+ * Changes a person. Confirming an address voids a password chosen at sign-up, unless the change contains it again: the
+ * person who confirms need not be the one who signed up.
+ * @param locked the person's row, when `lockUserAndRights` has read it in this transaction
  * @throws AuthError user_not_found, email_exists, last_admin
  */
 export async function updateUser (tx: Transaction, id: string, change: UserChange, locked?: UserRow): Promise<User> {
@@ -87,8 +87,7 @@ export async function updateUser (tx: Transaction, id: string, change: UserChang
 }
 
 /**
- * Deletes a person, or with `soft` keeps the empty row, so that its id is never used again. Their sessions and keys
- * end.
+ * Deletes a person, or with `soft` keeps the empty row, so that its id is never reused. Their sessions and keys end.
  * @throws AuthError user_not_found, last_admin
  */
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
@@ -131,8 +130,8 @@ function normalized (email: string | undefined): { email?: string } {
 }
 
 /**
- * Refuses a change after which no administrator could sign in. The rights are locked: of two changes at once the second
- * one sees the result of the first.
+ * Refuses a change after which no administrator could sign in. The rights are locked, so that of two concurrent changes
+ * the second sees the result of the first.
  */
 async function refuseLastAdmin (
   tx: Transaction, row: UserRow | undefined, staysAdmin: (row: UserRow) => boolean
@@ -153,7 +152,7 @@ function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: User
   return isAdmin(app_metadata) && !isBanned(banned_until) && email_confirmed_at !== null
 }
 
-/** The administrators, as `isAdmin` knows them. */
+/** `isAdmin` in SQL. */
 const adminRows = sql`(${users.app_metadata} ->> 'role' = 'admin'
   or (jsonb_typeof(${users.app_metadata} -> 'roles') = 'array' and ${users.app_metadata} -> 'roles' ? 'admin'))`
 const notBanned = or(isNull(users.banned_until), sql`${users.banned_until} <= now()`)
@@ -175,10 +174,10 @@ async function refuseTaken<T> (work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Removes an identity of a person, and ends the sessions that it began: a thief of the account at the provider may be
- * in one. The session that asks for it goes on. The caller has locked the person, and seen that who asks is at the
- * level that the person needs. Two requests at once wait for each other, so that the last identity stays. After the
- * commit the caller awaits `waitForListeners`.
+ * Removes an identity of a person and ends the sessions that it started, because a thief of the account at the provider
+ * may use one. The calling session continues. The caller has locked the person and checked the required level. The lock
+ * serializes concurrent requests, so that the last identity remains. After the commit the caller awaits
+ * `waitForListeners`.
  * @returns how many sessions have ended
  * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
  */
@@ -199,9 +198,9 @@ export async function unlinkIdentity (
 }
 
 /**
- * When no identity is left with the account's address, it gets one that the provider of another identity has verified.
- * Anybody can write an unverified address at a provider, also that of a future colleague: without a verified one the
- * account keeps its own.
+ * When no remaining identity has the account's address, the account takes one that another identity's provider has
+ * verified. It never takes an unverified one: at a provider anybody can claim any address, even a future colleague's.
+ * Without a verified address the account keeps its own.
  */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
   const addresses = others.flatMap(({ identity_data: { email, email_verified: verified } }) =>

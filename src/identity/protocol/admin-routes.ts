@@ -110,7 +110,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
   const isNewPassword = password_hash !== undefined
   const changed = await db.transaction(async (tx) => {
     const locked = await lockUserAndRights(tx, id)
-    // A person who knew only the old password is signed out, and the mails that they have asked for are void.
+    // Signs out anyone who knew only the old password, and voids the mails that they asked for.
     if (isNewPassword) await deleteTokens(tx, id)
     if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
     const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
@@ -132,15 +132,12 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
   return changed
 }
 
-/** Nobody has proven the address that somebody signed up with: what they have set may be a stranger's. */
+/** The sign-up's address was never verified, so the account's data may be a stranger's. */
 function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean {
   return email_confirmed_at === null && isPending(app_metadata)
 }
 
-/**
- * What was changed, for the audit log: the names of the known fields (a body may have others), and the rights as they
- * are now.
- */
+/** The changes for the audit log: the names of the known fields (a body may have others), and the rights afterwards. */
 function detailsOf (body: AdminUserChange, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
     fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserChange.properties, name)).sort(),
@@ -162,15 +159,15 @@ const LARGEST_SIZE = 1000
 
 interface Page { number: number, size: number }
 
-/** The page that is asked for; the official client sends both parameters, empty when it means the first. */
+/** The requested page. The official client sends both parameters, empty for the first page. */
 function pageOf ({ page = '', per_page: size = '' }: { page?: string, per_page?: string }): Page {
   return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
 }
 
 /**
- * `Link` (RFC 8288) to the next and the last page of the same list. The official client reads what stands after the
- * first `=`.
- * @param asked further parameters of the query
+ * `Link` (RFC 8288) to the next and the last page of the same list. The official client reads the text after the first
+ * `=`.
+ * @param asked further query parameters
  */
 function pageLinks (
   path: string, { number, size }: Page, total: number, asked: Readonly<Record<string, string | undefined>>
@@ -182,7 +179,7 @@ function pageLinks (
   return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
 }
 
-/** Whether the oldest users come first, by the one order that the protocol has (`created_at`, `asc` or `desc`). */
+/** Whether the oldest users come first. The protocol has only this order (`created_at`, `asc` or `desc`). */
 function isOldestFirst (sort = ''): boolean {
   const [, field = '', direction = 'desc'] = /^([^ ]*)(?: (.*))?$/s.exec(sort) ?? []
   if (sort !== '' && field !== 'created_at') throw badSort(`bad field for sort '${field}'`)
@@ -207,10 +204,10 @@ function count (text: string, name: string, usual: number, largest: number): num
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/
 const NIL = '00000000-0000-0000-0000-000000000000'
-/** No ban is longer: its end must be a valid date. */
+/** The maximum length of a ban, so that its end is a valid date. */
 const LONGEST_MS = 200 * 365 * 86_400_000
 
-/** The account that an administrator describes, with a random password that is not shown where none is given. */
+/** The account that an administrator describes. Without a password it gets a random one that is not shown. */
 async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
   if (phone) throw new AuthError('phone_provider_disabled')
@@ -256,7 +253,7 @@ function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUs
   }
 }
 
-/** The change that an administrator asks for. Metadata are merged, and null removes a key. */
+/** The change that an administrator requests. Metadata are merged, and null removes a key. */
 function userChangeOf (body: AdminUserBody, user: User): UserChange {
   const { email, email_confirm: confirm, app_metadata, user_metadata, ban_duration: ban } = body
   return {
@@ -272,7 +269,7 @@ function userChangeOf (body: AdminUserBody, user: User): UserChange {
   }
 }
 
-/** A duration as Go writes one (`24h`, `1h30m`), in milliseconds. */
+/** Parses a Go duration (`24h`, `1h30m`) into milliseconds. */
 function durationMs (text: string): number {
   if (!GO_DURATION.test(text)) throw validationFailed('invalid format for ban duration')
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)]

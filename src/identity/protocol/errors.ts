@@ -23,9 +23,9 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   user_banned: new AuthError('user_banned')
 }
 
-/** A second factor that is missing: codes of this API, as errors of Supabase Auth. */
+/** A missing second factor: codes of this API, as errors of Supabase Auth. */
 const SECOND_FACTOR: Readonly<Record<string, AuthError>> = {
-  // The status of `PUT /user` there.
+  // As `PUT /user` in Supabase Auth.
   SECONDO_FATTORE_RICHIESTO: new AuthError('insufficient_aal', { status: 401 }),
   SECONDO_FATTORE_DA_REGISTRARE: new AuthError('insufficient_aal', {
     message: 'This account must enroll a second factor'
@@ -45,14 +45,12 @@ const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'bad_json'
 }
 
-/** Addresses and methods that are none: the clients of the provider have no code for them. */
+/** Unknown paths and methods: the protocol has no code for them. */
 const UNKNOWN: Readonly<Record<string, string>> = {
   RISORSA_NON_TROVATA: 'Path not found', METODO_NON_AMMESSO: 'Method not allowed'
 }
 
-/**
- * Writes an error as the clients of Supabase Auth read it. Any other error is answered with a fixed text and logged.
- */
+/** Renders an error for the clients of Supabase Auth. Unexpected errors are logged and answered with a fixed text. */
 export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(err, request)
   const { code, statusCode, message, reasons } = error
@@ -76,7 +74,7 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     .type('application/json; charset=utf-8').send(body)
 }
 
-/** The public key is a good token of nobody: it opens no guarded route, and says no person. */
+/** The public key is a valid token of no person: it opens no guarded route. */
 function refusalOf ({ refusal, headers, routeOptions }: FastifyRequest): AuthError {
   if (refusal !== 'no_authorization' || !BEARER.test(headers.authorization ?? '')) return REFUSALS[refusal]
   return routeOptions.config.access === 'admin' ? new AuthError('not_admin') : NO_PERSON
@@ -101,6 +99,6 @@ function translate (err: FastifyError, request: FastifyRequest): AuthError {
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
   if (err.code === 'MANUTENZIONE') return new AuthError('unexpected_failure', { status: 503, message: err.message })
-  // Clients repeat a request that failed with a 5xx; after a 503 that is worth doing.
+  // Clients retry after a 5xx, which only makes sense after a 503.
   return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })
 }

@@ -108,7 +108,7 @@ function requirePassword (password: string | undefined, email: string): string {
   return password
 }
 
-/** Finds, creates or prepares the account that a link of each type is for. */
+/** Finds, creates or prepares the account for each type of link. */
 const RECIPIENTS: Readonly<Record<LinkBody['type'] & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
@@ -127,8 +127,8 @@ const RECIPIENTS: Readonly<Record<LinkBody['type'] & SentKind, PrepareUser>> = {
 }
 
 /**
- * Invites a person. An earlier sign-up with the address may have been a stranger's: all access to the account ends
- * before it has a role.
+ * Invites a person. An earlier sign-up with the address may have been a stranger's, so all access to the account ends
+ * before it gets a role.
  */
 async function invite (
   tx: Transaction, { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>

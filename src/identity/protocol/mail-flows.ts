@@ -21,8 +21,8 @@ import { countMail, withMinimumTime } from './request-limits.ts'
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
 
 /**
- * The mail of each kind, the method by which a person has signed in whose client exchanges the code of its link (PKCE),
- * and the field with the time at which it was sent.
+ * For each kind: its mail, the sign-in method when the client exchanges the link's code (PKCE), and the field with the
+ * time when it was sent.
  */
 const KINDS: Readonly<
   Record<SentKind, { mail: MailKind; method: string; sentAt: keyof UserChange & `${string}_sent_at` }>
@@ -36,13 +36,13 @@ const KINDS: Readonly<
   reauthentication: { mail: 'reauthentication', method: 'otp', sentAt: 'reauthentication_sent_at' }
 }
 
-/** The address that a mail's link leads to in the end, and the challenge of the client that is to get the session. */
+/** The final URL of a mail's link, and the challenge of the client that is to get the session. */
 export interface LinkTarget {
   redirectTo: string
-  /** The client has not said where to, nor does it wait for a code. */
+  /** The client has neither named a URL nor is it waiting for a code. */
   isOpen: boolean
   challenge?: Challenge
-  /** The password of a sign-up: that client may end the flow with it. */
+  /** The password of a sign-up. The client that signed up may complete the flow with it. */
   password_hash?: string
 }
 
@@ -59,7 +59,7 @@ export interface MailRequest {
 }
 
 /**
- * The normalized form of an address that mail can be sent to.
+ * Normalizes an address and requires that mail can be sent to it.
  * @throws AuthError validation_failed, phone_provider_disabled
  */
 export function requireAddress ({ email, phone }: { email?: string, phone?: string }): string {
@@ -73,12 +73,12 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
   return address
 }
 
-/** Called before any look-up, so that the answer is the same for every address. @throws email_provider_disabled */
+/** Called before any lookup, so that the answer is the same for every address. @throws email_provider_disabled */
 export function requireMail ({ mail }: FastifyInstance): void {
   if (!mail.configured) throw new AuthError('email_provider_disabled')
 }
 
-/** @throws AuthError validation_failed, for a part of a challenge or a malformed one */
+/** @throws AuthError validation_failed, for an incomplete or malformed challenge */
 export function linkTarget (
   config: Config, redirectTo: string | undefined, parameters: ChallengeParameters
 ): LinkTarget {
@@ -90,7 +90,7 @@ export function linkTarget (
   }
 }
 
-/** Makes the link and code of a kind and writes the time; `to` is by default the account's own address. */
+/** Creates the link and code of a kind and writes the time. `to` defaults to the account's own address. */
 export async function issueLink (
   { identity: { config, keys } }: FastifyInstance,
   tx: Transaction,
@@ -109,7 +109,7 @@ export async function issueLink (
   return { ...secrets, user: changed, url: `${config.PUBLIC_URL}/auth/v1/verify?${query.toString()}` }
 }
 
-/** Makes them and sends them by mail. The caller calls `app.mail.deliver()` after the commit. */
+/** Creates link and code and sends them by mail. The caller calls `app.mail.deliver()` after the commit. */
 export async function sendLink (
   app: FastifyInstance, tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to = user.email
 ): Promise<User> {
@@ -124,14 +124,14 @@ export async function sendLink (
 }
 
 /**
- * Whether a mail leads to the pages of this server: an invitation and a recovery, where a password is to be chosen;
- * the others where there is no front end.
+ * Whether a mail links to the pages of this server: invitations and recoveries, which set a password; other mails only
+ * without a front end.
  */
 function leadsToPages ({ CORS_ORIGINS }: Config, kind: SentKind, { isOpen }: LinkTarget): boolean {
   return isOpen && (kind === 'invite' || kind === 'recovery' || CORS_ORIGINS.length === 0)
 }
 
-/** Sends a mail, and writes that to the audit log. */
+/** Sends a mail and records it in the audit log. */
 export async function sendOnRecord (
   tx: Transaction, request: FastifyRequest, user: User, kind: SentKind, target: LinkTarget
 ): Promise<User> {
@@ -141,8 +141,8 @@ export async function sendOnRecord (
 }
 
 /**
- * Counts the mail, does the work and delivers, in the same time whether the address has an account or not. The caller
- * has admitted the mail.
+ * Counts the mail, does the work and delivers. Takes the same time whether or not the address has an account. The
+ * caller has called `admitMail`.
  * @throws AuthError over_email_send_rate_limit
  */
 export async function runUniformly<T> (
@@ -161,7 +161,7 @@ export const EMAIL_CHANGE_KINDS = [
   'email_change_current', 'email_change_new', 'email_change_half'
 ] satisfies TokenKind[]
 
-/** Writes to both addresses. The account keeps the old one until both have confirmed. */
+/** Sends mails to both addresses. The account keeps the old one until both have confirmed. */
 export async function startEmailChange (
   app: FastifyInstance, tx: Transaction, user: User, email: string, target: LinkTarget
 ): Promise<User> {
@@ -180,10 +180,10 @@ export async function resendEmailChange (
 }
 
 /**
- * Takes the confirmation of one of the two addresses. With the second one the account changes to the new address, and
- * everything that was sent to the old one is void. An error is returned, not thrown, so that the transaction commits:
- * otp_expired, email_exists.
- * @param person the account's row, locked: of two confirmations at once one is the second
+ * Takes the confirmation of one of the two addresses. With the second one the account switches to the new address, and
+ * everything sent to the old one becomes void. Errors (otp_expired, email_exists) are returned, not thrown, so that the
+ * transaction commits.
+ * @param person the account's row, locked, so that concurrent confirmations are ordered
  * @returns `waiting` while the other address has not confirmed
  */
 export async function confirmEmailChange (
@@ -200,7 +200,7 @@ export async function confirmEmailChange (
   try {
     return await updateUser(tx, user_id, { email: new_email, email_confirmed_at: new Date(), new_email: null })
   } catch (err) {
-    // Another account has got the address meanwhile.
+    // Another account has taken the address meanwhile.
     if (!(err instanceof AuthError) || err.code !== 'email_exists') throw err
     await updateUser(tx, user_id, { new_email: null })
     return err

@@ -7,7 +7,7 @@ import { relyingParty } from '../factors/webauthn/relying-party.ts'
 
 const CACHED = 'public, max-age=600'
 
-/** The providers that Supabase Auth knows by name: its clients ask for each whether it is on. */
+/** The providers that Supabase Auth knows by name. Its clients check for each whether it is enabled. */
 const PROVIDERS = [
   'anonymous_users', 'apple', 'azure', 'bitbucket', 'discord', 'email', 'facebook', 'figma', 'fly', 'github', 'gitlab',
   'google', 'kakao', 'keycloak', 'linkedin', 'linkedin_oidc', 'notion', 'phone', 'slack', 'slack_oidc', 'snapchat',
@@ -69,7 +69,7 @@ function settingsOf (config: Config): Settings {
   }
 }
 
-/** The addresses of an OAuth server, which it is not, are there because the document must have them. */
+/** This is not an OAuth server. The document requires the URLs of one. */
 function discoveryOf (issuer: string): Discovery {
   return {
     issuer,

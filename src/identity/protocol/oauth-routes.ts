@@ -18,10 +18,10 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const FORM_BYTES = 16 * 1024
 const LONGEST_PARAMETER = 200
 
-/** By this name a front end asks for the pages of this server, as it asks for other providers by theirs. */
+/** Front ends request the pages of this server by this name, like another provider. */
 const OWN_PAGES = 'custom:locanda'
 
-/** Parameters that clients may add to an authorization request. Those that protect it are not among them. */
+/** Parameters that clients may add to an authorization request, without those that protect it. */
 const PASSED_ON = [
   'prompt', 'login_hint', 'hd', 'domain_hint', 'access_type', 'include_granted_scopes', 'ui_locales', 'acr_values',
   'allow_signup'
@@ -53,7 +53,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.get('/callback', {
-    // A HEAD must not use the state up.
+    // A HEAD must not use up the state.
     exposeHeadRoute: false,
     ...route(
       { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } }, 'authCallback', 'Ritorno dal provider', {
@@ -80,8 +80,8 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
 export default oauthRoutes
 
 /**
- * The only route whose body is a form, and must be one. The form comes from another site, without the cookie that binds
- * the flow to the browser: the browser is sent on with the same fields, and brings the cookie then.
+ * The only route whose body must be a form. The form comes from another site, without the cookie that binds the flow to
+ * the browser. So the browser is redirected with the same fields, and then sends the cookie.
  */
 const formPost: FastifyPluginAsyncTypebox = async (app) => {
   app.removeAllContentTypeParsers()
@@ -126,7 +126,7 @@ function signInPageFor (config: Config, asked: AuthorizeRequest): string {
   return `${config.PUBLIC_URL}/auth/accedi?${query.toString()}`
 }
 
-/** A browser cannot read an error answer: it is redirected with the error. */
+/** A person cannot read a JSON error: the browser is redirected with the error. */
 function redirectError (config: Config, asked: AuthorizeRequest): (err: unknown) => string {
   return (err) => {
     if (err instanceof OAuthError) return errorRedirect(config, asked, err)

@@ -111,7 +111,7 @@ async function findUnbannedUser (tx: Transaction, email: string): Promise<User |
   return user && !isBanned(user.banned_until) ? user : undefined
 }
 
-/** Why a telephone gets no confirmation. */
+/** The refusal for a telephone. */
 function phoneRefusal ({ phone }: { phone?: string }): AuthError {
   return phone
     ? new AuthError('phone_provider_disabled', { message: 'Phone logins are disabled' })

@@ -9,19 +9,19 @@ import { normalizeEmail } from '../people/email.ts'
 import type { MailKind } from '../sign-in/account-mails.ts'
 
 const HOUR_MS = 3_600_000
-/** One network may ask for several accounts (the people of a house behind one router), but not for hundreds. */
+/** One network may use several accounts (people behind one router), but not hundreds. */
 const PER_CALLER = 5
-/** An account that is tried from many addresses is slowed down, never locked: any stranger could cause the lock. */
+/** An account that is tried from many addresses is slowed down, never locked: otherwise any stranger could lock it. */
 const PER_ACCOUNT = 3
 const SLOWED_MS = 1000
-/** Longer than the work for an address with an account takes. */
+/** Longer than the work for an address with an account. */
 const ANSWER_MS = 250
 
 const MAILS: Limit = { name: 'mail/account', max: 1, windowMs: 60_000 }
 const MAIL_CODE = 'over_email_send_rate_limit'
 
 /*
- * Requests are counted per address, with or without an account, so that a refusal does not tell which. Refusals carry
+ * Limits count addresses with or without an account, so that a refusal does not reveal which. Refusals carry
  * `Retry-After`.
  */
 
@@ -30,8 +30,8 @@ function perWindow ({ RATE_LIMIT_LOGIN_MAX, RATE_LIMIT_WINDOW }: Config, name: s
 }
 
 /**
- * Tells whether a mail may be asked for, before any work and before the transaction. The request counts for its caller,
- * also if it fails later. For the addresses only `countMail` counts.
+ * Checks the limits of a mail before any work and outside the transaction. The request counts for its caller even if it
+ * fails later. For the addresses only `countMail` counts.
  * @throws AuthError over_email_send_rate_limit, over_request_rate_limit
  */
 export async function admitMail (
@@ -39,19 +39,19 @@ export async function admitMail (
 ): Promise<void> {
   const { config } = request.server.identity
   await countOrRefuse(reply, perWindow(config, 'mail/address', PER_CALLER), [network(request.ip)])
-  // Waits for no transaction that counts: how long one takes would tell whether its address has an account.
+  // Does not wait for transactions that count: the delay would reveal whether an address has an account.
   for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.lookAtTries(MAILS, [kind, address]))
 }
 
 /**
- * Counts one mail of a kind per minute and address. It counts when the transaction is committed, for all addresses or
- * for none: after a request that failed, the next one need not wait.
+ * Limits mails of a kind to one per minute and address. The count is part of the transaction: all addresses or none,
+ * and a failed request does not delay the next.
  * @throws AuthError over_email_send_rate_limit
  */
 export async function countMail (
   executor: Transaction, reply: FastifyReply, kind: MailKind, ...addresses: string[]
 ): Promise<void> {
-  // In one order: of two transactions with the same addresses neither holds what the other one waits for.
+  // Sorted, so that two transactions with the same addresses cannot deadlock.
   for (const address of addresses.toSorted()) {
     await countOrRefuse(reply, MAILS, [kind, address], { code: MAIL_CODE, executor })
   }
@@ -63,8 +63,8 @@ export async function countNewAddress (reply: FastifyReply, userId: string): Pro
 }
 
 /**
- * Limits codes per hour, also when new mails are sent meanwhile: with five guesses for each mail and a mail every
- * minute, a stranger would find the six digits. Links are not counted.
+ * Limits codes per hour, across mails: with five guesses for each mail and a mail every minute, a stranger would find
+ * the six digits. Links are not counted.
  * @throws AuthError over_request_rate_limit
  */
 export async function countCode (reply: FastifyReply, address: string): Promise<void> {
@@ -77,9 +77,9 @@ export async function countProof ({ ip }: FastifyRequest, reply: FastifyReply): 
 }
 
 /**
- * Counts the passwords that callers try: per account and address, per address, and per account over all addresses. It
- * refuses in the same way for accounts that do not exist.
- * @param purpose what the password is for: each is counted apart
+ * Counts password attempts per account and client IP, per client IP, and per account over all client IPs. Accounts that
+ * do not exist are refused in the same way.
+ * @param purpose what the password is for; each purpose has its own count
  * @throws AuthError over_request_rate_limit
  */
 export async function countPasswordTry (
@@ -116,7 +116,7 @@ function refuse (reply: FastifyReply, code: AuthErrorCode, seconds: number): voi
   throw new AuthError(code, { message })
 }
 
-/** Does the work, in at least the same time for all: the time does not tell whether an address has an account. */
+/** Takes at least the same time for all, so that the time does not reveal whether an address has an account. */
 export async function withMinimumTime<T> (work: () => Promise<T>): Promise<T> {
   const [done] = await Promise.allSettled([work(), sleep(ANSWER_MS)])
   if (done.status === 'rejected') throw done.reason

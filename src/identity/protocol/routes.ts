@@ -25,8 +25,8 @@ import userRoutes from './user-routes.ts'
 import linkRoutes from './verify-routes.ts'
 
 /**
- * The embedded identity provider, in the protocol of Supabase Auth: its paths, bodies, errors and codes, so that the
- * official clients need not know the difference.
+ * The embedded identity provider with the protocol of Supabase Auth (paths, bodies, errors, codes), so that the
+ * official clients work unchanged.
  */
 const provider: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink, Passkey]) app.addSchema(schema)
@@ -40,7 +40,7 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
       schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }
     }
   })
-  // These answers have tokens and personal data.
+  // These answers contain tokens and personal data.
   app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
 
   for (const routes of [
@@ -51,7 +51,7 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default provider
 
-/** Takes a field of a body that is null for one that is not there: some clients write every field that they know. */
+/** Treats a null field of a body as absent, because some clients write every field that they know. */
 async function dropNullFields (request: FastifyRequest): Promise<void> {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return

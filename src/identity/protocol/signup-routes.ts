@@ -23,7 +23,7 @@ import {
 } from './mail-flows.ts'
 import { admitMail } from './request-limits.ts'
 
-/** A person who signs up without an administrator waits for one to give them a role. */
+/** A person who signs up alone waits for an administrator to assign a role. */
 const PENDING = { role: 'pending' }
 
 interface NewAccount { email: string, password_hash?: string, password_browser?: Buffer, user_metadata: Metadata }
@@ -52,7 +52,7 @@ async function answerSignUp (
   const user_metadata = storableMetadata(body.data ?? {})
   const target = linkTarget(config, redirectTo, body)
 
-  // Before the hash is computed: whoever asks too often keeps nobody else waiting.
+  // Before the hash is computed, so that a caller above the limit delays nobody else.
   await admitMail(request, reply, 'signup', email)
   const password_hash = await passwords.hash(body.password, 'later')
   const browser = browsers(config).remember(request)
@@ -68,8 +68,8 @@ async function answerSignUp (
 }
 
 /**
- * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: the later
- * password replaces the earlier one, whose mail is void, and is good in its own browser alone.
+ * Repeats the sign-up of an unconfirmed account. Either sign-up may be a stranger's. The later password replaces the
+ * earlier one, voids its mail, and works in its own browser only.
  */
 async function repeatSignUp (
   tx: Transaction,
@@ -78,7 +78,7 @@ async function repeatSignUp (
   { password_hash, password_browser }: NewAccount,
   target: LinkTarget
 ): Promise<void> {
-  // Locked: the address may be confirmed at this moment, and from then on the password is the person's.
+  // Locked, because the address may be confirmed at this moment, and then the password is the person's.
   const known = await lockUser(tx, id)
   if (!known || known.email_confirmed_at !== null || isBanned(known.banned_until)) return
   const chosen = isPending(known.app_metadata) ? { password_hash, password_browser } : {}
@@ -86,9 +86,7 @@ async function repeatSignUp (
   await sendOnRecord(tx, request, changed, 'signup', { ...target, password_hash: chosen.password_hash })
 }
 
-/**
- * Creates an account and sends the mail that proves its address; undefined when another request has created it first.
- */
+/** Creates an account and mails a confirmation; undefined when another request has created it first. */
 export async function signUp (
   tx: Transaction, request: FastifyRequest, account: NewAccount, kind: 'signup' | 'magiclink', target: LinkTarget
 ): Promise<User | undefined> {
@@ -104,7 +102,7 @@ export async function signUp (
   }
 }
 
-/** The answer to a sign-up, made from the request: it has the same form whether an account was created or not. */
+/** The answer to a sign-up, built from the request: it has the same form whether or not an account was created. */
 function presentSignup ({ email, user_metadata }: NewAccount, created: User | undefined): AuthUser {
   const now = new Date()
   const id = created?.id ?? randomUUID()

@@ -59,10 +59,10 @@ async function byPassword (
   if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
   if (!email) throw validationFailed('missing email or phone')
   await countPasswordTry(request, reply, 'sign-in', email)
-  // One query, the same for every address: reading more rows for an account that exists would take longer.
+  // One query, the same for every address: reading more rows for an existing account would take longer.
   const [account] = await db.select().from(users)
     .where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))
-  // Without an account a password is checked, too, against a dummy hash: the time does not tell the difference.
+  // Without an account the password is checked against a dummy hash, so that the time does not reveal the difference.
   const isRight = await passwords.verify(account?.password_hash ?? null, password)
   const signedIn = account && isRight
     ? await signInWithPassword(request, account, password)
@@ -76,7 +76,7 @@ async function byPassword (
 }
 
 /**
- * Begins a session after a right password. Returns invalid_credentials, user_banned or email_not_confirmed where the
+ * Begins a session after a right password. Returns invalid_credentials, user_banned or email_not_confirmed when the
  * person may not sign in.
  */
 async function signInWithPassword (
@@ -112,7 +112,7 @@ async function byCode (
   return { ...(await sessionAnswer(signer, result.user, result.session)), ...result.tokens }
 }
 
-/** Begins the session that a flow has led to. An error is returned, so that the code is used up. */
+/** Begins the session that a flow has led to. Errors are returned, so that the commit uses up the code. */
 async function beginFromFlow (
   tx: Transaction, request: FastifyRequest, state: FlowState & { user_id: string }
 ): Promise<SignedIn & { tokens: ProviderTokens } | AuthError> {
@@ -125,7 +125,7 @@ async function beginFromFlow (
   const person = await lockUser(tx, state.user_id)
   if (!person) throw new AuthError('user_not_found')
   if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
-  // The client that signed up has ended its own flow: the password that it chose is this person's.
+  // The client that signed up has completed its own flow, so the password that it chose is this person's.
   if (password_hash !== null && person.password_hash === null) await updateUser(tx, person.id, { password_hash })
   const begun = handover
     ? await takeOver(tx, person.id, handover, clientOf(request))
@@ -177,9 +177,9 @@ async function byRefreshToken (
 }
 
 /**
- * Exchanges a refresh token for the next one. A token that was exchanged before gives the current one again when the
- * client can have lost the answer. An older token is a copy in other hands, as is one that gives the current one
- * again and again: either ends the session. One from before a proof of a second factor is void, and ends nothing.
+ * Exchanges a refresh token for the next one. A used token returns the current one again when the client may have lost
+ * the answer. An older token is a copy, as is one that is repeated too often: either ends the session. A token from
+ * before a proof of a second factor is void, and ends nothing.
  * @param onReuse writes that to the audit log, in the same transaction
  */
 async function refreshSession (
@@ -192,7 +192,7 @@ async function refreshSession (
   const token = decodeRefreshToken(refreshSecret, text)
   if (token === undefined) throw new AuthError('refresh_token_not_found')
   const result = await db.transaction(async (tx): Promise<SignedIn | AuthError> => {
-    // Of many requests at once the lock makes one the first. The others then find that the token was exchanged.
+    // The lock orders concurrent requests. All but the first find the token used.
     const [session] = await tx.select().from(sessions).where(eq(sessions.id, token.sessionId)).for('update')
     if (!session) return new AuthError('refresh_token_not_found')
     const now = new Date()
@@ -200,7 +200,7 @@ async function refreshSession (
     if (session.not_after <= now || lastRefreshMs + IDLE_MS <= now.getTime()) return new AuthError('session_expired')
     const user = await getUser(tx, session.user_id)
     if (isBanned(user.banned_until)) return new AuthError('user_banned', { status: 400 })
-    // Days of the session's own.
+    // Days since the session began.
     const repeats_day = Math.floor((now.getTime() - session.created_at.getTime()) / DAY_MS)
     const repeats = session.repeats_day === repeats_day ? session.repeats : 0
     const use = classifyRefresh({
@@ -225,7 +225,7 @@ async function refreshSession (
       .where(eq(sessions.id, session.id)).returning()
     return { user, session: refreshed! }
   })
-  // Thrown after the commit: the session must stay ended.
+  // Thrown after the commit, because the session must stay ended.
   if (result instanceof AuthError) throw result
   return result
 }
@@ -235,8 +235,8 @@ const BEARER = /^Bearer (\S+)$/i
 interface Linking { userId: string, sessionId: string }
 
 /**
- * The grant `id_token`: a client has let a person sign in with a provider's own kit, and brings what the provider says
- * of them. With `link_identity` the identity is added to the account of the person who is signed in.
+ * The grant `id_token`: a client signed the person in with a provider's own SDK, and presents the ID token. With
+ * `link_identity` the identity is added to the signed-in person's account.
  * @throws AuthError
  */
 async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: GrantBody): Promise<AuthSession> {
@@ -252,7 +252,7 @@ async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: Gr
   return await sessionAnswer(signer, user, session)
 }
 
-/** A public route looks at no credentials: here one is asked for. */
+/** Public routes ignore credentials, so this one is checked here. */
 async function requirePerson (request: FastifyRequest): Promise<Linking> {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
   if (token === undefined) throw validationFailed('Linking requires a valid user access token in Authorization')
@@ -288,7 +288,7 @@ async function signIn (request: FastifyRequest, provider: string, profile: Profi
   return signedIn
 }
 
-/** A failure of the provider as an error that the client reads in the answer: there is no browser to redirect. */
+/** A provider's failure as an error in the answer, because there is no browser to redirect. */
 function refuse (err: unknown): never {
   if (!(err instanceof OAuthError)) throw err
   const { error, code, message } = err

@@ -30,7 +30,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 
   app.get('/user', {
-    // The official client asks it while it restores a session or takes over a new one.
+    // The official client calls it when it restores a session or takes over a new one.
     ...route({ access: 'user', signIn: true }, 'authGetUser', 'Chi ha fatto l’accesso', {
       response: { 200: Ref(AuthUser) }
     })
@@ -42,7 +42,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
     presentUser(await changeOwnAccount(request, reply, request.body, request.query.redirect_to)))
 
   app.post('/logout', {
-    // A person who leaves a device must be able to sign out also during a maintenance.
+    // A person who leaves a device must be able to sign out during maintenance, too.
     ...route({ access: 'user', signIn: true }, 'authLogout', 'Esce: da qui, da altrove o da ogni dispositivo', {
       querystring: LogoutQuery, body: EmptyBody, response: { 204: Type.Null() }
     })
@@ -85,13 +85,13 @@ async function changeOwnAccount (
   const target = linkTarget(config, redirectTo, body)
   const email = body.email && (await newAddress(reply, user, body.email))
   const password_hash = body.password === undefined ? undefined : await newPassword(request, reply, user, body)
-  // After all that may refuse the change: who is refused may ask again at once.
+  // After every check that may refuse the change, so that a refused person can retry at once.
   if (email) await admitMail(request, reply, 'email_change', user.email, email)
 
   const changed = await db.transaction(async (tx) => {
     if (email) await countMail(tx, reply, 'email_change', user.email, email)
     const present = await getSessionOwner(tx, principal!)
-    // A new password also voids the mails sent before, and a change of address that a stranger may have started.
+    // A new password also voids mails sent before, and a change of address that a stranger may have started.
     if (password_hash) {
       await deleteTokens(tx, user.id)
       await deleteCodes(tx, user.id)
@@ -117,9 +117,9 @@ async function newAddress (reply: FastifyReply, user: User, email: string): Prom
   requireMail(reply.server)
   const address = requireAddress({ email })
   if (address === user.email) return undefined
-  // A stranger may wait with the address of a future colleague, who takes the mail for an invitation and confirms.
+  // A stranger may enter the address of a future colleague, who takes the mail for an invitation and confirms.
   if (isPending(user.app_metadata)) throw new AuthError('not_admin')
-  // A caller could try one address after the other to see which have an account.
+  // Otherwise a caller could probe addresses to see which have an account.
   await countNewAddress(reply, user.id)
   if (await findUser(reply.server.db, { email: address })) throw new AuthError('email_exists')
   return address
@@ -138,7 +138,7 @@ async function newPassword (
     .where(eq(sessions.id, principal!.sessionId!))
   if (!session) throw new AuthError('session_not_found')
   const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
-  // A person who has signed up alone is a stranger: those who sign in come first.
+  // A person who signed up alone is a stranger, so sign-ins take precedence.
   const turn = principal!.pending ? 'later' : 'first'
   await countPasswordTry(request, reply, 'password-change', user.email)
   if (current !== undefined) {
@@ -154,7 +154,7 @@ async function newPassword (
   return await passwords.hash(password, turn)
 }
 
-/** Whether the code that was sent for a change of password is right. It is good once. */
+/** Whether the code for a change of password is right. It is single-use. */
 async function takeNonce (reply: FastifyReply, user: User, code: string): Promise<boolean> {
   const { db, identity: { keys } } = reply.server
   await countCode(reply, user.email)

@@ -24,15 +24,15 @@ import { beginSession, clientOf, type SignedIn } from '../sign-in/person-session
 import { confirmEmailChange, requireAddress } from './mail-flows.ts'
 import { countCode, countProof, withMinimumTime } from './request-limits.ts'
 
-/** By what a person who has got a mail has signed in, whatever the mail was for. */
+/** The sign-in method after any mail, whatever it was for. */
 const METHOD = 'otp'
 const LINK_REFUSAL = 'Email link is invalid or has expired'
 const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-/** How a token is taken, and what is said when there is none. */
+/** How a token is taken, and the refusal when there is none. */
 interface Attempt { take: (tx: Transaction) => Promise<TokenRow | undefined>, refusal?: string }
 
-/** The endpoints behind codes and links of mails: the person proves the address and is signed in. */
+/** The endpoints behind codes and links of mails: the person verifies the address and is signed in. */
 const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addJob({
     name: 'one-time-tokens',
@@ -52,9 +52,8 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
       : await sessionAnswer(app.identity.signer, result.user, result.session)
   })
 
-  // Programs that scan mails open links, too, and use them up, as with Supabase Auth. A front end avoids that with a
-  // page that calls `verifyOtp({ token_hash })` only when the person presses a button. A HEAD, which such programs send
-  // as well, is refused here.
+  // Mail scanners open links, too, and use them up, as in Supabase Auth. A front end avoids that with a page that calls
+  // `verifyOtp({ token_hash })` when the person presses a button. A HEAD, which scanners send as well, is rejected.
   app.get('/verify', {
     exposeHeadRoute: false,
     ...route({ access: 'public' }, 'authVerifyLink', 'Il collegamento di una e-mail', {
@@ -78,7 +77,7 @@ async function proveAddress (
   return await withMinimumTime(() => signIn(request, { take }))
 }
 
-/** The address that a browser is led to; with a code, the client that started the flow exchanges that. */
+/** The URL to redirect the browser to. With a code, the client that started the flow exchanges it. */
 async function openLink (
   request: FastifyRequest, reply: FastifyReply, query: Static<typeof VerifyQuery>
 ): Promise<string> {
@@ -119,8 +118,8 @@ async function signIn (request: FastifyRequest, attempt: Attempt): Promise<Signe
 }
 
 /**
- * Takes a token and continues with the person who has proven it. A refusal is committed, too: the token is used up, a
- * wrong code is counted.
+ * Takes a token and continues with the person who has proven it. Refusals are committed, too: they use up the token or
+ * count the wrong code.
  */
 async function redeem<T> (
   request: FastifyRequest,
@@ -149,7 +148,7 @@ async function beginSessionOf (
   return signedIn
 }
 
-/** The code with which the client that started the flow (PKCE) gets the session. */
+/** The code that the client that started the flow (PKCE) exchanges for the session. */
 async function issueCodeOf (
   tx: Transaction, request: FastifyRequest, person: UserRow, kind: TokenKind, flowId: string
 ): Promise<string> {
@@ -165,8 +164,8 @@ async function recordEmailChange (
 }
 
 /**
- * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
- * another address by now. What others had of an account that nobody had confirmed ends: `onRevoked` says so.
+ * Locks the person who has verified an address, and confirms it. Undefined when the account has another address by now.
+ * Earlier access to a never confirmed account is revoked, which `onRevoked` reports.
  */
 async function confirmAddress (
   tx: Transaction, request: FastifyRequest, token: TokenRow, onRevoked: () => void
@@ -187,8 +186,8 @@ async function confirmAddress (
 }
 
 /**
- * Whether the person who confirms the address after a sign-up has chosen the password: in the browser that signed up,
- * or an administrator chose it for them. A stranger may have signed up with the address and a password they know.
+ * Whether the person who confirms the address after a sign-up chose the password: in the same browser, or through an
+ * administrator. A stranger may have signed up with the address and a password of their own.
  */
 function isOwnPassword (
   request: FastifyRequest, { password_browser: chosenIn }: UserRow, { kind }: TokenRow
@@ -208,8 +207,8 @@ const PHONE_TYPES = ['sms', 'phone_change']
 const PHONE = /^[1-9][0-9]{1,14}$/
 
 /**
- * The kinds that each type of a request can prove. Supabase Auth keeps one token for the confirmation of an address and
- * one for signing in without a password, so that the types of each pair stand for each other.
+ * The kinds that each type of request can prove. Supabase Auth has one token for confirming an address and one for
+ * signing in without a password, so the types of each pair are equivalent.
  */
 const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonly TokenKind[]>([
   ['signup', CONFIRMATIONS],
@@ -220,7 +219,7 @@ const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonl
   ['email_change', ['email_change_current', 'email_change_new']]
 ])
 
-/** What somebody proves an address with: the code of a mail that it got, or the link. */
+/** The proof of an address: the code from its mail, or the link. */
 type Proof = { kinds: readonly TokenKind[] } & ({ link: string } | { address: string, code: string })
 
 function proofOf ({ type, token: code, token_hash: link, email, phone }: Static<typeof VerifyBody>): Proof {

@@ -17,7 +17,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   const { authenticator, directory, apiKeys } = app.identity
 
   app.get('/api/cli/auth/key', {
-    // A HEAD would make a key and not show it.
+    // A HEAD would create a key and not show it.
     exposeHeadRoute: false,
     ...route(
       { access: 'user', scope: 'scrittura', recentFactor: true },
@@ -29,7 +29,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     )
   }, async (request) => {
     const principal = request.principal!
-    // A key would have the role at once that its person may get some day.
+    // The key would immediately get any role that the person is given later.
     if (principal.pending) throw new AccountInAttesa()
     return await app.db.transaction(async (tx) => {
       const isProven = await directory.lockSession(tx, principal)
@@ -51,7 +51,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.delete('/api/v1/keys/:id', {
-    // Every key may revoke itself; to revoke another one it needs the scope for writing.
+    // Every key may revoke itself. To revoke another one it needs the write scope.
     ...route({ access: 'auth', scope: 'lettura' }, 'revokeChiave', 'Revoca una chiave API', {
       errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedAnswer }
     })
@@ -69,11 +69,11 @@ async function revoke (request: FastifyRequest, id: string): Promise<void> {
   if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) {
     throw new AmbitoInsufficiente('scrittura')
   }
-  // The key of another person is answered like a missing key.
+  // The key of another person is reported as missing.
   const owner = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
   if (owner === '') throw new ChiaveNonTrovata()
   await app.db.transaction(async (tx) => {
-    // A key may always end itself.
+    // A key may always revoke itself.
     if (isPerson(principal!) && keyId !== id) await directory.requireLevel(tx, principal)
     if (!(await revokeKey(tx, id, owner))) throw new ChiaveNonTrovata()
     await record(tx, request, 'chiave_revocata', `key:${id}`)
@@ -81,7 +81,7 @@ async function revoke (request: FastifyRequest, id: string): Promise<void> {
   await waitForListeners()
 }
 
-/** Replacing the keys that sign access tokens before their time. */
+/** Early rotation of the keys that sign access tokens. */
 export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { signer: { signingKeys }, waitForListeners } = app.identity
   await app.register(noBody)

@@ -14,7 +14,7 @@ const route = routesUnder('Utenti')
 
 const findFaults = ({ body }: RequestFields) => operatorFaults(body)
 
-/** Operators and users, for administrators; and what a client of the identity provider starts with. */
+/** Operators and users, for administrators, and the configuration for clients of the identity provider. */
 const people: FastifyPluginAsyncTypebox = async (app) => {
   const { directory } = app.identity
 
@@ -56,7 +56,7 @@ function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
   }
 }
 
-/** What is wrong with the address and the password of a new operator; of the password, its first problem. */
+/** Validation errors of a new operator's address and password. Of the password, only the first problem. */
 function operatorFaults ({ email, password }: Readonly<Record<string, unknown>>): FieldError[] {
   const faults: FieldError[] = []
   const address = typeof email === 'string' ? email : undefined

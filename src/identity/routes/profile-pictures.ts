@@ -12,9 +12,9 @@ import type { Storage, WrittenFile } from '#src/services/files/storage.ts'
 
 const route = routesUnder('Utenti')
 
-/** One object a person, whose name is the person's id and the extension of the format. */
+/** One object per person, named after the person's id, with the extension of the format. */
 const PICTURES: Bucket = 'avatars'
-/** Bytes of a picture as it is encoded anew. */
+/** Bytes of a re-encoded picture. */
 const STORED_MAX = 4 * 1024 * 1024
 
 const pictures: FastifyPluginAsyncTypebox = async (app) => {
@@ -65,7 +65,7 @@ function pictureName (userId: string, extension: string): string {
   return `${userId.toLowerCase()}.${extension}`
 }
 
-/** Keeps a picture. It replaces the one that was there, also one of another format. */
+/** Stores a picture. It replaces the previous one, in any format. */
 async function keepPicture (tx: Transaction, storage: Storage, userId: string, file: WrittenFile): Promise<void> {
   await discardPicture(tx, storage, userId)
   await storage.keep(tx, file, { replace: true })

@@ -20,10 +20,10 @@ const TEXTS: Readonly<Record<Language, MailTexts>> = { it, en, de, fr }
 type Part = string | { link: string } | { code: string }
 
 /**
- * A mail about an account, as plain text and as HTML with the same content, which loads nothing from the network.
- * @param link an http(s) URL; not used for `reauthentication`, which is answered with the code alone
+ * A mail about an account, as plain text and HTML with the same content. It loads nothing from the network.
+ * @param link an http(s) URL; not used for `reauthentication`, which needs only the code
  * @param email the account's address, for `email_change` the new one
- * @throws TypeError where the link is missing or is no http(s) URL
+ * @throws TypeError when the link is missing or is no http(s) URL
  */
 export function composeMail (
   kind: MailKind, { link, code, email }: { link?: string; code: string; email?: string }, language: Language = 'it'
@@ -42,8 +42,8 @@ export function composeMail (
 }
 
 /**
- * Tells a person by mail what was done to their account, in the transaction that does it; the caller calls
- * `app.mail.deliver()` after the commit. Without a mail server, or an address that was proven, nobody is told.
+ * Notifies a person by mail of a change to their account, in the same transaction. The caller calls
+ * `app.mail.deliver()` after the commit. Without a mail server or a verified address no mail is sent.
  */
 export async function notify (
   { mail }: Pick<FastifyInstance, 'mail'>,

@@ -5,12 +5,12 @@ import { onlyValue } from '#src/lib/cookie-header.ts'
 import { ownCookies } from '#src/lib/own-paths.ts'
 
 const VALUE = /^[\w-]{43}$/
-/** As long as the links of mails are good. */
+/** As long as links in mails are valid. */
 const SECONDS = 24 * 3600
 
 /**
- * By a cookie, which no page can read, a browser is known again: the one that opens a mail's link may be another than
- * the one that asked for the mail.
+ * Recognizes a browser by an HttpOnly cookie: a mail's link may be opened in another browser than the one that asked
+ * for the mail.
  */
 export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
   const { nameOf, attributes } = ownCookies(PUBLIC_URL)
@@ -18,12 +18,12 @@ export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
   const read = ({ headers: { cookie = '' } }: FastifyRequest) => VALUE.exec(onlyValue(cookie, name) ?? '')?.[0]
 
   return {
-    /** The digest by which a browser is known again, and what gives it the cookie; one that has a cookie keeps it. */
+    /** The digest that identifies the browser, and a function that sets its cookie. An existing cookie is kept. */
     remember (request: FastifyRequest) {
       const value = read(request) ?? randomBytes(32).toString('base64url')
       return {
         digest: digestOf(value),
-        // Lax: the link of a mail leads here from another site.
+        // Lax, because a mail's link leads here from another site.
         giveCookie (reply: FastifyReply) {
           reply.setCookie(name, value, { ...attributes, sameSite: 'lax', maxAge: SECONDS })
         }

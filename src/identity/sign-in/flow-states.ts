@@ -9,7 +9,7 @@ import { isUuid } from '../uuid.ts'
 
 export type FlowState = typeof flow_states.$inferSelect
 
-/** How long a sign-in through a provider may take, and how long its code is good afterwards. */
+/** The time limit of a sign-in through a provider, and of its code afterwards. */
 const FLOW_MS = 300_000
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const METHODS = ['s256', 'plain']
@@ -19,7 +19,7 @@ export interface ChallengeParameters { code_challenge?: string | null, code_chal
 /** A client's PKCE challenge (RFC 7636), both parts or none. */
 export type Challenge = Pick<FlowState, 'code_challenge' | 'code_challenge_method'>
 
-/** @throws AuthError validation_failed, for a part of a challenge or a malformed one */
+/** @throws AuthError validation_failed, for an incomplete or malformed challenge */
 export function readChallenge ({
   code_challenge: challenge, code_challenge_method: method
 }: ChallengeParameters): Challenge {
@@ -37,9 +37,7 @@ export async function createFlow (db: Executor, start: typeof flow_states.$infer
   return state!
 }
 
-/**
- * Takes the sign-in that a provider's callback belongs to. It can be taken once, whether the callback is good or not.
- */
+/** Takes the sign-in of a provider's callback. It can be taken once, whether or not the callback is valid. */
 export async function takeFlow (db: Executor, state: string): Promise<FlowState | undefined> {
   if (!isUuid(state)) return undefined
   const [flow] = await db.delete(flow_states)
@@ -51,7 +49,7 @@ export function isFlowExpired (since: Date): boolean {
   return since.getTime() + FLOW_MS <= Date.now()
 }
 
-/** Makes the code that the client exchanges for a session, once the person has proven who they are. */
+/** Creates the code that the client exchanges for a session, once the person has proven who they are. */
 export async function issueAuthCode (
   tx: Executor, id: string, user_id: string, provider_tokens: Buffer | null = null
 ): Promise<string> {
@@ -63,9 +61,9 @@ export async function issueAuthCode (
 }
 
 /**
- * Takes a code, locks its person, and checks that the client that exchanges it is the one that started the flow. A code
- * is used up even when the check fails: an error is returned, not thrown, so that the transaction commits
- * (flow_state_not_found, flow_state_expired, bad_code_verifier).
+ * Takes a code, locks its person, and checks that the exchanging client started the flow. A code is used up even when
+ * the check fails: errors (flow_state_not_found, flow_state_expired, bad_code_verifier) are returned, not thrown, so
+ * that the transaction commits.
  */
 export async function exchangeCode (
   tx: Transaction, code: string, verifier: string
@@ -86,7 +84,7 @@ export async function deleteCodes (tx: Transaction, user_id: string, provider?: 
   await tx.delete(flow_states).where(and(eq(flow_states.user_id, user_id), ofProvider))
 }
 
-/** Deletes flows that were never finished. Flows of mails are kept as long as the mail's link is good. */
+/** Deletes unfinished flows. Flows of mails are kept as long as the mail's link is valid. */
 export async function deleteOldFlows (db: Database): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states
   const short = sql`now() - interval '10 minutes'`

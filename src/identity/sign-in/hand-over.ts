@@ -8,14 +8,14 @@ import { getUser } from '../people/find-users.ts'
 import { createFlow, issueAuthCode, type Challenge } from './flow-states.ts'
 import { getSessionOwner, liveSession, type Client, type SignedIn } from './person-sessions.ts'
 
-/* A person who is signed in on the pages of this server goes back to a front end, which gets a session of its own. */
+/* A person who is signed in on the pages of this server returns to a front end, which gets its own session. */
 
-/** How such a session began, in the audit log. */
+/** The sign-in method of such a session in the audit log. */
 const METHOD = 'pages'
 
 /**
- * Makes the code that the front end exchanges (PKCE), while the session on the pages goes on.
- * @param target an allowed address, and the front end's challenge
+ * Creates the code that the front end exchanges (PKCE). The session on the pages continues.
+ * @param target an allowed URL, and the front end's challenge
  * @throws AuthError session_not_found, user_banned, insufficient_aal
  */
 export async function issueHandover (
@@ -33,8 +33,8 @@ export async function issueHandover (
 }
 
 /**
- * Begins the front end's session: as old as the one on the pages, with the same proofs, and without it there is none.
- * The person is locked. An error is returned, so that the code is used up.
+ * Begins the front end's session, with the age and proofs of the session on the pages, if that is still active.
+ * Requires the person's lock. Errors are returned, so that the commit uses up the code.
  */
 export async function takeOver (
   tx: Transaction, userId: string, { session_id }: { session_id: string }, client: Client

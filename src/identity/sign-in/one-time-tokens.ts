@@ -8,7 +8,7 @@ import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { lockUsers } from '../people/people-locks.ts'
 
-/** The secrets that go by mail. Either of the two is enough, and both are void once one was used. */
+/** The secrets in a mail. Either one is enough, and using one voids both. */
 export interface TokenSecrets {
   code: string
   /** 32 bytes in hexadecimal: `hashed_token` and `token_hash` on the wire. */
@@ -19,11 +19,11 @@ export type TokenRow = typeof t.$inferSelect
 
 const CODES = 1_000_000
 /**
- * After so many wrong codes the code is void. The link stays good, so that a stranger who guesses cannot lock the
+ * After so many wrong codes the code is void. The link stays valid, so that a stranger who guesses cannot lock the
  * person out.
  */
 const MAX_ATTEMPTS = 5
-/** How many tokens of one address a code is compared with: several people may ask for the same new address. */
+/** With how many tokens of one address a code is compared: several people may ask for the same new address. */
 const CANDIDATES = 5
 const LIFETIME = sql`now() + interval '24 hours'`
 const notExpired = gt(t.expires_at, sql`now()`)
@@ -47,8 +47,8 @@ export async function issueToken (
 }
 
 /**
- * Marks that one address of a change has confirmed. The mark has the fingerprints of the token that was taken, so that
- * its link is known again; neither it nor its code proves anything any more.
+ * Marks that one address of a change has confirmed. The mark keeps the fingerprints of the used token, so that its link
+ * is recognized. Neither link nor code proves anything any more.
  */
 export async function markConfirmed (tx: Executor, { user_id, ...token }: TokenRow): Promise<void> {
   const { sent_to, otp_fingerprint, link_fingerprint } = token
@@ -67,7 +67,7 @@ async function storeToken (
     .onConflictDoUpdate({ target: [t.user_id, t.kind], set: values })
 }
 
-/** Takes the token of a link, which is good once, and locks its person. A token of another kind is not touched. */
+/** Takes the single-use token of a link, and locks its person. Tokens of other kinds stay. */
 export async function takeByLink (
   tx: Transaction, keys: Keys, link: string, kinds: readonly TokenKind[]
 ): Promise<TokenRow | undefined> {
@@ -78,10 +78,9 @@ export async function takeByLink (
 }
 
 /**
- * Takes the token of a code that went to an address, or to a person; it is good once, and blanks and dashes in it do
- * not count. The persons whose tokens it is
- * compared with are locked. A wrong code counts against each of them, so the caller must commit the transaction in
- * either case.
+ * Takes the single-use token of a code that was sent to an address, or to a person. Blanks and dashes are ignored. It
+ * locks all persons whose tokens it compares. A wrong code counts against each of them, so the caller must commit the
+ * transaction in either case.
  */
 export async function takeByCode (
   tx: Transaction,
@@ -92,7 +91,7 @@ export async function takeByCode (
   const recipient = 'address' in to ? eq(t.sent_to, to.address) : eq(t.user_id, to.userId)
   const isCandidate = and(recipient, inArray(t.kind, kinds), notExpired, lt(t.attempts, MAX_ATTEMPTS))
   const order = [desc(t.created_at), asc(t.id)]
-  // The lock makes many guesses at once count one after the other.
+  // The lock serializes concurrent guesses, so that each one counts.
   const candidates = tx.select({ user_id: t.user_id }).from(t).where(isCandidate).orderBy(...order).limit(CANDIDATES)
   const locked = await lockUsers(tx, candidates)
   const rows = await tx.select().from(t).where(and(isCandidate, inArray(t.user_id, locked))).orderBy(...order)
@@ -113,19 +112,19 @@ export async function confirmedAddress (tx: Executor, user_id: string): Promise<
   return found?.sent_to
 }
 
-/** What the codes are for that an address was sent and that are still good; the last one first. */
+/** The kinds of the valid codes that were sent to an address, latest first. */
 export async function kindsSentTo (db: Executor, address: string): Promise<TokenKind[]> {
   const rows = await db.select({ kind: t.kind }).from(t)
     .where(and(eq(t.sent_to, address), notExpired)).orderBy(desc(t.created_at)).limit(CANDIDATES)
   return rows.map(({ kind }) => kind)
 }
 
-/** Which address of a change a link has confirmed, while the other one has not; undefined for every other link. */
+/** The address of a change that a link has confirmed, while the other one has not; undefined for every other link. */
 export async function confirmedByLink (db: Executor, keys: Keys, link: string): Promise<'current' | 'new' | undefined> {
   return await confirmed(db, eq(t.link_fingerprint, linkFingerprint(keys, link)))
 }
 
-/** The same for the address that has got the code. */
+/** The same for the address that received the code. */
 export async function confirmedByAddress (db: Executor, address: string): Promise<'current' | 'new' | undefined> {
   return await confirmed(db, eq(t.sent_to, address))
 }
@@ -144,7 +143,7 @@ export async function deleteExpiredTokens (db: Database): Promise<void> {
   await deleteInBatches(db, t, lte(t.expires_at, sql`now()`))
 }
 
-/** With person and kind: the same six digits have another fingerprint for another person or kind. */
+/** Includes person and kind, so that the same six digits have different fingerprints. */
 function codeFingerprint (keys: Keys, userId: string, kind: TokenKind, code: string): Buffer {
   return keys.fingerprint('one-time-token', 'code', userId, kind, code)
 }

@@ -8,15 +8,15 @@ import { AuthError } from '../errors.ts'
 import { COMMON_PASSWORDS } from './common-passwords.ts'
 
 /**
- * Passwords are compared in Unicode's composed form (NFC), so that `è` typed on any keyboard is one character. Not
- * NFKC: it would make one password of visibly different ones (`①` and `1`).
+ * Passwords are compared in Unicode's composed form (NFC), so that `è` from any keyboard is one character. NFKC would
+ * make visibly different passwords equal (`①` and `1`).
  */
 export interface Passwords {
   /** An argon2id hash in PHC format. @throws ServizioOccupato when too many are being computed */
   hash (password: string, turn?: Turn): Promise<string>
   /**
-   * Whether the password is the one of the hash. Null (no such account, or one without a password) and an unknown kind
-   * of hash are false after the same work. @throws ServizioOccupato, and what `hasImportedHashes` throws
+   * Whether the password matches the hash. Null (no account, or one without a password) and an unknown kind of hash
+   * return false after the same work. @throws ServizioOccupato, and what `hasImportedHashes` throws
    */
   verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
@@ -27,11 +27,11 @@ export type Turn = 'first' | 'later'
 export interface PasswordLimits {
   atOnce?: number
   waiting?: Readonly<Record<Turn, number>>
-  /** Whether there are accounts whose hash takes another time to check than ours. */
+  /** Whether any account's hash takes a different time to verify than ours. */
   hasImportedHashes?: () => Promise<boolean>
 }
 
-/** `characters`: control characters or lone surrogates, which clients send in different ways. */
+/** `characters`: control characters or lone surrogates, which clients encode differently. */
 export type PasswordProblem = 'length' | 'characters' | 'pwned'
 
 const MIN_LENGTH = 8
@@ -56,26 +56,26 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
-/** What a hash from elsewhere may cost at most: about twenty times ours. It is paid at every attempt to sign in. */
+/** The maximum cost of an imported hash: about twenty times ours. It is paid at every sign-in attempt. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const LONGEST_HASH = 300
-/** 80 bits: a shorter output would be met by chance. */
+/** 80 bits: a shorter output could match by chance. */
 const SHORTEST_OUTPUT_BYTES = 10
 
 /** Costs 04 to 12. `$2x$` marks the hashes of a faulty implementation. */
 const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/
-/** Bytes after these have no part in a bcrypt hash. */
+/** bcrypt ignores bytes after these. */
 const BCRYPT_BYTES = 72
 
-/** Longer than the costliest hash takes. Where it is not, the answer comes with the next step. */
+/** Longer than the costliest hash takes. If a hash takes longer, the answer waits for the next multiple. */
 const STEP_MS = 1000
 
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
 /**
- * Hashes and verifies passwords, a bounded number at once: one core stays free for other work. While there are imported
- * hashes a wrong password is answered a whole second after its turn began, so that the time tells neither the kind of
- * the hash nor whether there is one. By then others have had their turn.
+ * Hashes and verifies passwords with limited concurrency: one core stays free. While there are imported hashes, a wrong
+ * password is answered whole seconds after its turn began, so that the time reveals neither the kind of the hash nor
+ * whether there is one. The turn itself ends earlier.
  */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
@@ -103,8 +103,8 @@ export function createPasswords ({
 }
 
 /**
- * Whether a hash can be verified here at an acceptable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a
- * cost of at most 12.
+ * Whether a hash can be verified at an acceptable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a cost
+ * of at most 12.
  */
 export function isKnownHash (text: string): boolean {
   if (BCRYPT.test(text)) return true
@@ -125,9 +125,9 @@ export function needsRehash (hash: string): boolean {
 }
 
 /**
- * Why a password is refused, with the reasons of Supabase Auth: fewer than 8 or more than 128 characters, characters
- * that not every client sends in the same way, or well known (in upper or lower case; the account's own address and its
- * first part count as known).
+ * Why a password is rejected, with the reasons of Supabase Auth: fewer than 8 or more than 128 characters, characters
+ * that clients encode differently, or well known. Case is ignored there, and the account's own address and its first
+ * part count as known.
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
   const text = password.normalize('NFC')
@@ -155,8 +155,8 @@ export function requireStrongPassword (password: string, email: string): void {
 }
 
 /**
- * Runs tasks at most `atOnce` at a time, in the order in which they came, but `later` ones after all others.
- * @throws ServizioOccupato when so many others of its kind wait already
+ * Runs at most `atOnce` tasks at a time, first come first served, but `later` ones after all others.
+ * @throws ServizioOccupato when too many others of its kind are waiting
  */
 export function takeTurns (
   atOnce: number, waiting: Readonly<Record<Turn, number>>
@@ -172,7 +172,7 @@ export function takeTurns (
     try {
       return await task()
     } finally {
-      // The next waiting task takes over the turn: a new one cannot come in between.
+      // The next waiting task inherits the turn, so a new one cannot overtake it.
       const next = queues.first.shift() ?? queues.later.shift()
       if (next) next()
       else running--
@@ -180,7 +180,7 @@ export function takeTurns (
   }
 }
 
-/** A hash that no password has. Verifying a password with it costs the same as with a real one. */
+/** A hash that no password matches. Verifying against it costs the same as with a real one. */
 function hashWithoutPassword (): string {
   const [salt, output] = [SALT_BYTES, OUTPUT_BYTES].map((bytes) =>
     randomBytes(bytes).toString('base64').replaceAll('=', '')

@@ -19,12 +19,12 @@ type SessionCaller = Pick<Principal, 'userId' | 'sessionId'>
 export interface Client { ip: string, user_agent: string | null }
 
 export const DAY_MS = 86_400_000
-/** A session ends after this, however often it is refreshed. */
+/** A session expires after this, however often it is refreshed. */
 const ABSOLUTE_MS = 90 * DAY_MS
-/** A session that is not refreshed for so long has ended (OWASP ASVS 7.3). */
+/** A session that is not refreshed for this long expires (OWASP ASVS 7.3). */
 const IDLE_DAYS = 14
 export const IDLE_MS = IDLE_DAYS * DAY_MS
-/** In an older session a new password requires the current one, or a code by mail; a passkey a new sign-in. */
+/** In an older session a new password requires the current one or a code by mail. A passkey requires a new sign-in. */
 export const FRESH_MS = DAY_MS
 const LONGEST_AGENT = 300
 
@@ -36,9 +36,8 @@ export function clientOf ({ ip, headers }: FastifyRequest): Client {
 }
 
 /**
- * Begins a session of a person whose row this transaction has locked or written, and returns the person as they are
- * then. `method` is how the person has proven who they are (`password`, `otp`, `oauth`, `recovery`, `invite`,
- * `magiclink`).
+ * Begins a session of a person whose row this transaction has locked or written, and returns the person. `method` is
+ * the sign-in method (`password`, `otp`, `oauth`, `recovery`, `invite`, `magiclink`).
  */
 export async function beginSession (
   tx: Transaction, { id: user_id }: Pick<UserRow, 'id'>, method: string, client: Client, provider = 'email'
@@ -61,8 +60,8 @@ export async function beginSession (
 }
 
 /**
- * Locks the person who is signed in with a session: until the transaction ends no other transaction changes them, their
- * factors, or ends their sessions. The session is at the level that its person needs.
+ * Locks the person of a session: until the transaction ends no other transaction can change them, their factors, or end
+ * their sessions. The session is at the level that the person needs.
  * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the request was let in
  */
 export async function getSessionOwner (tx: Transaction, caller: SessionCaller): Promise<User> {
@@ -92,9 +91,9 @@ export async function findSignedIn (db: Executor, sessionId: string): Promise<Si
 export type SessionScope = 'global' | 'local' | 'others'
 
 /**
- * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns how many have ended.
- * Codes that were not exchanged yet would begin further ones: they end with all others. A session in which the second
- * factor was not proven ends only such ones: the password alone shuts nobody out.
+ * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns their number.
+ * Pending codes end with them, except for `local`, because they would begin new sessions. A session without a proven
+ * second factor ends only sessions without one: the password alone must not lock the person out.
  */
 export async function endSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string
@@ -112,14 +111,14 @@ export async function endUnprovenSessions (tx: Transaction, userId: string): Pro
   return await deleteSessions(tx, userId, 'global', undefined, isNull(sessions.factor_id))
 }
 
-/** Whether a person has a second factor that was not proven in a session, or the session has ended. */
+/** Whether the person has a second factor that this session has not proven, or the session has ended. */
 async function lacksProof (tx: Transaction, userId: string, sessionId: string): Promise<boolean> {
   const proven = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), isNotNull(sessions.factor_id))
   const verified = and(eq(factors.user_id, userId), eq(factors.status, 'verified'))
   return await tx.$count(sessions, proven) === 0 && await tx.$count(factors, verified) > 0
 }
 
-/** The same for a person whose row this transaction has locked already. */
+/** The same for a person whose row this transaction has already locked. */
 export async function deleteSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string, only?: SQL
 ): Promise<number> {
@@ -132,8 +131,8 @@ export async function deleteSessions (
 }
 
 /**
- * Ends the sessions of a person that a provider's identity began; `exceptId` goes on. Codes that were not exchanged yet
- * end, too. The person is locked.
+ * Ends the sessions of a person that a provider's identity started, except `exceptId`. Pending codes end, too. Requires
+ * the person's lock.
  * @returns how many sessions have ended
  */
 export async function endSessionsOf (
@@ -146,8 +145,8 @@ export async function endSessionsOf (
 }
 
 /**
- * Ends the sessions of a person that a passkey began; `exceptId` goes on. Which passkey it was is not kept. The person
- * is locked.
+ * Ends the sessions of a person that any passkey started, except `exceptId`: which passkey it was is not stored.
+ * Requires the person's lock.
  * @returns how many sessions have ended
  */
 export async function endPasskeySessions (tx: Transaction, userId: string, exceptId?: string): Promise<number> {
@@ -161,10 +160,7 @@ export async function listSessions (db: Executor, userId: string): Promise<Sessi
     .orderBy(desc(sessions.updated_at))
 }
 
-/**
- * Deletes the sessions that ended by themselves a month ago. Until then their clients are told that the session has
- * expired.
- */
+/** Deletes sessions that expired a month ago. Until then their clients are told that the session has expired. */
 export async function deleteEndedSessions (db: Database): Promise<void> {
   const isOld = lt(sessions.updated_at, sql`now() - interval '30 days'`)
   await deleteInBatches(db, sessions, and(not(liveSession), isOld))

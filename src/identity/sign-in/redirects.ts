@@ -2,17 +2,17 @@ import type { Config } from '#src/config/config.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { matchesRedirect } from '#src/lib/redirect-patterns.ts'
 
-/* The addresses that a browser is sent to, as the clients of Supabase Auth read them. */
+/* The URLs that a browser is redirected to, as the clients of Supabase Auth read them. */
 
 /** What browsers, proxies and servers read in several ways: `\`, `//`, `.` and `..` as steps, control characters. */
 const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
-/** A path that was encoded more often is refused. */
+/** A path that was encoded more often is rejected. */
 const MOST_DECODINGS = 4
 
 /**
- * The address that a browser may be sent to: one of this service, of a front end in the settings, or of the list of
- * addresses there, whose path means the same to every reader. Any other address is replaced by the front end's. The
- * result is the address as it was parsed, not as it was written: browsers may parse the text in another way.
+ * The URL that a browser may be redirected to: of this service, of a front end in the settings, or of the list there.
+ * Its path must mean the same to every parser. Any other URL is replaced by the front end's. The result is the URL as
+ * it was parsed, because browsers may parse the original text differently.
  */
 export function allowedRedirect (
   { PUBLIC_URL, CORS_ORIGINS, REDIRECT_URLS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS' | 'REDIRECT_URLS'>,
@@ -22,23 +22,23 @@ export function allowedRedirect (
   if (!asked || !URL.canParse(asked)) return home
   const url = new URL(asked)
   const { protocol, origin, username, password, href } = url
-  // A user name in front of the host deceives a reader.
+  // A user name before the host misleads a reader.
   if (username !== '' || password !== '') return home
   const path = decodedPath(url.pathname)
   if (path === undefined) return home
   const isListed = REDIRECT_URLS.some((pattern) => matchesRedirect(pattern, url))
-  // A `blob:` URL has the origin of the page inside it; an application's address is good only where the list has it.
+  // A `blob:` URL has the origin of the page inside it. An app's own scheme is allowed only when it is listed.
   if (!['http:', 'https:'].includes(protocol)) return isListed ? href : home
   const own = new URL(PUBLIC_URL)
   const isOwnOrigin = origin === own.origin
   const isService = isOwnOrigin && `${path}/`.startsWith(own.pathname.replace(/\/*$/, '/'))
-  // The provider's own endpoints redirect to other sites, and a browser would take the fragment along. Some servers
-  // read a step of a path without what follows a semicolon, or without spaces.
+  // The provider's own endpoints redirect to other sites, and a browser would forward the fragment. Some servers ignore
+  // spaces in a path's step, or the text after a semicolon.
   const isProvider = isOwnOrigin && /\/auth\s*(;[^/]*)?\/v1\s*([;/]|$)/i.test(path)
   return (isService || isListed || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
 
-/** A path as a reader has it in the end, who may decode it more than once; undefined when readers may differ. */
+/** A path fully decoded, as some servers decode it more than once; undefined when parsers may differ. */
 function decodedPath (path: string): string | undefined {
   try {
     for (let times = 0; times <= MOST_DECODINGS && !AMBIGUOUS.test(path); times++) {
@@ -47,19 +47,19 @@ function decodedPath (path: string): string | undefined {
       path = next
     }
   } catch {
-    // Not the encoding of a text.
+    // Invalid percent-encoding.
   }
   return undefined
 }
 
-/** With a code that the client exchanges. @param redirectTo from `allowedRedirect`, as in the other functions */
+/** Adds a code that the client exchanges. @param redirectTo from `allowedRedirect`, as in the other functions */
 export function redirectWithCode (redirectTo: string, code: string): string {
   const url = new URL(redirectTo)
   url.searchParams.set('code', code)
   return url.href
 }
 
-/** With a session in the fragment, which browsers send to no server, and further fields after it. */
+/** Adds a session to the fragment, which browsers send to no server, and further fields after it. */
 export function redirectWithSession (
   redirectTo: string,
   { access_token, token_type, expires_in, expires_at, refresh_token }: AuthSession,
@@ -75,14 +75,14 @@ export function redirectWithSession (
   })
 }
 
-/** With a message for the person in the fragment; clients with PKCE read the query. */
+/** Adds a message for the person to the fragment. Clients with PKCE read the query. */
 export function redirectWithMessage (redirectTo: string, message: string, isPkce: boolean): string {
   const url = new URL(redirectTo)
   if (isPkce) url.searchParams.set('message', message)
   return withFragment(url.href, { message })
 }
 
-/** With an error in the query, and again in the fragment, where older clients read it. */
+/** Adds an error to the query, and again to the fragment, where older clients read it. */
 export function redirectWithError (
   redirectTo: string, { error, code, message }: { error: string, code: string | undefined, message: string }
 ): string {

@@ -7,7 +7,7 @@ import { AUDIENCE } from './machine-tokens.ts'
 import type { Standing } from '../caller-standing.ts'
 import { isUuid } from '../uuid.ts'
 
-/** A person's token with a good signature and good claims. Its session may have ended nevertheless. */
+/** A person's token with a valid signature and valid claims. Its session may have ended nevertheless. */
 export interface VerifiedToken {
   userId: string
   sessionId: string
@@ -17,7 +17,7 @@ export interface VerifiedToken {
 export interface BearerChecks<V extends VerifiedToken> {
   verify (token: string): Promise<V | Identified>
   isStillValid (verified: V): boolean
-  /** How the token's session stands; at once when that is cached. */
+  /** The status of the token's session; synchronous when it is cached. */
   standing (verified: V, request: FastifyRequest, token: string): Standing | Refusal | Promise<Standing | Refusal>
 }
 
@@ -25,15 +25,15 @@ export interface BearerChecks<V extends VerifiedToken> {
 export const SERVICE: Principal = { id: 'service', kind: 'service', admin: true }
 
 const SERVICE_ROLES = new Set(['service_role', 'supabase_admin'])
-/** No token is longer: all headers of a request together have 16 KiB. */
+/** The maximum length of a token: all request headers together are limited to 16 KiB. */
 const LONGEST_TOKEN = 16_384
 const CACHED_TOKENS = 5000
-/** How far the clock of the issuer may be ahead. */
+/** Allowed clock skew of the issuer. */
 const AHEAD_MS = 60_000
 
 /**
- * Identifies the caller by a token. Verified tokens are cached under their SHA-256: checking a signature costs more
- * than everything else in a small request.
+ * Identifies the caller by a token. Verified tokens are cached under their SHA-256, because verifying a signature costs
+ * more than everything else in a small request.
  */
 export function bearerAuthenticator<V extends VerifiedToken> ({
   verify, isStillValid, standing
@@ -69,7 +69,7 @@ function principalOf ({ userId, sessionId, expiresAt }: VerifiedToken, standing:
   return { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending, lacks, recentUntil, goodUntil }
 }
 
-/** The only key, algorithm and issuer under which a token is accepted. */
+/** The only key, algorithm and issuer that are accepted for a token. */
 export interface SignatureCheck {
   key: string | Buffer
   algorithm: 'ES256' | 'RS256' | 'HS256'
@@ -84,7 +84,7 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
     allowedIss: issuer,
     allowedAud: AUDIENCE,
     requiredClaims: ['iss', 'aud', 'sub', 'role', 'session_id', 'iat', 'exp'],
-    // Seconds, to this plugin; milliseconds to the library below it.
+    // Seconds for this plugin, milliseconds for the library below it.
     maxAge: maxAgeSeconds
   })
   const { sub: userId, session_id: sessionId, role, iat, exp } = claims ?? {}
@@ -94,13 +94,13 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
     typeof exp !== 'number'
   ) { return undefined }
   const issuedAt = iat * 1000
-  // With a time of issue in the future, the limit on the age would mean nothing.
+  // A future time of issue would defeat the age limit.
   if (issuedAt > Date.now() + AHEAD_MS) return undefined
   return { userId, sessionId, expiresAt: Math.min(exp * 1000, issuedAt + maxAgeSeconds * 1000), claims }
 }
 
 /**
- * A token of a machine: the service's is the caller `SERVICE`, the public key is refused.
+ * A machine's token: the service key is the caller `SERVICE`, the public key is rejected.
  * @param issuers the issuers that share the secret
  */
 export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers: string[]): Identified {

@@ -5,7 +5,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 /** The audience of access tokens (RFC 7519 `aud`), and the role of every person in them: rights are read elsewhere. */
 export const AUDIENCE = 'authenticated'
 
-/** The roles of machine tokens: the public key of the front end, and the service key, which may do everything. */
+/** The roles of machine tokens: the public key of the front end, and the service key, which has all rights. */
 type MachineRole = 'anon' | 'service_role'
 
 /** Fixed times, so that an installation always has the same keys: 2026-01-01, and ten years later. */
@@ -13,7 +13,7 @@ const ISSUED_AT = 1_767_225_600
 const EXPIRES_AT = 2_082_758_400
 const MOMENT_S = 60
 
-/** The secret that signs machine tokens (HS256); users' tokens are signed with key pairs. */
+/** The secret that signs machine tokens (HS256). Users' tokens are signed with key pairs. */
 export function machineSecret (keys: Keys): Buffer {
   return keys.derive('machine-token')
 }
@@ -22,7 +22,7 @@ export function issuerOf (config: Config): string {
   return `${config.PUBLIC_URL}/auth/v1`
 }
 
-/** The anonymous key: public, it only names the installation. */
+/** The anonymous key: public, it only identifies the installation. */
 export function anonKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'anon')
 }
@@ -31,7 +31,7 @@ export function serviceKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'service_role')
 }
 
-/** The same rights for a minute, for a call that this machine makes at once: nobody else can use what they overhear. */
+/** A service key for one minute, for a call that this machine makes at once, so that an intercepted one is useless. */
 export function momentaryServiceKey (config: Config, keys: Keys): string {
   const now = Math.floor(Date.now() / 1000)
   return machineToken(config, keys, 'service_role', { iat: now, exp: now + MOMENT_S })

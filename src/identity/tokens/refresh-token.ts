@@ -8,22 +8,20 @@ import { isUuid } from '../uuid.ts'
  */
 export interface RefreshToken {
   sessionId: string
-  /** 0 to 2^31 - 1. A refresh adds one, a proof of a second factor goes on to the next multiple of `PROOF_STEP`. */
+  /** 0 to 2^31 - 1. A refresh adds one. A proof of a second factor jumps to the next multiple of `PROOF_STEP`. */
   counter: number
 }
 
 /**
- * The tokens of a session are numbered on from a multiple of this after each proof of a second factor, so that their
- * numbers alone tell those from before it. In 90 days of hourly refreshes a session has 2,160 of them. One that has
- * more between two proofs loses nothing but the repeat of one token in so many.
+ * After each proof of a second factor, the counter continues at the next multiple of this, so that it identifies tokens
+ * from before the proof. In 90 days of hourly refreshes a session uses 2,160. With more refreshes between two proofs, a
+ * session only loses the repeat of one token in this many.
  */
 export const PROOF_STEP = 4096
 
-/** For so long after a refresh, older tokens count as those of a client that lost answers, ms. */
+/** For this long after a refresh, older tokens count as those of a client that lost answers, ms. */
 export const REUSE_INTERVAL_MS = 10_000
-/**
- * How many doubtful repeats a session may have in a day. Two who have the same token and take turns need one each time.
- */
+/** How many doubtful repeats a session may have in a day. Two holders of the same token need one at each turn. */
 const DOUBTFUL_A_DAY = 3
 
 const VERSION = 0
@@ -45,7 +43,7 @@ export function encodeRefreshToken (secret: Buffer, { sessionId, counter }: Refr
   return Buffer.concat([signed, checksum(signed)]).toString('base64url')
 }
 
-/** The content of a token; undefined for any text that `encodeRefreshToken` did not make with this secret. */
+/** The content of a token; undefined for any text that `encodeRefreshToken` did not create with this secret. */
 export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken | undefined {
   if (!SPELLING.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
@@ -60,7 +58,7 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
 }
 
 /**
- * A refresh token that came, and its session; times in ms. `repeats`: how many doubtful repeats the session has had
+ * A received refresh token and its session; times in ms. `repeats`: how many doubtful repeats the session has had
  * today.
  */
 export interface Refresh {
@@ -72,12 +70,12 @@ export interface Refresh {
 }
 
 /**
- * `rotate`: it is the current token, and the next one is due. `repeat`: the client lost an answer, and the current
- * token is answered again. `doubtful`: the same, but it may also be a copy: the token before the current one after the
- * interval, or an older one within it. `reused`: it is a copy, and the session ends: an older token after the interval,
- * or more doubtful repeats in a day than a client loses answers. `void`: it is from before a proof of a second factor,
- * and must not give the tokens of the session that was proven. It ends nothing: the client may have lost the answer to
- * the proof, or a refresh of its own came second. `invalid`: there is no such token yet.
+ * `rotate`: the current token, the next one is issued. `repeat`: the client lost an answer, the current token is
+ * returned again. `doubtful`: like `repeat`, but the token may be a copy: the previous one after the interval, or an
+ * older one within it. `reused`: a copy, the session ends: an older token after the interval, or too many doubtful
+ * repeats in a day. `void`: a token from before a proof of a second factor, which must not yield the tokens of the
+ * proven session. It ends nothing: the client may have lost the answer to the proof, or its own refresh came second.
+ * `invalid`: there is no such token yet.
  */
 export function classifyRefresh ({
   tokenCounter, sessionCounter, lastRefreshMs, nowMs, repeats
@@ -95,18 +93,18 @@ function proofs (counter: number): number {
   return Math.floor(counter / PROOF_STEP)
 }
 
-/** Each session has its own key, derived from its id: no secret is stored. */
+/** Each session has its own key, derived from its id, so no secret is stored. */
 function mac (secret: Buffer, body: Buffer): Buffer {
   const key = createHmac('sha256', secret).update(body.subarray(1, ID_END)).digest()
   return createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
 }
 
-/** Tells a mistyped or shortened token from a forged one; it protects nothing. */
+/** Tells a mistyped or truncated token from a forged one. It protects nothing. */
 function checksum (signed: Buffer): Buffer {
   return hash('sha256', signed, 'buffer').subarray(0, CHECKSUM_BYTES)
 }
 
-/** Seven bits a byte, the lowest first, the top bit on all but the last (Go's `encoding/binary`, protobuf). */
+/** Seven bits per byte, lowest first, the top bit set on all but the last (Go's `encoding/binary`, protobuf). */
 function uvarint (value: number): Buffer {
   const bytes: number[] = []
   for (; value >= 0x80; value >>>= 7) bytes.push(value & 0x7f | 0x80)

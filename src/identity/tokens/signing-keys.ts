@@ -32,11 +32,11 @@ type AuditRotation = (tx: Transaction, rotation: Rotation) => Promise<void>
 
 interface Creation { besideOthers: boolean, atOnce?: boolean, onlyAfterMs?: number, auditRotation?: AuditRotation }
 
-/** How long a token lives, seconds. */
+/** Lifetime of an access token, seconds. */
 export const ACCESS_TOKEN_SECONDS = 3600
 
 const MINUTE = 60_000
-/** Clients keep the published set for ten minutes: a new key is published for longer before it signs. */
+/** Clients cache the published set for ten minutes, so a new key is published for longer before it signs. */
 const ANNOUNCED_MS = 15 * MINUTE
 const OVERLAP_MS = ACCESS_TOKEN_SECONDS * 1000 + 5 * MINUTE
 const ROTATE_AFTER_MS = 90 * 24 * 60 * MINUTE
@@ -52,7 +52,7 @@ export class SigningKeys {
   #known = new Map<string, SigningKey>()
   #readAt = -Infinity
   #reading: Promise<void> | undefined
-  /** Counts the changes: keys that were read before a change are read again. */
+  /** Incremented on every change, so that keys read before a change are read again. */
   #generation = 0
 
   constructor (db: Database, secrets: Keys, now = Date.now) {
@@ -69,14 +69,14 @@ export class SigningKeys {
     return this.#signer()!
   }
 
-  /** The public key as PEM; undefined for a key that is not ours, or not any more. */
+  /** The public key as PEM; undefined for a key that is not ours, or has been retired. */
   async find (kid: string): Promise<string | undefined> {
     await this.#ensureFresh(this.#known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
     const key = this.#known.get(kid)
     return this.#isGood(key) ? key.publicPem : undefined
   }
 
-  /** Whether a key was still good when the keys were last read, within the last minute; if false, ask `find`. */
+  /** Whether a key was valid when the keys were last read, within the last minute. If false, ask `find`. */
   isLive (kid: string): boolean {
     return this.#now() - this.#readAt <= REREAD_MS && this.#isGood(this.#known.get(kid))
   }
@@ -87,8 +87,8 @@ export class SigningKeys {
   }
 
   /**
-   * Makes a new pair. Normally it is published before it signs, and the old pair stays good for its tokens; `atOnce`
-   * retires the old pairs.
+   * Creates a new pair. It is published before it signs, and the old pair stays valid for its tokens. `atOnce` retires
+   * the old pairs immediately.
    */
   async rotate (atOnce = false, auditRotation?: AuditRotation): Promise<Rotation> {
     return (await this.#create({ besideOthers: true, atOnce, auditRotation }))!
@@ -142,7 +142,7 @@ export class SigningKeys {
     this.#readAt = this.#now()
   }
 
-  /** Processes wait for each other: of those that find no pair, or an old one, only one makes a new pair. */
+  /** Serializes processes: when several find no pair, or an old one, only one creates a new pair. */
   async #create (creation: Creation): Promise<Rotation | undefined> {
     const rotation = await this.#db.transaction((tx) => this.#insert(tx, creation))
     this.forget()
