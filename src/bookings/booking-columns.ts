@@ -8,8 +8,8 @@ import { isoInstant } from '#src/database/columns.ts'
 const columns = { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) }
 
 /**
- * A booking's columns in the contract's shape and order. The schema picks them: bookings are sent as PostgreSQL writes
- * them, so nothing later would remove a column that is not meant for clients.
+ * A booking's columns in the contract's shape and order. Bookings are sent as PostgreSQL writes them, so the schema
+ * selects the columns here: nothing later would remove one that is not meant for clients.
  */
 export const bookingColumns = pick(columns, fieldNames(Booking))
 
@@ -25,7 +25,7 @@ const guestList = sql<Guest[]>`(
   from ${ospiti} o where o.prenotazione_id = ${t}.id
 )`
 
-/** The same columns and the guests, in their order, in one round trip; the schema picks the guests' columns, too. */
+/** The same columns plus the guests in order, in one round trip. The schema selects the guests' columns, too. */
 export const detailColumns = pick({ ...columns, ospiti: guestList }, fieldNames(BookingDetail))
 
 /** The named columns, in the order of the names. */

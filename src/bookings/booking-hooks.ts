@@ -2,16 +2,16 @@ import fp from 'fastify-plugin'
 import type { Transaction } from '#src/database/connect.ts'
 
 /**
- * Called in the transaction that deletes bookings, before they are deleted; the bookings are locked. What it throws
- * is answered to the caller, and nothing is deleted.
+ * Called in the transaction that deletes bookings, before the deletion. The bookings are locked. An error that it
+ * throws is answered to the caller, and nothing is deleted.
  * @param ids the bookings that exist, ascending
  */
 export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<void>
 
 /**
- * Called in the transaction that shortens the guest list of a booking, or makes it one for fewer guests; it is locked.
- * What it throws is answered to the caller, and nothing is saved.
- * @param removed the places that are gone, 0-based
+ * Called in the transaction that shortens a booking's guest list or lowers its number of guests. The booking is locked.
+ * An error that it throws is answered to the caller, and nothing is saved.
+ * @param removed the removed places, 0-based
  */
 export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>
 
@@ -23,8 +23,8 @@ export type BookingHooksList = { readonly [Name in keyof BookingHooks]: readonly
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Has a function called when bookings change in the way that the hook names: bookings need not know the areas that
-     * depend on them.
+     * Registers a function for a change of bookings, so that the bookings area need not know the areas that depend on
+     * it.
      */
     addBookingHook<Name extends keyof BookingHooks> (name: Name, hook: BookingHooks[Name]): void
     /** For the bookings area alone. */
@@ -32,7 +32,7 @@ declare module 'fastify' {
   }
 }
 
-/** The hooks of bookings, for areas that keep something of a booking. Registered before the areas. */
+/** Booking hooks, for areas that store data about bookings. Registered before the areas. */
 export default fp(async function bookingHooks (app) {
   const hooks: { [Name in keyof BookingHooks]: BookingHooks[Name][] } = { beforeDelete: [], guestsRemoved: [] }
   app.decorate('bookingHooks', hooks)

@@ -9,15 +9,15 @@ import type { JsonPieces } from '#src/http/streams.ts'
 import { bookingColumns } from './booking-columns.ts'
 import { isTooLong } from './booking-search.ts'
 
-/** Rows fetched at a time: what a full list holds in memory. */
+/** Rows per batch, which bound the memory of a full list. */
 const BATCH = 1000
 
 type Filters = Omit<BookingQuery, 'limit' | 'cursor' | 'conteggio'>
 type Sort = NonNullable<BookingQuery['sort']>
 
 /**
- * A run of bookings as PostgreSQL writes it, JSON objects with commas between them, how many they are, and where the
- * next run begins.
+ * A batch of bookings as comma-separated JSON objects written by PostgreSQL, their number, and the position of the next
+ * batch.
  */
 interface Page { json: string, rows: number, next: Position | undefined }
 
@@ -25,7 +25,7 @@ const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t
   id: t.id, check_in: t.check_in, updated_at: t.updated_at
 }
 
-/** How many bookings the filters let through: all, or those of a country, from the counts that the database keeps. */
+/** Counts the bookings that match the filters. The database keeps the counts of all bookings and of each country. */
 async function countBookings (db: Executor, { sort: _, ...filters }: Filters): Promise<number> {
   const { paese_id, ...rest } = filters
   if (Object.values(rest).some((value) => value !== undefined)) return db.$count(t, and(...conditions(filters)))
@@ -34,7 +34,7 @@ async function countBookings (db: Executor, { sort: _, ...filters }: Filters): P
   return counted!.total ?? 0
 }
 
-/** One page of the list. The count of a search that takes too long is left out: the page is what was searched for. */
+/** One page of the list. If counting a search takes too long, the page is returned without the count. */
 export async function countedPage (
   db: Executor,
   filters: Filters,
@@ -51,12 +51,12 @@ export async function countedPage (
   return { ...page, total }
 }
 
-/** All bookings that the filters let through, in batches by keyset. */
+/** All bookings that match the filters, in batches by keyset. */
 export function wholeList (db: Executor, filters: Filters): JsonPieces {
   return inRuns<Position>('{"data":[', ']}', (after) => bookingPage(db, filters, BATCH, after))
 }
 
-/** One row for the whole run: a thousand rows of their own take the driver and Drizzle three times as long. */
+/** One row for the whole batch: a thousand separate rows take the driver and Drizzle three times as long. */
 async function bookingPage (
   db: Executor, filters: Filters, limit: number, after: Position | undefined
 ): Promise<Page> {
@@ -69,7 +69,7 @@ async function bookingPage (
   }).from(t)
     .where(and(...conditions(filters), after && beyond(after)))
     .orderBy(direction(column), direction(t.id))
-    // One row more than asked for tells whether anything follows.
+    // One row more than requested, to detect whether there is a next page.
     .limit(limit + 1).as('rows')
   const last = sql`filter (where ${rows.place} = ${limit})`
   const [run] = await db

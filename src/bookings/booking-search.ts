@@ -4,26 +4,26 @@ import { postgresError } from '#src/database/problems.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
 
-/** Searches that run at a time; further ones wait. A search that finds nothing can read every booking. */
+/** Searches that run concurrently; further ones wait. A search without a match can read every booking. */
 const CONNECTIONS = 2
-/** Searches that run or wait, of all callers and of one. */
+/** Searches that run or wait: in total, and per caller. */
 const TURNS = { total: 24, perCaller: 12 }
 
 const SETTINGS = {
   statement_timeout: '2000',
-  // How rare a text is decides between the index of the search and the order of the list.
+  // A plan per query: how rare a text is decides between the search index and the list's order.
   plan_cache_mode: 'force_custom_plan',
   max_parallel_workers_per_gather: '0'
 }
 
 const QUERY_CANCELED = '57014'
 
-/** The search in name, code and e-mail, apart from all other work: what is asked for decides how long it takes. */
+/** Searches in name, code and e-mail, in a pool of their own because their duration depends on the text. */
 export function createSearch (app: FastifyInstance) {
   const { db } = app.openPool(CONNECTIONS, SETTINGS)
   const takeTurn = limitTurns(TURNS)
 
-  /** A caller's search that is answered in pieces: one turn until the last of them. It fails as `run` does. */
+  /** A caller's search that is answered in pieces. It keeps its turn until the last piece, and fails as `run` does. */
   function pieces (caller: string, pieces: JsonPieces): JsonPieces {
     return async function * searched (takeLongTurn) {
       const giveBack = takeTurn(caller)
@@ -38,8 +38,8 @@ export function createSearch (app: FastifyInstance) {
   }
 
   /**
-   * One search of a caller's.
-   * @throws ServizioOccupato when too many search; RicercaTroppoLunga
+   * Runs one search for a caller.
+   * @throws ServizioOccupato when too many searches run or wait; RicercaTroppoLunga
    */
   async function run<T> (caller: string, work: () => Promise<T>): Promise<T> {
     const giveBack = takeTurn(caller)
@@ -52,7 +52,7 @@ export function createSearch (app: FastifyInstance) {
     }
   }
 
-  // The pool is for statements that search, with a short time limit for each.
+  // The pool is for search statements, each with a short statement timeout.
   return { db, run, pieces }
 }
 
@@ -60,14 +60,14 @@ function failure (err: unknown): unknown {
   return isTooLong(err) ? new RicercaTroppoLunga() : err
 }
 
-/** Whether a statement came to the end of its time. */
+/** Whether a statement was cancelled by the statement timeout. */
 export function isTooLong (err: unknown): boolean {
   return postgresError(err)?.code === QUERY_CANCELED
 }
 
 /**
- * Makes the index of the search if it is not there: where the database does not let this role have the extension
- * `pg_trgm` (migration `rules`), an administrator may have added it since. Without it the search reads every booking.
+ * Creates the search index if it is missing. When this role may not create the extension `pg_trgm` (migration `rules`),
+ * an administrator may have added it since. Without the index a search reads every booking.
  */
 export async function ensureSearchIndex ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [{ made }] = await sql.begin(async (tx) => {

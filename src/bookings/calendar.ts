@@ -5,7 +5,7 @@ import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
 import { inRuns, type Run } from '#src/http/lists.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 
-/** Entries fetched at a time: what an answer holds in memory. */
+/** Entries per batch, which bound the memory of an answer. */
 const BATCH = 1000
 
 const LAST_DAY = '9999-12-31'
@@ -13,10 +13,10 @@ const LAST_DAY = '9999-12-31'
 /** A span of days; `end` is exclusive. An open side has no bound. */
 interface Span { start: Day | null, end: Day | null }
 
-/** Where a batch ends: its last entry. */
+/** The last entry of a batch. */
 interface Position { day: Day, id: number }
 
-/** The calendar entries of the stays that touch a span of days, by arrival: a JSON array in pieces. */
+/** The calendar entries of the stays that overlap a span of days, by arrival: a JSON array in pieces. */
 export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
   return inRuns<Position>('[', ']', (after = { day: '-infinity', id: 0 }) => readBatch(sql, span, after))
 }
@@ -41,7 +41,7 @@ async function readBatch (sql: postgres.Sql, { start, end }: Span, { day, id }: 
   return batch
 }
 
-/** What is wrong with the bounds of a calendar. */
+/** Validation errors of a calendar's bounds. */
 export function calendarFaults ({ start, end }: Readonly<Record<string, unknown>>): FieldError[] {
   const bounds = [['start', start], ['end', end]] as const
   const wrong = bounds.filter(([, value]) => value !== undefined && !isBoundary(value))
@@ -54,9 +54,8 @@ export function calendarFaults ({ start, end }: Readonly<Record<string, unknown>
 }
 
 /**
- * The span that FullCalendar asks for with `start` and `end`, which `calendarFaults` has seen. An instant with an
- * offset means the day that is written in it, one in UTC (`Z`) the day it is in Rome; an `end` after midnight still
- * includes its day.
+ * The span that FullCalendar requests with `start` and `end`, validated by `calendarFaults`. An instant with an offset
+ * means the day written in it. One in UTC (`Z`) means the day in Rome. An `end` after midnight still includes its day.
  */
 export function calendarSpan ({ start, end }: CalendarQuery): Span {
   return { start: boundary('start', start), end: boundary('end', end) }
@@ -77,7 +76,7 @@ function boundary (campo: 'start' | 'end', text: string | undefined): Day | null
   return campo === 'end' && !atMidnight ? inCalendar(addDays(day, 1)) : day
 }
 
-/** A day with a four-digit year: the last of them stands for all that come after, which no stay reaches. */
+/** A day with a four-digit year. Later days become the last one, which no stay reaches. */
 function inCalendar (day: string): Day {
   const padded = day.padStart(LAST_DAY.length, '0')
   return isDay(padded) ? padded : LAST_DAY

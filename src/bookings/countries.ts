@@ -21,7 +21,7 @@ export function listCountries (): Country[] {
 
 const names = new Map(listCountries().map(({ id, nome }) => [id, nome]))
 
-/** The Italian name of a country by its ISO 3166-1 numeric code; a code that is none of them is shown as it is. */
+/** The Italian name of a country by its ISO 3166-1 numeric code. An unknown code is shown as a number. */
 export function countryName (id: number): string {
   return names.get(id) ?? `Paese ${id}`
 }

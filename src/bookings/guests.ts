@@ -6,14 +6,14 @@ import type { Database, Transaction } from '#src/database/connect.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
 import { placesFor, type GuestPlace } from './stays.ts'
 
-/** On a second save every field takes the new value. */
+/** Saving again overwrites every field. */
 const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
 
 /**
- * Makes `dati` the guest list of the booking: item *i* is guest *i*, whose row keeps its id; rows past the end go.
- * The booking's row is locked first, so two lists saved at once follow each other whole.
- * @param guestsRemoved what other areas do when guests go
- * @param noteDone what else is written in the same transaction
+ * Makes `dati` the guest list of the booking. Item *i* is guest *i*, whose row keeps its id; rows past the end are
+ * deleted. The booking's row is locked first, so that two concurrent saves are serialized.
+ * @param guestsRemoved hooks of other areas for removed guests
+ * @param noteDone further writes in the same transaction
  * @returns how many guests the booking now has
  * @throws PrenotazioneNonTrovata
  * @throws CampiNonValidi when there are more guests than `numero_ospiti`
@@ -58,9 +58,9 @@ export function saveGuests (
 }
 
 /**
- * Puts one guest into a place of the list: the one who is saved there keeps the fields that `change` does not name, or
- * gets what it makes of them; the first free place takes a new guest.
- * @param change the fields of the guest, by the guest who is saved in the place
+ * Writes one guest to a place of the list. A guest already saved there keeps the fields that `change` does not name. A
+ * new guest must go to the first free place.
+ * @param change the fields to write, or a function that derives them from the guest saved in the place
  * @throws PrenotazioneNonTrovata
  * @throws CampiNonValidi when the booking has no such place, or earlier ones are free
  */
@@ -90,7 +90,7 @@ export async function placeGuest (
 
 export type SavedGuest = typeof ospiti.$inferSelect
 
-/** Only when the row is locked: an update that waits for the lock keeps the time at which it began to wait. */
+/** Call it only once the row is locked: an update that waits for the lock keeps the time at which it began to wait. */
 async function noteChange (tx: Transaction, id: number): Promise<void> {
   await tx.update(prenotazioni)
     .set({
@@ -101,12 +101,12 @@ async function noteChange (tx: Transaction, id: number): Promise<void> {
     .where(eq(prenotazioni.id, id))
 }
 
-/** The fields that are named, with null for what is empty. */
+/** The given fields, with null for empty ones. */
 function given (fields: Partial<GuestInput>): Record<string, string | null> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value || null]))
 }
 
-/** Every field, with null for what is absent or empty: one spelling of "not known". */
+/** Every field, with null when absent or empty, so that "unknown" has one spelling. */
 function known (guest: SaveGuests['dati'][number]): Record<string, string | null> {
   return Object.fromEntries(GuestFields.map((name) => [name, guest[name] || null]))
 }

@@ -4,40 +4,40 @@ import type { HeldData } from '#schemas/privacy.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 
-/** A file of the export of a booking. */
+/** A file in the export of a booking. */
 export interface ExportFile {
-  /** In the archive: ASCII, with slashes between folders. */
+  /** Path in the archive: ASCII, with slashes between folders. */
   path: string
   changed: Date
-  /** The content, or how a file that is as long as `bytes` says is read. */
+  /** The content, or a function that opens a stream of exactly `bytes` bytes. */
   content: Buffer | { bytes: number, open (): Promise<Readable> }
 }
 
-/** What an area holds of a booking. It is asked for bookings that are gone, too: something may be left of them. */
+/** An area's part of the personal-data report of a booking. Also called for deleted bookings, whose data may remain. */
 export interface Holding {
-  /** What is held, until when and why. */
+  /** Lists the personal data with retention and reason. */
   describe (db: Executor, booking: number): Promise<HeldData[]>
-  /** The files in which the person to whom the data belong gets them. */
+  /** The files that the data subject receives. */
   files (db: Executor, booking: number): Promise<ExportFile[]>
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Says what an area holds of bookings, which need not know the areas. What goes with a booking, a hook deletes. */
+    /** Adds an area's part of the report, so that bookings need not know the areas. Booking hooks delete the data. */
     addHolding (holding: Holding): void
-    /** What was added, in that order: for the bookings area alone. */
+    /** In the order in which they were added. For the bookings area alone. */
     holdings: readonly Holding[]
   }
 }
 
-/** What all areas hold of a booking. Registered before the areas. */
+/** The registry of the areas' personal-data reports. Registered before the areas. */
 export default fp(async function holdings (app) {
   const holdings: Holding[] = []
   app.decorate('holdings', holdings)
   app.decorate('addHolding', (holding) => { holdings.push(holding) })
 }, { name: 'holdings' })
 
-/** What all areas hold of a booking. */
+/** The complete personal-data report of a booking. */
 export async function describeAll (
   holdings: readonly Holding[],
   db: Executor,
@@ -53,12 +53,12 @@ export function jsonFile (path: string, value: unknown): ExportFile {
   return { path, changed: new Date(), content: Buffer.from(`${JSON.stringify(value, null, 2)}\n`) }
 }
 
-/** A file of the storage in an export. */
+/** A stored file in an export. */
 export function storedFile (storage: Pick<Storage, 'read'>, path: string, object: StoredObject): ExportFile {
   return { path, changed: object.updated_at, content: { bytes: object.size, open: () => storage.read(object) } }
 }
 
-/** What most of what is held has in common. */
+/** Defaults of a report entry. */
 export const HELD = {
   quanti: 1, ospite: null, lato: null, riferimento: null, fino_a: null, per_legge: false
 } as const satisfies Partial<HeldData>

@@ -1,4 +1,4 @@
-/* What other areas and the app may use of bookings. */
+/* Exports of bookings for other areas and the app. */
 export { countryName } from './countries.ts'
 export { PrenotazioneNonTrovata } from './errors.ts'
 export { placeGuest, type SavedGuest } from './guests.ts'

@@ -10,20 +10,19 @@ import { bookingColumns, detailColumns } from './booking-columns.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
 import { changedStay, newStay } from './stay.ts'
 
-/** A booking and the number of its present version, which is its ETag. */
+/** A booking and its current version number, which is its ETag. */
 export interface Versioned { booking: Booking, versione: number }
 
-/** What was held before a booking was deleted, and what is afterwards. */
+/** The personal-data report before the deletion and after it. */
 export interface Erasure<Told> { existed: boolean, before: Told, after: Told }
 
-/** Which versions a change may be made on; undefined: any. */
+/** The versions that a change accepts; undefined accepts any. */
 type Expected = ReadonlySet<number> | undefined
 
 const versionedColumns = { ...bookingColumns, versione: t.versione }
 
 export type BookingRepository = ReturnType<typeof bookingRepository>
 
-/** Bookings in the database. */
 export function bookingRepository (
   { db, audit, bookingHooks, forgetAnswers }: Pick<FastifyInstance, 'db' | 'audit' | 'bookingHooks' | 'forgetAnswers'>
 ) {
@@ -39,14 +38,14 @@ export function bookingRepository (
   }
 
   return {
-    /** A booking with its guests, as PostgreSQL writes it in JSON. @throws PrenotazioneNonTrovata */
+    /** A booking with its guests, as JSON written by PostgreSQL. @throws PrenotazioneNonTrovata */
     async find (id: number): Promise<{ json: string, versione: number }> {
       const [found] = await detail.execute({ id })
       if (!found) throw new PrenotazioneNonTrovata()
       return found
     },
 
-    /** @param noteDone what else is written in the same transaction; without it there is one statement alone */
+    /** @param noteDone further writes in the same transaction; without it a single statement runs */
     async create (booking: BookingCreation, noteDone?: (tx: Transaction) => Promise<void>): Promise<Versioned> {
       if (noteDone === undefined) return await insert(db, booking)
       return await db.transaction(async (tx) => {
@@ -65,7 +64,7 @@ export function bookingRepository (
       db.transaction((tx) => update(tx, id, change, expected, bookingHooks.guestsRemoved)),
 
     /**
-     * Deletes, all or nothing; the guests go with their booking. Who did it is written down.
+     * Deletes bookings with their guests, all or nothing, and records it in the audit log.
      * @returns the ids that existed, ascending
      * @throws what a `beforeDelete` hook throws
      * @throws RegistroNonDisponibile
@@ -81,8 +80,8 @@ export function bookingRepository (
     },
 
     /**
-     * Deletes a booking, if it still exists, and says what was held of it before and what is afterwards. Who did it is
-     * written down.
+     * Deletes a booking, if it still exists, and returns the personal-data report before and after. The audit log
+     * records it.
      * @throws what a `beforeDelete` hook throws
      * @throws RegistroNonDisponibile
      */
@@ -100,7 +99,7 @@ export function bookingRepository (
   }
 }
 
-/** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
+/** The ids that exist, ascending. Rows are locked in that order, so that two deletions cannot deadlock. */
 async function lock (tx: Transaction, ids: readonly number[]): Promise<number[]> {
   const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
   return present.map(({ id }) => id)
@@ -136,7 +135,7 @@ async function update (
     })
     .where(eq(t.id, id))
     .returning(versionedColumns)
-  // Places that a booking for fewer guests has no more; those of saved guests stay.
+  // The places that a booking for fewer guests loses. Places of saved guests stay.
   const { numero_ospiti: now } = updated!
   const first = now < current.numero_ospiti
     ? Math.max(now, await tx.$count(ospiti, eq(ospiti.prenotazione_id, id)))

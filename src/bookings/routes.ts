@@ -111,7 +111,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post('/api/v1/prenotazioni', createRoute, async (request, reply) => {
-    // Without a key the insertion is a statement of its own.
+    // Without an idempotency key the insert is a single statement.
     const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
     const { booking, versione } = await repository.create(request.body, noteDone)
     reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
@@ -141,7 +141,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default bookings
 
-/** Rows that PostgreSQL has written are not parsed to be written again. The serializer does not see them. */
+/** Sends JSON from PostgreSQL as it is. The serializer does not see it. */
 function sendJson (reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

@@ -11,8 +11,8 @@ const NO_END: readonly FieldError[] = [
 ]
 
 /**
- * The stay of a new booking: `check_out` wins over `numero_notti`; one of the two is needed.
- * @throws CampiNonValidi for what `stayFaults` finds
+ * The stay of a new booking. `check_out` takes precedence over `numero_notti`; one of them is required.
+ * @throws CampiNonValidi for the errors of `newStayFaults`
  */
 export function newStay (
   { check_in, check_out, numero_notti }: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>
@@ -23,7 +23,7 @@ export function newStay (
 }
 
 /**
- * The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone leaves it.
+ * The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone keeps it.
  * @throws CampiNonValidi
  */
 export function changedStay (
@@ -35,13 +35,13 @@ export function changedStay (
   return ordered({ check_in, check_out: current.check_out }, 'check_in')
 }
 
-/** What is wrong with the days of a new booking. What is no day, or no number, is passed over. */
+/** Validation errors of a new booking's days. Values that are no day or no number are skipped. */
 export function newStayFaults (fields: Readonly<Record<string, unknown>>): FieldError[] {
   if (fields.check_out === undefined && fields.numero_notti === undefined) return [...NO_END]
   return givenStayFaults(fields)
 }
 
-/** Likewise of a change, whose other days are not known yet. */
+/** The same for a change, whose other days are not known yet. */
 export function givenStayFaults (
   { check_in, check_out, numero_notti }: Readonly<Record<string, unknown>>
 ): FieldError[] {
@@ -79,7 +79,7 @@ function orderFaults ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_
   return []
 }
 
-/** Beyond the year 9999 a departure is no longer a day. A number out of bounds is the schema's to refuse. */
+/** Beyond the year 9999 a departure is no longer a day. A number out of bounds is rejected by the schema. */
 function departureFaults (check_in: Day, nights: number): FieldError[] {
   if (nights < 1 || nights > MAX_BOOKED_NIGHTS || isDay(addDays(check_in, nights))) return []
   return [{ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' }]

@@ -7,12 +7,12 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Day } from '#src/lib/time.ts'
 import { PrenotazioneNonTrovata } from './errors.ts'
 
-/* What other areas read of bookings. */
+/* Queries on bookings for other areas. */
 
 /** The place of a guest in the list of a booking, 0-based. */
 export interface GuestPlace { prenotazione_id: number, guest_idx: number }
 
-/** What is shown of a stay to other areas: no contact data. */
+/** The columns of a stay for other areas, without contact data. */
 const columns = {
   id: t.id,
   nome_cognome: t.nome_cognome,
@@ -21,14 +21,14 @@ const columns = {
   numero_ospiti: t.numero_ospiti
 }
 
-/** When its nights or its guests were last changed, too: saving guests counts as a change, also of the same guests. */
+/** With the time when nights or guests last changed. Saving guests counts as a change, even the same guests. */
 const datedColumns = { ...columns, schedine_cambiate_il: t.schedine_cambiate_il }
 
 const versionedColumns = { ...columns, versione: t.versione }
 
 /**
- * The stays with arrival from `from` to `to`, both included; an absent bound is open. A query, not its rows: it can be
- * executed, or joined as a subquery with `.as('p')`, so that a join over many stays is done by the database.
+ * The stays with arrival from `from` to `to`, both included; an absent bound is open. Returns a query: execute it, or
+ * join it as a subquery with `.as('p')`, so that the database joins many stays.
  */
 export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: Day }) {
   return db.select(datedColumns).from(t).where(and(
@@ -37,26 +37,25 @@ export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: D
   ))
 }
 
-/** The stays with a night from `from` to `to`, both included, of whichever arrival: a query as above. */
+/** The stays with a night from `from` to `to`, both included, whatever their arrival. Returns a query as above. */
 export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day }) {
   return db.select(datedColumns).from(t)
     .where(sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${from}::date, ${to}::date, '[]')`)
 }
 
-/** The stays with these ids: a query as above. Those that do not exist are no error. */
+/** The stays with these ids. Returns a query as above. Unknown ids are ignored. */
 export function staysById (db: Executor, ids: readonly number[]) {
   return db.select(datedColumns).from(t).where(isOneOf(t.id, ids))
 }
 
-/** Whether there is a booking with this id. */
 export async function bookingExists (db: Executor, id: number): Promise<boolean> {
   const [found] = await db.select({ id: t.id }).from(t).where(eq(t.id, id))
   return found !== undefined
 }
 
 /**
- * How many guests a booking is for: the places that its guests may have.
- * @param lock until the transaction ends, the booking is neither changed nor deleted, nor locked by another one
+ * How many guests a booking is for, which is its number of places.
+ * @param lock keeps other transactions from changing, deleting or locking the booking until this one ends
  * @throws PrenotazioneNonTrovata
  */
 export async function placesFor (db: Executor, id: number, { lock = false } = {}): Promise<number> {
@@ -67,8 +66,8 @@ export async function placesFor (db: Executor, id: number, { lock = false } = {}
 }
 
 /**
- * Sees that a booking has a place for a guest.
- * @param lock as of `placesFor`
+ * Requires that a booking has a place for a guest.
+ * @param lock as in `placesFor`
  * @throws PrenotazioneNonTrovata, CampiNonValidi
  */
 export async function requirePlace (
@@ -83,18 +82,18 @@ export async function requirePlace (
 }
 
 /**
- * Keeps a booking from being changed, deleted or locked by another one until the transaction ends.
+ * Locks a booking: other transactions can neither change, delete nor lock it until this one ends.
  * @returns whether it exists
  */
 export async function lockBooking (tx: Transaction, id: number): Promise<boolean> {
   return (await tx.select({ id: t.id }).from(t).where(eq(t.id, id)).for('update')).length > 0
 }
 
-/** A booking that is kept: how many guests it is for, and at which version it is. */
+/** A locked booking: how many guests it is for, and its version. */
 export interface Kept { numero_ospiti: number, versione: number }
 
 /**
- * Keeps bookings from being changed or deleted until the transaction ends. Those that do not exist are no error.
+ * Locks bookings against changes and deletion until the transaction ends. Unknown ids are ignored.
  * @returns those that exist, by id
  */
 export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, Kept>> {
@@ -104,14 +103,14 @@ export async function keepBookings (tx: Transaction, ids: readonly number[]): Pr
   return new Map(kept.map(({ id, ...booking }) => [id, booking]))
 }
 
-/** A stay with its saved guests, in their order, as they are stored. */
+/** A stay with its saved guests, in order, as stored. */
 export interface StayWithGuests {
   id: number
   nome_cognome: string
   check_in: Day
   numero_notti: number
   numero_ospiti: number
-  /** Read before the guests: at this version they were these, or the booking is at a later one by now. */
+  /** Read before the guests: either the booking had these guests at this version, or its version is higher by now. */
   versione: number
   ospiti: (typeof ospiti.$inferSelect)[]
 }
@@ -123,7 +122,7 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
   return stay
 }
 
-/** The stays that arrive on a day, by id; `ids` chooses among them. */
+/** The stays that arrive on a day, by id; `ids` filters them. */
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
   const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
   const arriving = and(eq(t.check_in, day), chosen)
@@ -135,7 +134,7 @@ async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]
   return stays.map((stay) => ({ ...stay, ospiti: byStay.get(stay.id) ?? [] }))
 }
 
-/** The saved guests of bookings, in their order; a booking without any is not in the map. */
+/** The saved guests of bookings, in order. A booking without guests is not in the map. */
 export async function savedGuests (
   db: Executor,
   ids: readonly number[]
@@ -146,7 +145,7 @@ export async function savedGuests (
   return Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
 }
 
-/** What a guest's letter says of the stay. */
+/** The facts about the stay in a guest's letter. */
 export interface WelcomedStay { check_in: Day, check_out: Day, idf_gen: string | null }
 
 /** @throws PrenotazioneNonTrovata */
@@ -157,15 +156,15 @@ export async function welcomedStay (db: Executor, id: number): Promise<WelcomedS
   return stay
 }
 
-/** What a day brings. */
+/** Arrivals, departures and guests of a day. */
 export interface DayCounts {
   arrivals: number
   departures: number
-  /** The main guest of the next arrival, on that day or later; null when no arrival follows. */
+  /** The main guest of the next arrival, on that day or later; null without one. */
   next_guest: string | null
 }
 
-/** Arrivals and departures of a day, and who comes next. */
+/** Arrivals and departures of a day, and the next guest. */
 export async function countDay (sql: postgres.Sql, day: Day): Promise<DayCounts> {
   const [row] = await sql<[DayCounts]>`
     select
@@ -177,7 +176,7 @@ export async function countDay (sql: postgres.Sql, day: Day): Promise<DayCounts>
   return row
 }
 
-/** The countries that most bookings come from, by number of bookings; at most `limit`. */
+/** The countries with the most bookings, in descending order; at most `limit`. */
 export async function countByCountry (
   sql: postgres.Sql,
   limit: number

@@ -6,7 +6,7 @@ import type { Author } from '#src/services/audit/log.ts'
 import type { Principal } from '#src/http/auth.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 
-/** What this API needs from an identity provider, embedded or external. */
+/** The interface of an identity provider, embedded or external, for this API. */
 export interface Directory {
   /** The base URL and the public key that a client of the provider is configured with. */
   readonly clientConfig: ClientConfig

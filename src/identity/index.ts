@@ -1,4 +1,4 @@
-/* What other areas and the app may use of identity. */
+/* Exports of identity for other areas and the app. */
 export { checkProvider } from './external/jwks.ts'
 export { adminKeyScopes } from './keys/key-store.ts'
 export { accountFingerprint } from './people/email.ts'

@@ -12,10 +12,10 @@ export type BucketSettings = Partial<Pick<BucketRow, 'public' | 'file_size_limit
 const OF_THE_PRODUCT: ReadonlySet<string> = new Set(BUCKETS)
 const LIST_LIMIT = 100
 
-/** The SQLSTATE of a row to which another one refers. */
+/** SQLSTATE `foreign_key_violation`. */
 const REFERENCED = '23503'
 
-/** Whether a bucket is one of the product, which nobody changes or deletes. */
+/** Whether a bucket belongs to the product. These cannot be changed or deleted. */
 export function isOfTheProduct (bucket: string): boolean {
   return OF_THE_PRODUCT.has(bucket)
 }
@@ -32,7 +32,7 @@ export async function getBucket (db: Executor, id: string): Promise<BucketRow> {
   return bucket
 }
 
-/** Buckets in the order that is asked for, or by name. */
+/** Buckets in the requested order, by default by name. */
 export async function listBuckets (db: Executor, query: BucketListQuery): Promise<BucketRow[]> {
   const { limit = LIST_LIMIT, offset = 0, sortColumn = 'name', sortOrder = 'asc', search } = query
   const column = sortColumn === 'created_at' || sortColumn === 'updated_at' ? t[sortColumn] : sql`${t.id} collate "C"`

@@ -1,11 +1,11 @@
-/** What S3 takes as it is, but for `?`, which ends the path of an address; no backslash, percent sign or control. */
+/** The characters that S3 accepts, except `?`, which ends the path of a URL. No backslash, percent sign or control. */
 const KEY = /^[A-Za-z0-9_/!.*'() &$=@;:+,-]+$/
 const KEY_BYTES = 1024
 const SEGMENT_BYTES = 255
-/** Shorter than what Supabase allows: these are part of addresses. */
+/** Shorter than Supabase allows, because bucket names are part of URLs. */
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
-/** Whether a text, decoded, can be the name of a stored file. It is a key of the database and never part of a path. */
+/** Whether a decoded text is a valid name of a stored file. Names are database keys and never part of a path. */
 export function isFileName (text: string): boolean {
   return text.length <= KEY_BYTES && KEY.test(text) && text.split('/').every(isSegment)
 }
@@ -15,12 +15,12 @@ export function isBucketName (text: string): boolean {
 }
 
 /**
- * What stands in the place of a bucket in addresses of the protocol: a bucket of that name could not be reached. The
- * bucket `public` is (`Files.open`).
+ * Words that stand in place of a bucket in the protocol's URLs: a bucket of that name would be unreachable. The bucket
+ * `public` is reachable (`Files.open`).
  */
 const RESERVED = new Set(['authenticated', 'copy', 'info', 'list', 'list-v2', 'move', 'sign', 'upload'])
 
-/** Whether a bucket can be made with this name. */
+/** Whether a bucket may be created with this name. */
 export function isFreeBucketName (text: string): boolean {
   return isBucketName(text) && !RESERVED.has(text)
 }
@@ -29,7 +29,7 @@ function isSegment (segment: string): boolean {
   return segment !== '' && segment !== '.' && segment !== '..' && segment.length <= SEGMENT_BYTES
 }
 
-/** Whether names of files can begin so; with anything else none does, and PostgreSQL need not be asked. */
+/** Whether file names can begin so. Otherwise the query of PostgreSQL is skipped. */
 export function couldBegin (text: string): boolean {
   return text === '' || KEY.test(text)
 }

@@ -1,3 +1,3 @@
-/* What the app may use of the storage area. */
+/* Exports of storage for the app. */
 export { default as storage } from './plugin.ts'
 export { renderStorageError } from './protocol/errors.ts'

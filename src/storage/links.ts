@@ -2,18 +2,18 @@ import { createSigner, createVerifier } from 'fast-jwt'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 
-/** Beside a key of their own: no token of the identity provider has this audience. */
+/** Together with a separate key, this keeps tokens of the identity provider from working here. */
 const AUDIENCE = 'locanda/storage'
 
-/** A link that reads one content of one file: of what replaces the file, or has its id no more, it opens nothing. */
+/** A link that reads one version of a file. It expires when the file is replaced. */
 interface DownloadClaims { scope: 'download', url: string, object: string }
 
-/** A link that writes one file, on behalf of the person who asked for it. */
+/** A link that writes one file on behalf of the person who requested it. */
 interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: boolean }
 
 type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
 
-/** Why a link is not good, in words that hold nothing of it. */
+/** Why a link is rejected. The values contain nothing of the link. */
 export type LinkFault = 'invalid' | 'expired' | 'other'
 
 type Named = Pick<StoredObject, 'bucket' | 'name'>
@@ -28,7 +28,7 @@ export type Links = ReturnType<typeof createLinks>
 export function createLinks (keys: Keys) {
   const key = keys.derive('storage-link')
   const sign = createSigner({ key, algorithm: 'HS256' })
-  // The time is compared here, where tests can set it.
+  // Expiry is checked in this file, so that tests can set the clock.
   const verify = createVerifier({
     key,
     algorithms: ['HS256'],
@@ -71,7 +71,7 @@ export function createLinks (keys: Keys) {
   }
 }
 
-/** A bucket's name holds no slash: no two files have the same. */
+/** Unique for each file, because a bucket's name has no slash. */
 function urlOf ({ bucket, name }: Named): string {
   return `${bucket}/${name}`
 }

@@ -12,13 +12,13 @@ import { presentEntry } from './protocol/present-files.ts'
 interface Order { column: string, order: string }
 interface Place { key: string, sort: string | null }
 
-/** Where a part of a list ends, for the next one; it holds the order, in which alone it means anything. */
+/** The cursor at the end of a page. It contains the order, because it is valid for that order only. */
 function writeCursor ({ column, order }: Order, { key, sort }: Place): string {
   return Buffer.from(JSON.stringify([column, order, key, sort === null ? null : new Date(sort).toISOString()]))
     .toString('base64url')
 }
 
-/** @throws StorageError for what was not written here, or for another order */
+/** @throws StorageError for a text that is no cursor, or one of another order */
 function readCursor (text: string, { column, order }: Order): Place {
   let parts: unknown
   try {
@@ -41,17 +41,17 @@ function invalid (): StorageError {
 const LIST_LIMIT = 100
 const LIST_V2_LIMIT = 1000
 
-/** One line of a list: a file, or the folder that files further down have in common. */
+/** One line of a list: a file, or a folder that stands for the files below it. */
 type Line = { key: string, id: string | null }
 type Entry = { folder: string } | { file: StoredObject, key: string }
 
-/** Names are compared bytewise, so that a list does not depend on the collation of the database. */
+/** Names are compared bytewise, so that a list does not depend on the database's collation. */
 const BYTEWISE = sql.raw('collate "C"')
 const DATES = { created_at: t.created_at, updated_at: t.updated_at, last_accessed_at: t.updated_at }
-/** Beyond every character of a name. */
+/** Sorts after every character of a name. */
 const LAST = '\x7f'
 
-/** What lies in a folder: its folders first, then its files. */
+/** Lists a folder: its folders first, then its files. */
 export async function listFolder (db: Executor, view: View, body: ListBody): Promise<StorageEntry[]> {
   const { prefix, limit = LIST_LIMIT, offset = 0, search = '', sortBy: { column = 'name', order = 'asc' } = {} } = body
   const folder = prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
@@ -73,7 +73,7 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
     'folder' in entry ? presentEntry(entry.folder) : presentEntry(entry.key, entry.file))
 }
 
-/** What begins with a prefix, in parts; with a delimiter, what lies further down counts as folders. */
+/** Lists names with a prefix, in pages. With a delimiter, names further down are folded into folders. */
 export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Answer> {
   const { prefix = '', limit = LIST_V2_LIMIT, cursor, with_delimiter: isFolded = false, sortBy = {} } = body
   const { column = 'name', order = 'asc' } = sortBy
@@ -110,7 +110,7 @@ function presentPart (entries: readonly Entry[]): Pick<ListV2Answer, 'folders' |
   }
 }
 
-/** Rows whose names begin so, and what of a name comes after. */
+/** A condition for rows whose names start with the prefix, and the rest of the name after it. */
 function within (view: View, prefix: string): { below: SQL, rest: SQL } {
   const name = sql`${t.name} ${BYTEWISE}`
   return {
@@ -130,7 +130,7 @@ function direction (order: 'asc' | 'desc'): SQL {
   return sql.raw(order)
 }
 
-/** The rows of a page. A file that has gone in the meantime is left out. */
+/** The rows of a page. Files deleted meanwhile are left out. */
 async function load (db: Executor, lines: readonly Line[]): Promise<Entry[]> {
   const ids = lines.flatMap(({ id }) => id === null ? [] : [id])
   const rows = ids.length === 0 ? [] : await db.select().from(t).where(inArray(t.id, ids))

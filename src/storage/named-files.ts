@@ -9,20 +9,20 @@ import { StorageError } from './protocol/errors.ts'
 
 export type Files = ReturnType<typeof namedFiles>
 
-/** What the routes of the protocol have in common. */
+/** Shared options of the protocol's routes. */
 export interface ProtocolOptions { links: Links, files: Files }
 export const route = routesUnder('Storage')
 
-/** Of the product's buckets, the one whose files anybody reads and callers with the scope write. */
+/** The product's bucket that anybody may read and callers with the scope may write. */
 const OPEN = 'public'
 
 /**
- * Looks for buckets and files as their callers name them, and says who may do what with them beyond what the guard of a
- * route has asked. What a caller may not see is not there.
+ * Looks up buckets and files by name, and authorizes callers beyond the route's guard. Files that a caller may not see
+ * are reported as missing.
  */
 export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db' | 'identity' | 'storage'>) {
   const isAdmin = (request: FastifyRequest) => identity.authenticator.isAdmin(request.principal!, request)
-  /** Whether files of the bucket are uploaded, moved or copied by the protocol: not where an endpoint checks them. */
+  /** Whether the protocol may upload, move or copy files of the bucket: not when other endpoints validate them. */
   const isWritable = (bucket: string) => bucket === OPEN || !isOfTheProduct(bucket)
 
   /** @throws StorageError NoSuchBucket */
@@ -31,7 +31,7 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
     return await getBucket(db, id)
   }
 
-  /** A file whatever its bucket: for who has shown a link to it. @throws StorageError NoSuchKey */
+  /** A file of any bucket, for callers with a link to it. @throws StorageError NoSuchKey */
   async function named (bucket: string, name: string): Promise<StoredObject> {
     const found = isBucketName(bucket) && isFileName(name) ? await storage.find(db, bucket, name) : undefined
     if (found === undefined) throw new StorageError('NoSuchKey')
@@ -39,7 +39,7 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
   }
 
   /**
-   * What a caller sees of a bucket. Reports are their owner's, the server key's and administrators'.
+   * The files of a bucket that a caller may see. Reports are visible to their owner, the server key and administrators.
    * @throws StorageError NoSuchBucket
    */
   async function view (request: FastifyRequest, id: string): Promise<View> {
@@ -54,7 +54,7 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
     view,
     named,
     isWritable,
-    /** Whether the caller may delete files of the bucket by their names: images as the booking that they belong to. */
+    /** Whether the caller may delete files of the bucket by name. Images follow the rule for deleting their booking. */
     mayRemove: async (request: FastifyRequest, bucket: string): Promise<boolean> =>
       isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
     /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
@@ -65,8 +65,8 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
       return file
     },
     /**
-     * A file that whoever has its address may read: `/object/public/a/b.png` is `b.png` of the bucket `a`, when that is
-     * public; else `a/b.png` of the bucket that is called `public`, which clients ask for in the same words.
+     * A file that anybody with its URL may read. `/object/public/a/b.png` is `b.png` of the bucket `a` if that bucket
+     * is public. Otherwise it is `a/b.png` of the bucket `public`, because clients use the same URL for both.
      * @throws StorageError NoSuchKey
      */
     async open (first: string, rest: string): Promise<StoredObject> {

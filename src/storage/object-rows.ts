@@ -4,7 +4,7 @@ import { keepBookings } from '#src/bookings/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 
-/** The files that a caller sees of a bucket: all of them, or those of one owner. */
+/** The files of a bucket that a caller sees: all, or those of one owner. */
 export interface View { bucket: string, owner?: string | undefined }
 
 /** The condition on rows for a view. */
@@ -12,20 +12,20 @@ export function inView ({ bucket, owner }: View): SQL {
   return and(eq(t.bucket, bucket), owner === undefined ? undefined : eq(t.owner, owner))!
 }
 
-/** Of these names, those that the caller sees. */
+/** The files with these names that the caller may see. */
 export async function findVisible (db: Executor, view: View, names: readonly string[]): Promise<StoredObject[]> {
   if (names.length === 0) return []
   return await db.select().from(t).where(and(inView(view), inArray(t.name, [...names])))
 }
 
 /**
- * Discards files by their names.
- * @returns those that were there
+ * Discards files by name.
+ * @returns those that existed
  */
 export async function discardByName (
   tx: Transaction, storage: Storage, bucket: string, names: readonly string[]
 ): Promise<StoredObject[]> {
-  // Uploads, deletions and purges of one booking follow each other.
+  // Serializes uploads, deletions and purges of one booking.
   if (bucket === 'documents') await keepBookings(tx, bookingsOf(names))
   const found = await tx.select().from(t)
     .where(and(eq(t.bucket, bucket), inArray(t.name, [...names]))).orderBy(asc(t.id)).for('update')
@@ -33,7 +33,7 @@ export async function discardByName (
   return found
 }
 
-/** Discards a batch of a bucket's files; how many is told. */
+/** Discards a batch of a bucket's files and returns their number. */
 export async function discardSome (tx: Transaction, storage: Storage, bucket: string, limit: number): Promise<number> {
   const found = await tx.select({ id: t.id }).from(t).where(eq(t.bucket, bucket)).orderBy(asc(t.id)).limit(limit)
     .for('update')
@@ -41,13 +41,12 @@ export async function discardSome (tx: Transaction, storage: Storage, bucket: st
   return found.length
 }
 
-/** A file, kept from being moved or discarded until the transaction ends. */
+/** Locks a file, so that it cannot be moved or discarded until the transaction ends. */
 export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
   const [found] = await tx.select().from(t).where(eq(t.id, id)).for('update')
   return found
 }
 
-/** Whether a name is taken. */
 export async function isTaken (db: Executor, bucket: string, name: string): Promise<boolean> {
   const [found] = await db.select({ one: sql`1` }).from(t).where(and(eq(t.bucket, bucket), eq(t.name, name)))
   return found !== undefined

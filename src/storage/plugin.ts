@@ -28,7 +28,7 @@ const fileRoute = route({ access: 'auth' }, 'getStoredFile', 'Un file dell’arc
   response: { 200: FileContent, 206: FilePart, 304: Type.Null() }
 })
 
-/** Stored files by their names: the contract's endpoints, and the protocol of Supabase Storage. */
+/** Stored files by name: the contract's endpoints, and the protocol of Supabase Storage. */
 const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const links = createLinks(keys)
   const files = namedFiles(app)

@@ -19,8 +19,8 @@ import type { BookingRepository } from '../repository.ts'
 import { bookingExists } from '../stays.ts'
 
 /**
- * Files as a ZIP archive, made while it is read: one file is open at a time. What fails ends the stream with it, so
- * that an archive that lacks something is never taken for a whole one.
+ * Streams files as a ZIP archive, with one file open at a time. An error destroys the stream, so that an incomplete
+ * archive is never taken for a complete one.
  */
 export function archive (files: readonly ExportFile[]): Readable {
   const zip = new ZipFile()
@@ -32,12 +32,12 @@ export function archive (files: readonly ExportFile[]): Readable {
       zip.addBuffer(content, path, { mtime })
       continue
     }
-    // Images are as small as they get.
+    // Images are already compressed.
     zip.addReadStreamLazy(path, { mtime, compress: false, size: content.bytes }, (pump) => {
       content.open().then((stream) => {
-        // Its failure does not reach the archive by itself.
+        // A stream's error does not reach the archive by itself.
         stream.once('error', fail)
-        // A caller who goes leaves no file open.
+        // If the client disconnects, the file is closed.
         if (out.destroyed) stream.destroy()
         const leave = () => { stream.destroy() }
         out.once('close', leave)
@@ -50,7 +50,7 @@ export function archive (files: readonly ExportFile[]): Readable {
   return out
 }
 
-/** What bookings themselves hold: the booking and its guests. */
+/** The bookings area's own part of the report: the booking and its guests. */
 export const ownHolding: Holding = {
   async describe (db, id) {
     const found = await read(db, id)
@@ -94,7 +94,7 @@ const privacyRoute = route(
 )
 
 const exportRoute = {
-  // It would be an export, on record as one.
+  // A HEAD would be audited as an export.
   exposeHeadRoute: false,
   ...route(
     { access: 'auth' },
@@ -126,7 +126,7 @@ const erasureRoute = route(
   }
 )
 
-/** What the guests of a booking may ask for: what is held of them, a copy, and its end (GDPR, art. 15, 17, 20). */
+/** The rights of a booking's guests under GDPR, art. 15, 17 and 20: personal-data report, export, erasure. */
 export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> = async (
   app,
   { repository }
@@ -167,12 +167,12 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   })
 }
 
-/** Everything is read as of one moment. */
+/** Reads everything from one snapshot. */
 function inOneMoment<Told> ({ db }: App, read: (tx: Executor) => Promise<Told>): Promise<Told> {
   return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }
 
-/** @throws PrenotazioneNonTrovata where nothing is held */
+/** @throws PrenotazioneNonTrovata when no data are stored */
 async function describe ({ holdings }: App, tx: Executor, id: number) {
   const conservati = await describeAll(holdings, tx, id)
   if (conservati.length === 0) throw new PrenotazioneNonTrovata()

@@ -9,7 +9,7 @@ import { hidden } from './parts.ts'
 import type { Texts } from './page-texts.ts'
 import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
 
-/* Where the device forms are posted. Their challenges are at `/opzioni` below. */
+/* Addresses of the device forms. Their challenges are at `/opzioni` below. */
 export const SIGN_IN_PASSKEY = `${SIGN_IN}/passkey`
 export const ADD_PASSKEY = `${ACCOUNT}/passkey`
 export const PROVE_DEVICE = `${SECOND_FACTOR}/dispositivo`

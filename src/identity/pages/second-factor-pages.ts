@@ -17,7 +17,7 @@ import {
 
 const RECOVERY = `${SECOND_FACTOR}/recupero`
 
-/** Where a proof leads to, by the word in the URL. */
+/** The page after a proof, by the word in the URL. */
 const NEXT: ReadonlyMap<string, string> = new Map([['password', PASSWORD]])
 
 const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,7 +1,7 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { validationFailed } from '../errors.ts'
 
-/** Bytes. Metadata are in every access token, a third longer in base64, and the headers of a request have 16 KiB. */
+/** Bytes. Every access token contains the metadata, a third longer in base64; all request headers may have 16 KiB. */
 const LONGEST = { user: 8192, app: 1024 }
 
 /**

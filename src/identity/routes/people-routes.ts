@@ -56,7 +56,7 @@ function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
   }
 }
 
-/** Validation errors of a new operator's address and password. Of the password, only the first problem. */
+/** Validation errors of a new operator's address and password. For the password, only the first problem. */
 function operatorFaults ({ email, password }: Readonly<Record<string, unknown>>): FieldError[] {
   const faults: FieldError[] = []
   const address = typeof email === 'string' ? email : undefined

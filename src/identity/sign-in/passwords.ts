@@ -21,7 +21,7 @@ export interface Passwords {
   verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
 
-/** `later`: for what a stranger can cause without an account. Those who sign in come first, and have places apart. */
+/** `later`: for work that a stranger can cause without an account. Sign-ins come first, and have their own queue. */
 export type Turn = 'first' | 'later'
 
 export interface PasswordLimits {

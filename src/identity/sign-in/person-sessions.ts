@@ -72,7 +72,7 @@ export async function getSessionOwner (tx: Transaction, caller: SessionCaller): 
   return user
 }
 
-/** The same, with the session, at whichever level: for what proves a second factor, or checks the proof itself. */
+/** The same, with the session, at any level: for proofs of a second factor, and callers that check the level. */
 export async function getSignedIn (tx: Transaction, { userId, sessionId }: SessionCaller): Promise<SignedIn> {
   const person = await lockUser(tx, userId!)
   const ofPerson = and(eq(sessions.id, sessionId!), eq(sessions.user_id, userId!), liveSession)

@@ -4,7 +4,7 @@ import { matchesRedirect } from '#src/lib/redirect-patterns.ts'
 
 /* The URLs that a browser is redirected to, as the clients of Supabase Auth read them. */
 
-/** What browsers, proxies and servers read in several ways: `\`, `//`, `.` and `..` as steps, control characters. */
+/** Text that parsers read differently: `\`, `//`, `.` and `..` as steps, control characters. */
 const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
 /** A path that was encoded more often is rejected. */
 const MOST_DECODINGS = 4

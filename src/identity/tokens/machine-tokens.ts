@@ -2,7 +2,7 @@ import { createSigner } from 'fast-jwt'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** The audience of access tokens (RFC 7519 `aud`), and the role of every person in them: rights are read elsewhere. */
+/** The audience of access tokens (RFC 7519 `aud`), and every person's role in them. Tokens carry no rights. */
 export const AUDIENCE = 'authenticated'
 
 /** The roles of machine tokens: the public key of the front end, and the service key, which has all rights. */

@@ -2,9 +2,9 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { isUuid } from '../uuid.ts'
 
 /**
- * Refresh tokens that are computed, not kept: base64url of
+ * Refresh tokens that are computed, not stored: base64url of
  * `00 | session id (16) | counter (uvarint) | HMAC-SHA256 (first 16) | SHA-256 of all before (first 4)`,
- * the layout of Supabase Auth's second version. The session's row keeps the counter of its current token and no secret.
+ * the layout of Supabase Auth's second version. The session's row stores the current token's counter and no secret.
  */
 export interface RefreshToken {
   sessionId: string

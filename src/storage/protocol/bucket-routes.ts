@@ -19,7 +19,7 @@ import { presentBucket } from './present-files.ts'
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9 }
 
 /**
- * A limit in bytes, as Supabase Storage reads it: a number, or a text with a unit (decimal, as there).
+ * Parses a size limit as Supabase Storage does: a number of bytes, or a text with a decimal unit.
  * @throws StorageError
  */
 function readFileSize (value: number | string): number {
@@ -62,7 +62,7 @@ const deleteRoute = route({ access: 'admin' }, 'storageDeleteBucket', 'Elimina u
   params: BucketParams, response: { 200: Done(DELETED) }
 })
 
-/** Buckets: everybody with credentials sees them, administrators make and change them. */
+/** Buckets: every authenticated caller sees them, administrators create and change them. */
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { files }) => {
   const { db, storage } = app
 
@@ -128,7 +128,7 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { f
 }
 export default bucketRoutes
 
-/** @throws StorageError for a bucket of the product, or a name that none has */
+/** @throws StorageError for a bucket of the product, or an invalid name */
 function changeable (id: string): string {
   if (!isBucketName(id)) throw new StorageError('NoSuchBucket')
   if (isOfTheProduct(id)) throw new StorageError('AccessDenied', 'This bucket cannot be changed')

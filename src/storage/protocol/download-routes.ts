@@ -35,7 +35,7 @@ const linkRoute = route({ access: 'public' }, 'storageDownloadByLink', 'Il conte
   params: FileParams, querystring: LinkQuery, response: content
 })
 
-/** Downloads of files, and what is known of them. */
+/** Downloads of files, and their metadata. */
 const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
   app.get('/object/:bucket/*', downloadRoute, sendVisible)
 
@@ -50,7 +50,7 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
     const { params: { bucket, '*': name }, query: { token, download } } = request
     const { object } = checkLink(links.readDownload(token, { bucket, name }))
     const file = await files.named(bucket, name)
-    // The link was for what had the name before.
+    // The link was for an earlier file of this name.
     if (file.id !== object) throw new StorageError('NoSuchKey')
     return await reply.sendObject(file, { download, isLinked: true })
   })

@@ -5,13 +5,13 @@ import { databaseProblem } from '#src/database/problems.ts'
 import { challenge } from '#src/http/errors.ts'
 
 interface Kind {
-  /** The status in the body; most are sent as HTTP 400 all the same. */
+  /** The status in the body. Most errors are sent as HTTP 400 all the same. */
   status: number
   error: string
   message: string
 }
 
-/** The errors of Supabase Storage that are answered here, in its words; its clients act on the codes. */
+/** The Supabase Storage errors that this server returns, with the original texts. Clients act on the codes. */
 const KINDS = {
   NoSuchBucket: { status: 404, error: 'Bucket not found', message: 'Bucket not found' },
   NoSuchKey: { status: 404, error: 'not_found', message: 'Object not found' },
@@ -30,7 +30,7 @@ const KINDS = {
     status: 409, error: 'ResourceNotEmpty', message: 'The bucket you tried to delete is not empty'
   },
   FeatureNotEnabled: { status: 409, error: 'FeatureNotEnabled', message: 'The feature is not enabled on this server' },
-  // What the real server says of a request without a token.
+  // The real server's answer to a request without a token.
   NoCredentials: { status: 401, error: 'Unauthorized', message: 'Invalid Compact JWS' },
   AccessDenied: { status: 403, error: 'Unauthorized', message: 'Access denied' },
   SlowDown: { status: 429, error: 'SlowDown', message: 'Too many requests, please try again later' },
@@ -40,7 +40,7 @@ const KINDS = {
 
 export type StorageErrorCode = keyof typeof KINDS
 
-/** Kinds that go by another code: the protocol has none for them. */
+/** Kinds that use another code, because the protocol has none for them. */
 const CODES = {
   NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown'
 } as const
@@ -52,7 +52,6 @@ function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
 /** Statuses that clients, proxies and people go by in HTTP, too; all others are a 400, as with the real server. */
 const TOLD = new Set([401, 403, 416, 429, 500, 503])
 
-/** An error of the storage protocol. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode
   constructor (code: StorageErrorCode, message: string = KINDS[code].message) {
@@ -77,11 +76,11 @@ const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
   FST_REQ_FILE_TOO_LARGE: 'EntityTooLarge'
 }
 
-/** What Node and the reader of forms say of a body that is broken off, or is no form. */
+/** Messages of Node and the form parser for a body that is truncated or no form. */
 const BROKEN_BODY = /^(?:aborted|Unexpected end of|Multipart: Boundary not found|Part terminated early|Malformed part)/
 
 /**
- * Writes an error as the clients of Supabase Storage read it. Any other error is answered with a fixed text and logged.
+ * Renders an error for the clients of Supabase Storage. Unexpected errors are logged and answered with a fixed text.
  */
 export function renderStorageError (err: FastifyError | StorageError, request: FastifyRequest, reply: FastifyReply) {
   const { code, message } = translate(err)
@@ -114,20 +113,20 @@ function translate (err: FastifyError | StorageError): StorageError {
   return new StorageError(status === 503 ? 'Unavailable' : 'InternalError')
 }
 
-/** Where the fault is, and never the value: a link's token is one. */
+/** Names the invalid field, never its value, which may be a link's token. */
 function invalid ({ validation, validationContext = 'body' }: FastifyError): StorageError {
   const [first] = validation ?? []
   return new StorageError('InvalidRequest', `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`)
 }
 
-/** What Supabase Storage says of links, in fixed words: the token of a link is not repeated. */
+/** Supabase Storage's errors for links, in fixed words, so that the token is not repeated. */
 const FAULTS: Readonly<Record<LinkFault, () => StorageError>> = {
   invalid: () => new StorageError('InvalidJWT', 'signature verification failed'),
   expired: () => new StorageError('InvalidJWT', '"exp" claim timestamp check failed'),
   other: () => new StorageError('InvalidSignature')
 }
 
-/** @throws StorageError for a link that is not good */
+/** @throws StorageError for a link that is not valid */
 export function checkLink<T extends object> (link: T | LinkFault): T {
   if (typeof link === 'string') throw FAULTS[link]()
   return link

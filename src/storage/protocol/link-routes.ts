@@ -10,9 +10,9 @@ import { findVisible, isTaken } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 
-/** Seconds for which a link is good at most, whatever was asked for: of personal files, and of others. */
+/** Maximum lifetime of a link in seconds, for personal files and for others. */
 const LONGEST = { personal: 3600, other: 7 * 86_400 }
-/** Seconds within which an upload with a link begins. */
+/** Seconds within which an upload with a link must begin. */
 const UPLOAD_SECONDS = 60
 
 const signRoute = route({ access: 'auth', scope: 'lettura' }, 'storageSign', 'Un link che legge un file', {
@@ -29,7 +29,7 @@ const signUploadRoute = route(
   }
 )
 
-/** Links that stand for credentials. They are written without percent signs: clients encode them. */
+/** Links that act as credentials. URLs are not percent-encoded here, because clients encode them. */
 const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
   const { db } = app
 

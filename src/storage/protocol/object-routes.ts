@@ -44,7 +44,7 @@ const copyRoute = route({ access: 'auth', headers: { reads: ['X-Upsert'] } }, 's
   body: CopyBody, response: { 200: Copied }
 })
 
-/** Lists of files, and what is done with files that are there. */
+/** Lists of files, and operations on existing files. */
 const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
   const { db, storage, audit } = app
   const { files } = options
@@ -117,7 +117,7 @@ async function remove (
   return removed
 }
 
-/** A file that is to get another name, or a copy; neither bucket is one whose files have endpoints of their own. */
+/** Authorizes a move or a copy. Neither bucket may be one whose files have endpoints of their own. */
 async function transfer ({ files }: ProtocolOptions, request: FastifyRequest, body: Transfer) {
   const { bucketId, sourceKey, destinationKey: name, destinationBucket } = body
   const bucket = destinationBucket ?? bucketId

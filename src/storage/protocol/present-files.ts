@@ -3,10 +3,10 @@ import type { ObjectInfo, ObjectRow, StorageEntry } from '#schemas/storage-proto
 import type { StoredObject } from '#src/services/files/storage.ts'
 import type { BucketRow } from '../buckets.ts'
 
-/** What Supabase Storage says of a file that was uploaded without a word on caches. */
+/** Supabase Storage's value for a file that was uploaded without `Cache-Control`. */
 const NO_CACHE = 'no-cache'
 
-/** A line of a list, by the name that it has there; without a file it is a folder. */
+/** An entry of a list under its name there. Without a file it is a folder. */
 export function presentEntry (name: string, file?: StoredObject): StorageEntry {
   if (file === undefined) {
     return { name, id: null, updated_at: null, created_at: null, last_accessed_at: null, metadata: null }
@@ -43,7 +43,7 @@ export function presentRow (file: StoredObject): ObjectRow {
   }
 }
 
-/** The name of an owner as the protocol tells it: a person's id; of a machine none. */
+/** The owner in the protocol: a person's id, empty for a machine. */
 function ownerId (owner: string | null): string {
   return owner?.startsWith('user:') ? owner.slice('user:'.length) : ''
 }

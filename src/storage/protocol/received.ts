@@ -4,7 +4,7 @@ import { FILE_BYTES_MAX, METADATA_MAX } from '#schemas/storage-upload.ts'
 import type { BucketRow } from '../buckets.ts'
 import { StorageError } from './errors.ts'
 
-/** A file as a client hands it over: its content still comes. */
+/** An incoming file, whose content is still arriving. */
 export interface ReceivedFile {
   content: Readable | Buffer
   contentType: string
@@ -12,21 +12,21 @@ export interface ReceivedFile {
   metadata: Record<string, unknown> | undefined
 }
 
-/** Type and subtype, and parameters (RFC 9110, 8.3.1), as they are sent again with every download. */
+/** Type, subtype and parameters (RFC 9110, 8.3.1), as they are sent again with every download. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: *; *[\w!#$&^.+-]{1,60}=[\w!#$&^.+-]{1,60}){0,3}$/
 const CACHE_CONTROL = /^[a-z0-9=," -]{1,100}$/i
 const SECONDS = /^\d{1,9}$/
-/** So much of a field is read that one of too many characters is seen to be: UTF-8 has up to four bytes for each. */
+/** Enough to detect a field with too many characters: UTF-8 has up to four bytes for each. */
 const FIELD_BYTES = 4 * METADATA_MAX
 /** A form has the file in one part, and fields of the official clients. */
 const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: FIELD_BYTES, headerPairs: 20 }
 
-/** How many bytes a file of the bucket may have. */
+/** The maximum size of a file in the bucket, in bytes. */
 export function fileLimit ({ file_size_limit: own }: BucketRow): number {
   return Math.min(own ?? FILE_BYTES_MAX, FILE_BYTES_MAX)
 }
 
-/** What the request brings, as bytes or as a form; nothing of the content is read yet. @throws StorageError */
+/** The file in a request, as raw bytes or as a form. Its content is not read yet. @throws StorageError */
 export async function receive (request: FastifyRequest, bucket: BucketRow): Promise<ReceivedFile> {
   const received = request.isMultipart() ? await fromForm(request) : fromBytes(request, bucket)
   checkType(received.contentType, bucket)
@@ -35,7 +35,7 @@ export async function receive (request: FastifyRequest, bucket: BucketRow): Prom
 
 function fromBytes (request: FastifyRequest, bucket: BucketRow): ReceivedFile {
   const { headers } = request
-  // What says its size need not be read to its end.
+  // If `Content-Length` is too large, the body need not be read.
   if (Number(headers['content-length']) > fileLimit(bucket)) throw new StorageError('EntityTooLarge')
   const metadata = headers['x-metadata']
   return {
@@ -65,13 +65,13 @@ async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
 }
 
 /**
- * The body as a stream of its own: when it is given up in the middle, the connection stays open, and the client is told
- * over it why.
+ * Wraps the body in a stream of its own. Abandoning it leaves the connection open, so that the client receives the
+ * error.
  */
 function shielded (body: Readable): Readable {
   const content = Readable.from(body.iterator({ destroyOnReturn: false }), { objectMode: false })
-  // A reader that gives up takes its listeners away. If the client hangs up after that and before the answer, the error
-  // of this stream would have no listener, and would end the process.
+  // An abandoned reader removes its listeners. If the client then disconnects before the answer, this stream's error
+  // would have no listener, and would end the process.
   return content.on('error', () => {})
 }
 
@@ -86,14 +86,14 @@ function checkType (contentType: string, { allowed_mime_types: allowed }: Bucket
   if (!isAllowed) throw new StorageError('InvalidMimeType', `mime type ${essence} is not supported`)
 }
 
-/** Sent again with the file: only what is a list of directives. */
+/** Validates `Cache-Control`, which downloads send again: it must be a list of directives. */
 function cachingOf (text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (!CACHE_CONTROL.test(text)) throw new StorageError('InvalidRequest', 'Invalid Cache-Control header')
   return text
 }
 
-/** PostgreSQL holds neither U+0000 nor half of a pair of surrogates. */
+/** PostgreSQL stores neither U+0000 nor lone surrogates. */
 function storable (key: string, value: unknown): unknown {
   for (const text of [key, value]) {
     if (typeof text === 'string' && (text.includes('\0') || !text.isWellFormed())) throw new SyntaxError('not text')

@@ -11,15 +11,12 @@ import objectRoutes from './object-routes.ts'
 import type { ProtocolOptions } from '../named-files.ts'
 import uploadRoutes from './upload-routes.ts'
 
-/** What Supabase Storage has and this server has not: transformed images, resumable uploads, S3, tables, vectors. */
+/** Features of Supabase Storage that this server lacks: transformed images, resumable uploads, S3, tables, vectors. */
 const NOT_OFFERED = /^\/storage\/v1\/(?:render|upload\/resumable|s3|iceberg|vector|cdn)(?:\/|\?|$)/i
 
-/**
- * Stored files in the protocol of Supabase Storage: its paths, bodies, errors and codes, so that the official clients
- * need not know the difference.
- */
+/** The protocol of Supabase Storage (paths, bodies, errors, codes), so that the official clients work unchanged. */
 const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
-  // Not the options of this plugin: they have the prefix, too.
+  // Not this plugin's options, which contain the prefix, too.
   const options = { links, files }
   for (const schema of [StorageErrorBody, StorageBucket]) app.addSchema(schema)
   app.setErrorHandler(renderStorageError)

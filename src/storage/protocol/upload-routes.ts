@@ -9,7 +9,7 @@ import { route, type ProtocolOptions } from '../named-files.ts'
 import { checkLink, StorageError } from './errors.ts'
 import { fileLimit, receive } from './received.ts'
 
-/** Where a file is to go, and on whose behalf. */
+/** The target of an upload, and the owner. */
 interface Destination { bucket: string, name: string, owner: string, replace: boolean }
 
 const upload = { params: FileParams, body: FileBody, response: { 200: Uploaded } }
@@ -29,13 +29,13 @@ const linkRoute = route(
   'storageUploadToLink', 'Carica un file con un link firmato', { querystring: UploadLinkQuery, ...upload }
 )
 
-/** Uploads: the bytes of a file, of whatever type, are written while they arrive. */
+/** Uploads: the bytes of a file of any type are written while they arrive. */
 const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
   const { db, storage } = app
   app.removeAllContentTypeParsers()
   await app.register(multipart, { throwFileSizeLimit: true })
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-  // What is left of a body that was refused is read and dropped: then the client hears why.
+  // Drains the rest of a rejected body, so that the client receives the error.
   app.addHook('onError', async ({ raw }) => { raw.unpipe().resume() })
 
   app.post('/object/:bucket/*', uploadRoute, async (request) => {

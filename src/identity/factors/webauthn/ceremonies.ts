@@ -8,7 +8,7 @@ import type { RelyingParty } from './relying-party.ts'
 
 const library = () => import('@simplewebauthn/server')
 
-/** What a credential is for. A passkey is used alone, so its device must verify the person, by a PIN or a finger. */
+/** The use of a credential. A passkey is used alone, so its device must verify the person, by a PIN or a finger. */
 export type Purpose = 'passkey' | 'factor'
 
 /** Options for the browser, and the challenge in them, which the server stores. */

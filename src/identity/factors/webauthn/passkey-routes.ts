@@ -110,7 +110,7 @@ async function remove (request: FastifyRequest, id: string): Promise<void> {
   await app.db.transaction(async (tx) => {
     const user = await getSessionOwner(tx, principal!)
     await removePasskey(tx, user.id, id)
-    // Somebody who found the device may be using one of these sessions.
+    // A person who found the device may be using one of these sessions.
     const revoked = await endPasskeySessions(tx, user.id, principal!.sessionId)
     await notify(app, tx, user, 'passkey_removed')
     await record(tx, request, 'passkey_eliminata', `passkey:${id}`, { revoked })

@@ -3,11 +3,11 @@
 /** A mail with a link or a code. */
 export interface Wording {
   subject: string
-  /** What happened. */
+  /** The event. */
   why: string
   /** The label before an address other than the account's. */
   email?: string
-  /** What the link is for. Absent when the mail has only a code. */
+  /** The purpose of the link. Absent when the mail has only a code. */
   link?: string
   /** For a reader who did not ask for the mail. */
   otherwise: string
