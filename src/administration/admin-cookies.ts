@@ -3,31 +3,28 @@ import { onlyValue } from '#src/lib/cookie-header.ts'
 import { publicPath } from '#src/lib/own-paths.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** The cookie of the contract. Any client can write it, so it gives access to nothing by itself. */
+/** The cookie in the contract. Any client can forge it, so by itself it grants no access. */
 export const MARK_COOKIE = 'service_admin_access'
 export const MARK = 'granted'
-/**
- * The one that stands for a session of the server's. Browsers take a name with this prefix only over a secure
- * connection.
- */
+/** The session cookie of the pages. Browsers accept a name with this prefix only over a secure connection. */
 export const SESSION_COOKIE = '__Secure-locanda_admin'
 
-/** Of both. Without an age: the browser forgets them when it is closed. */
+/** For both cookies. Without an expiry they last until the browser is closed. */
 export function attributesFor (publicUrl: string) {
   return { path: `${publicPath(publicUrl)}/ad/`, httpOnly: true, secure: true, sameSite: 'strict' } as const
 }
 
-/** `<id>.<mac>`, hexadecimal: 128 bits of chance, and the HMAC-SHA256 that says that they are of this installation. */
+/** `<id>.<mac>`, hexadecimal: 128 random bits, and the HMAC-SHA256 that proves that this installation issued them. */
 const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/
-/** Bytes of the whole header: everything on this host is ours, and small. */
+/** Bytes of the whole header. Every cookie of this host is ours, and small. */
 const LONGEST_HEADER = 4096
 
 export interface AdminCookies {
-  /** A new session's cookie value, and the hash under which the session is kept. */
+  /** A new session's cookie value, and the hash that is stored. */
   mint (): { value: string, idHash: Buffer }
   /**
-   * The hash of the session's id, when both cookies are there, once each and to the letter. An id that was not made
-   * here is not looked up.
+   * The hash of the session's id, if both cookies are present exactly once and valid. An id that was not issued here is
+   * not looked up.
    */
   read (header: string | undefined): Buffer | undefined
 }

@@ -30,15 +30,15 @@ const pageRoute = route({ access: 'cookie' }, 'getAmministrazione', 'La prima pa
 const otherPageRoute = route({ access: 'cookie' }, 'getAltraPagina', 'Le pagine che non ci sono', { hide: true })
 
 /**
- * The pages for administrators, under `/ad/`, and the cookies that open them. They are only looked at: nothing there
- * takes a method that changes anything.
+ * The administrators' pages under `/ad/`, and the cookies that open them. The pages are read-only: no method there
+ * changes anything.
  */
 const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit, identity: { authenticator } } = app
   const cookies = adminCookies(keys)
   const attributes = attributesFor(config.PUBLIC_URL)
   await app.register(noBody)
-  // For writing them: reading is stricter here than the plugin is.
+  // Only to write cookies: parsing here is stricter than the plugin's.
   await app.register(cookie, { hook: false })
 
   app.cookieGuard = async function requireAdminCookies (request, reply) {
@@ -77,7 +77,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
     return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
   })
 
-  // Only administrators learn which pages there are: everyone else gets the refusal of the guard.
+  // Only administrators learn which pages exist. Everybody else gets the guard's refusal.
   app.get('/ad/*', otherPageRoute, async () => { throw new RisorsaNonTrovata() })
 }
 export default pages

@@ -7,7 +7,7 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 const IDLE = sql`interval '15 minutes'`
 const LONGEST = sql`interval '8 hours'`
 
-/** A session of the pages: what it was granted to, by which it stands and falls. */
+/** A session of the pages. It depends on the principal that it was granted to. */
 export interface AdminSession {
   /** `session:<id>`, `key:<id>`, or the id of a principal that has neither. */
   principal: string
@@ -16,7 +16,7 @@ export interface AdminSession {
 
 export interface GrantedSession extends AdminSession { expires_at: Date }
 
-/** Begins a session for the caller and deletes the sessions that have ended. */
+/** Begins a session for the caller and deletes expired ones. */
 export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Principal): Promise<GrantedSession> {
   await tx.delete(table).where(or(lte(table.expires_at, sql`now()`), lte(table.last_seen_at, sql`now() - ${IDLE}`)))
   const [row] = await tx
@@ -31,7 +31,7 @@ export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Pr
   return { principal: row!.principal, userId: row!.user_id, expires_at: row!.expires_at }
 }
 
-/** The session behind a cookie, if it goes on; looking at it keeps it from ending unused. */
+/** The active session behind a cookie. Its idle timeout restarts. */
 export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminSession | undefined> {
   const [row] = await db
     .update(table)
@@ -43,7 +43,7 @@ export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminS
   return row
 }
 
-/** Who is behind a session; undefined when the key that it was granted to is not good for it any more. */
+/** The principal of a session; undefined when the key that it was granted to is no longer valid for it. */
 export async function granteeOf (db: Executor, { principal, userId }: AdminSession): Promise<Principal | undefined> {
   if (userId === null) return { id: principal, kind: 'service', admin: true }
   const person: Principal = { id: `user:${userId}`, kind: 'user', admin: false, userId }

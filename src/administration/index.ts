@@ -1,2 +1,2 @@
-/* What other areas and the app may use of administration. */
+/* Exports of administration for the app. */
 export { default as administration } from './plugin.ts'

@@ -74,15 +74,15 @@ function layout (title: string, content: Html): string {
 
 const LATEST = 20
 
-/** Something counted, in the words in which it is shown. */
+/** A count with its label. */
 interface Counted { what: string, n: number }
 
 /** The installation at a glance. No names, no addresses. */
 interface Overview {
   people: Counted[]
-  /** Of this mode, by state; states without any are left out. */
+  /** In this mode, by state. States without submissions are left out. */
   submissions: Counted[]
-  /** What waits for a person. */
+  /** Matters that need a person. */
   alarms: Counted[]
   actions: AuditEvent[]
 }

@@ -9,7 +9,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:3000'
 
 export type Context = ReturnType<typeof createContext>
 
-/** What a command works with. */
+/** The tools of a command. */
 export function createContext (terminal: Terminal, options: { json?: boolean, url?: string }) {
   const out = createOutput(terminal, options.json === true)
   const { timeoutMs, env } = terminal
@@ -33,9 +33,9 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       if (env.LOCANDA_URL) return baseUrl(env.LOCANDA_URL, 'LOCANDA_URL')
       return (await stored())?.url ?? DEFAULT_URL
     },
-    /** A request to a server: the caller says which, and with which credentials. */
+    /** Sends a request to any server with any credentials, which the caller names. */
     async send (base: string, path: string, request: Request = {}): Promise<Answer> {
-      // Node would then take any certificate.
+      // With this setting Node accepts any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
         throw usageError(
           'NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. ' +
@@ -48,31 +48,31 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
 }
 
 /**
- * A server's base URL in one spelling, without a slash at its end.
- * @param source what gave it, for the error
- * @throws CliError when it is not http or https, or holds more than an address
+ * Normalizes a server's base URL, without a trailing slash.
+ * @param source the origin of the text, for the error
+ * @throws CliError when it is not http or https, or contains more than an address
  */
 export function baseUrl (text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw usageError(`${source}: deve essere un indirizzo http o https`)
   }
-  // Not repeated: it may hold a password.
+  // The text is not repeated, because it may contain a password.
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw usageError(`${source}: l'indirizzo non deve contenere credenziali, né parti dopo «?» o «#»`)
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-/** False where what is sent can be read on the way: http to another machine. */
+/** False when the traffic can be intercepted: http to another machine. */
 export function isPrivate (base: string): boolean {
   const { protocol, hostname } = new URL(base)
   return protocol === 'https:' || isLoopbackHost(hostname)
 }
 
 /**
- * The stored key, where it is for the server that is meant.
- * @throws CliError otherwise: a key goes to no other address than the one that gave it
+ * The stored key, if it belongs to the intended server.
+ * @throws CliError otherwise: a key is sent only to the server that issued it
  */
 export async function ownKey (context: Context): Promise<StoredKey> {
   const stored = await context.stored()
@@ -84,9 +84,9 @@ export async function ownKey (context: Context): Promise<StoredKey> {
 }
 
 /**
- * A request with the stored key.
+ * Sends a request with the stored key.
  * @returns any answer but a 401
- * @throws CliError without a key for that server, and when the server does not take it
+ * @throws CliError without a key for that server, and when the server rejects it
  */
 export async function call (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { url, key } = await ownKey(context)

@@ -1,24 +1,24 @@
-/** What the process ends with. 0 is success. */
+/** The exit code of the process. 0 is success. */
 export const EXIT = {
   ok: 0,
   /** The server refused, or something failed. */
   failed: 1,
   usage: 2,
-  /** Not signed in, or the credentials were refused. */
+  /** Not signed in, or the credentials were rejected. */
   credentials: 3,
   unreachable: 4,
-  /** The records that were checked have errors. */
+  /** The validated records have errors. */
   invalid: 5,
-  /** As a shell writes a process that Ctrl-C ended. */
+  /** The code that shells use for a process ended by Ctrl-C. */
   interrupted: 130
 } as const
 export type Exit = typeof EXIT[keyof typeof EXIT]
 
-/** An end that is told in one line: the exit code, a stable code for programs, an Italian text for people. */
+/** A failure reported in one line: the exit code, a stable code for programs, an Italian text for people. */
 export class CliError extends Error {
   readonly exit: Exit
   readonly codice: string
-  /** The server's own words, where it had any. */
+  /** The server's own error, if it sent one. */
   readonly risposta: object | undefined
   constructor (exit: Exit, codice: string, message: string, risposta?: object) {
     super(message)
@@ -29,12 +29,12 @@ export class CliError extends Error {
   }
 }
 
-/** The command line itself is wrong. */
+/** The command line is invalid. */
 export const usageError = (message: string) => new CliError(EXIT.usage, 'USO_NON_VALIDO', message)
 
-/** A setting of this computer, or of the server, cannot be used. */
+/** A setting of this computer, or of the server, is invalid. */
 export const configError = (message: string) => new CliError(EXIT.failed, 'CONFIGURAZIONE', message)
 
-/** There is no key that could be used, or the server does not take it: signing in helps. */
+/** No usable key exists, or the server rejects it: signing in helps. */
 export const notSignedIn = (reason: string, risposta?: object) =>
   new CliError(EXIT.credentials, 'NON_AUTENTICATO', `${reason}: eseguire «locanda login»`, risposta)

@@ -1,4 +1,4 @@
-/* What follows the lists of options: what an option's one line has no room for, and examples. */
+/* Help printed after the options: details that do not fit into one line, and examples. */
 
 export const HELP = {
   program: `

@@ -2,8 +2,8 @@ import { EXIT, type CliError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Where a command's words go: results to standard output, all else to standard error. With `json` everything is JSON:
- * results indented, remarks left out, warnings and errors one object a line.
+ * The output of a command: results go to standard output, all else to standard error. With `json` everything is JSON:
+ * results indented, remarks left out, warnings and errors as one object per line.
  */
 export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
   const warned = new Set<string>()
@@ -17,7 +17,7 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
     note (text: string): void {
       if (!json) stderr.write(`${line(text)}\n`)
     },
-    /** The same warning once. */
+    /** Prints each warning once. */
     warn (text: string): void {
       if (warned.has(text)) return
       warned.add(text)
@@ -32,8 +32,8 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
 }
 
 /**
- * Text as it is safe to show on one line of a terminal: control characters and marks that turn the direction of
- * writing, by which a name could say something else than it does, become blanks.
+ * Makes text safe for one line of a terminal: control characters become blanks. So do marks that change the writing
+ * direction, which could disguise a name.
  */
 export function line (text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu, ' ')
@@ -42,13 +42,13 @@ export function line (text: string): string {
 export interface Column {
   title: string
   right?: boolean
-  /** The widest that it may get: what is longer is cut. */
+  /** The maximum width; longer text is cut. */
   max?: number
 }
 
 const GAP = '  '
 const graphemes = new Intl.Segmenter('it', { granularity: 'grapheme' })
-/** Rows in aligned columns under a head of capitals. */
+/** Rows in aligned columns under a heading in capitals. */
 export function table (columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((text, at) => cut(line(text), columns[at]?.max ?? Infinity)))
   const all = [columns.map(({ title }) => title.toUpperCase()), ...cells]
@@ -63,7 +63,7 @@ export function table (columns: readonly Column[], rows: readonly (readonly stri
     .join('\n')
 }
 
-/** Names and values, one a line; what is not known is a dash. */
+/** Names and values, one per line. An unknown value is a dash. */
 export function card (fields: readonly (readonly [name: string, value: string | null])[]): string {
   const widest = Math.max(...fields.map(([name]) => width(name)))
   return fields.map(([name, value]) => padded(name, widest) + GAP + (value === null ? '—' : line(value))).join('\n')
@@ -72,7 +72,7 @@ export function card (fields: readonly (readonly [name: string, value: string | 
 // The Swedish form is the ISO one: 2026-11-21 10:30.
 const minutes = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
 
-/** Day and time in Italy of an ISO 8601 instant; what is none stays as it is. */
+/** Day and time in Italy of an ISO 8601 instant. Other text is returned unchanged. */
 export function moment (instant: string): string {
   return Number.isNaN(Date.parse(instant)) ? instant : minutes.format(new Date(instant))
 }

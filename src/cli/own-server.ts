@@ -10,16 +10,16 @@ import type { Terminal } from './terminal.ts'
 /** The server whose environment this is. */
 export interface ServerEnvironment {
   config: Config
-  /** The key with all rights that the server makes itself; with an external provider it is not the one that counts. */
+  /** The service key, with all rights, that the server derives itself. An external provider does not accept it. */
   ownServiceKey: string
-  /** The same for a minute: what a call to the server is made with. */
+  /** The same for one minute, for a call to the server. */
   momentaryKey: string
 }
 
-/** @throws CliError where no server has been, or where it would not start */
+/** @throws CliError when no server has been set up here, or when it would not start */
 export async function serverEnvironment (env: Terminal['env']): Promise<ServerEnvironment> {
   const dataDir = env.DATA_DIR || Environment.properties.DATA_DIR.default
-  // Reading the configuration would make a key of its own for a server that does not exist.
+  // Reading the configuration would create a key for a server that does not exist.
   if (!env.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
     const text = `Nessun server ha i suoi dati in ${dataDir}: servono DATA_DIR e MASTER_KEY del server`
     throw new CliError(EXIT.failed, 'SERVER_NON_TROVATO', text)
@@ -37,8 +37,7 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
 }
 
 /**
- * Asks the server whose environment this is, at the address on which it listens, with a key of its own
- * that is good for this call.
+ * Calls the server whose environment this is, at its listening address, with a key that is valid for this call only.
  * @returns any answer but those of a server that does not know the key
  * @throws CliError without such a server
  */
@@ -48,7 +47,7 @@ export async function callOwnServer (context: Context, path: string, request: Re
   if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')
   const base = listeningAddress(config)
   const answer = await context.send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
-  // A server of another environment does not know the key. During a maintenance it then answers 503 MANUTENZIONE.
+  // A server of another environment does not know the key. During maintenance it answers 503 MANUTENZIONE.
   if ([401, 403].includes(answer.status) || refusal(answer).codice === 'MANUTENZIONE') {
     throw new CliError(
       EXIT.credentials,
@@ -61,7 +60,7 @@ export async function callOwnServer (context: Context, path: string, request: Re
   return answer
 }
 
-/** A server that listens on every address of the machine listens on loopback, too. */
+/** A server that listens on all addresses of the machine listens on loopback, too. */
 function listeningAddress ({ HOST, PORT }: Config): string {
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[HOST] ?? HOST
   return `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`

@@ -4,11 +4,11 @@ import { CliError, EXIT } from './errors.ts'
 import { expectBody, fieldsOf, type Answer, type Request } from './server-call.ts'
 import { ask, isInteractive } from './terminal.ts'
 
-/** An identity provider, and the sign-in of a person there. */
+/** An identity provider, and a person's sign-in there. */
 export interface Provider { url: string, apikey: string }
 export interface SignIn extends Provider { bearer: string, user?: unknown }
 
-/** A POST to the provider, in the name of the person where there is a sign-in. */
+/** Sends a POST to the provider, for the person if there is a sign-in. */
 export function askProvider (
   context: Context, { url, apikey, bearer }: Provider & { bearer?: string }, path: string, request: Request
 ): Promise<Answer> {
@@ -17,7 +17,7 @@ export function askProvider (
 }
 
 /**
- * The sign-in that an answer of the provider brings.
+ * The sign-in in an answer of the provider.
  * @throws CliError for a refusal
  */
 export function signedIn ({ url, apikey }: Provider, answer: Answer): SignIn {
@@ -25,13 +25,13 @@ export function signedIn ({ url, apikey }: Provider, answer: Answer): SignIn {
   return { url, apikey, bearer: String(access_token), user }
 }
 
-/** The body of a good answer of the provider. */
+/** The body of a successful answer of the provider. */
 function accepted<T extends object> (answer: Answer, ...fields: (keyof T & string)[]): T {
   if (answer.status >= 400 && answer.status < 500) throw refused(answer)
   return expectBody<T>(answer, ...fields)
 }
 
-/** The provider's codes, in the words of this program. */
+/** Texts of this program for the provider's codes. */
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_credentials: 'E-mail o password non corrette',
   user_banned: 'Questo utente è sospeso: rivolgersi a un amministratore',
@@ -56,14 +56,14 @@ function refused ({ status, headers, body }: Answer): CliError {
 const APP_CODE = /^\d{6}$/
 
 /**
- * Proves the second factor of a person who has one: with a code of an app, or a recovery code.
- * @returns the sign-in to go on with
+ * Proves the second factor of a person who has one, with an app's code or a recovery code.
+ * @returns the sign-in to continue with
  * @throws CliError
  */
 export async function proveSecondFactor (context: Context, person: SignIn): Promise<SignIn> {
   const { terminal } = context
   const apps = verifiedFactors(person, 'totp')
-  // A device (WebAuthn) cannot be asked here.
+  // Devices (WebAuthn) need a browser.
   if (apps.length === 0 && verifiedFactors(person, 'recovery_code').length === 0) {
     if (verifiedFactors(person, 'webauthn').length === 0) return person
     throw required(
@@ -80,7 +80,7 @@ export async function proveSecondFactor (context: Context, person: SignIn): Prom
     return signedIn(person, await askProvider(context, person, 'factors/recovery-codes/verify', { body: { code } }))
   }
   let answer: Answer | undefined
-  // A person with two telephones need not say whose code it is.
+  // The code is tried with each app, so that a person with two phones need not say which.
   for (const id of apps) {
     const challenge = await askProvider(context, person, `factors/${id}/challenge`, { body: {} })
     const { id: challenge_id } = accepted<{ id: string }>(challenge, 'id')
@@ -94,7 +94,7 @@ function required (message: string): CliError {
   return new CliError(EXIT.credentials, 'SECONDO_FATTORE_RICHIESTO', message)
 }
 
-/** The ids of the factors of a kind. */
+/** The ids of the verified factors of a kind. */
 function verifiedFactors ({ user }: SignIn, kind: string): string[] {
   const factors = fieldsOf(user)?.factors
   return (Array.isArray(factors) ? factors as unknown[] : []).flatMap((factor) => {

@@ -5,7 +5,7 @@ import { createProgram } from './program.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Runs one command line, and says what went wrong in one line.
+ * Runs one command line, and reports an error in one line.
  * @param args without the program's name
  * @returns the exit code
  */
@@ -16,7 +16,7 @@ export async function run (args: readonly string[], terminal: Terminal): Promise
     await program.parseAsync(args, { from: 'user' })
     return exit
   } catch (err) {
-    // Help and version end this way as well.
+    // Help and version end this way, too.
     if (err instanceof CommanderError && err.exitCode === 0) return EXIT.ok
     const problem = problemOf(err)
     const json = program.opts().json === true
@@ -44,8 +44,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A wrong use, told in one line. The library's messages hold what is at fault in quotes, and what may have been meant
- * in a second line.
+ * A usage error in one line. The library's message quotes the invalid part, and may suggest a correction in a second
+ * line.
  */
 function usageProblem ({ code, message }: CommanderError): CliError {
   const quoted = /'(.*)'/.exec(message)?.[1]

@@ -18,7 +18,7 @@ export interface Answer {
 
 const TIMEOUT_MS = 30_000
 
-/** Node's codes of what goes wrong between two machines. */
+/** Node's codes for network errors. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connessione rifiutata',
   ECONNRESET: 'connessione interrotta',
@@ -31,9 +31,9 @@ const REASONS: Readonly<Record<string, string>> = {
 const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /**
- * One request and its whole answer, of any status. Redirects are not followed: they would take credentials
- * elsewhere.
- * @param base a base URL as `baseUrl` gives it
+ * Sends one request and returns the whole answer, whatever its status. Redirects are not followed, because they would
+ * forward the credentials.
+ * @param base a base URL from `baseUrl`
  * @throws CliError when there is no answer, or not in time
  */
 export async function exchange (base: string, path: string, request: Request): Promise<Answer> {
@@ -55,7 +55,7 @@ export async function exchange (base: string, path: string, request: Request): P
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined when the text is no JSON. */
 export function parsedJson (text: string): unknown {
   try {
     return JSON.parse(text)
@@ -71,8 +71,8 @@ function reasonOf ({ name, cause }: Error): string {
 }
 
 /**
- * The body of a good answer, which has at least these fields.
- * @throws CliError for a refusal, and for what is no answer of this service
+ * The body of a successful answer, with at least these fields.
+ * @throws CliError for a refusal, and for an answer of another service
  */
 export function expectBody<T extends object> (answer: Answer, ...fields: (keyof T & string)[]): T {
   if (answer.status < 200 || answer.status > 299) throw refusal(answer)
@@ -84,7 +84,7 @@ export function expectBody<T extends object> (answer: Answer, ...fields: (keyof 
   return body as T
 }
 
-/** What a server meant by an answer that is no success. */
+/** The error that an unsuccessful answer stands for. */
 export function refusal ({ status, body }: Answer): CliError {
   if (status >= 300 && status < 400) {
     const text = 'Il server rimanda a un altro indirizzo: indicare quello definitivo con --url'
@@ -99,7 +99,7 @@ export function refusal ({ status, body }: Answer): CliError {
   )
 }
 
-/** The fields of a value that may be anything; undefined where it is no object. */
+/** The fields of an unknown value; undefined when it is no object. */
 export function fieldsOf (value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? value as Record<string, unknown>

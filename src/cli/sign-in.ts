@@ -9,7 +9,7 @@ import { isKey } from './stored-key.ts'
 import { ask, isInteractive, secretOf } from './terminal.ts'
 
 /**
- * Signs a person in, has a key made in their name and ends the sign-in again, also after a failure.
+ * Signs a person in, creates a key for them and signs out again, even after a failure.
  * @param email asked for at the terminal when it is missing
  * @throws CliError
  */
@@ -42,8 +42,8 @@ export async function mintKey (
 }
 
 /**
- * A key that a person has made on the pages of the server, with what the server says of it.
- * @throws CliError when the server does not take it
+ * A key that a person has created on the server's pages, with the server's data about it.
+ * @throws CliError when the server rejects it
  */
 export async function givenKey (
   context: Context, base: string
@@ -58,7 +58,7 @@ export async function givenKey (
   return { apiKey, id: own.id, expires_at: own.expires_at }
 }
 
-/** With an e-mail and a password. */
+/** With an e-mail address and a password. */
 async function signInHere (context: Context, provider: Provider, given: string | undefined): Promise<SignIn> {
   const { terminal } = context
   const email = (given ?? await ask(terminal, 'E-mail: ')).trim()

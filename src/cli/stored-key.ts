@@ -15,14 +15,14 @@ export interface StoredKey {
   expires_at: string
 }
 
-/** The file that holds the key. A relative `XDG_CONFIG_HOME` does not count: the XDG specification wants it so. */
+/** The file of the key. A relative `XDG_CONFIG_HOME` is ignored, as the XDG specification requires. */
 export function keyFile (terminal: Terminal): string {
   return join(folder(terminal), 'config.json')
 }
 
 /**
- * The stored key, and whether others than the user can read its file; undefined when there is none.
- * @throws CliError when the file is there and cannot be used
+ * The stored key, and whether other users can read its file; undefined without a file.
+ * @throws CliError when the file cannot be used
  */
 export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey, exposed: boolean } | undefined> {
   const file = keyFile(terminal)
@@ -42,12 +42,12 @@ export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey,
   }
 }
 
-/** Writes the file whole or not at all, readable by the user alone. */
+/** Writes the file atomically, readable by the user alone. */
 export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<void> {
   const file = keyFile(terminal)
   try {
     await mkdir(folder(terminal), { recursive: true, mode: 0o700 })
-    // A folder that was there before keeps its mode otherwise.
+    // Otherwise an existing folder keeps its mode.
     await chmod(folder(terminal), 0o700)
     await writeWhole(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
@@ -55,7 +55,7 @@ export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<
   }
 }
 
-/** True for what a header can carry: anything else would end in an error that repeats it. */
+/** Whether a header can carry the value. Otherwise an error would repeat it. */
 export function isKey (value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 }

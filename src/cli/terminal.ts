@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { Writable, type Readable } from 'node:stream'
 import { CliError, EXIT, usageError } from './errors.ts'
 
-/** All that a command sees of its process and machine: `index.ts` fills it in, and nothing else reads `process`. */
+/** A command's view of its process and machine. `index.ts` fills it in, and nothing else reads `process`. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
   stdin: Readable & { isTTY?: boolean }
@@ -10,20 +10,20 @@ export interface Terminal {
   stderr: Writable & { columns?: number }
   /** The user's home folder. */
   home: string
-  /** The machine's name: what a key is called by. */
+  /** The machine's name, which becomes the name of its keys. */
   hostname: string
   /**
-   * Ctrl-C calls `leave`, in place of the end that it usually is; a second one is that end.
-   * @returns lets go of it
+   * Ctrl-C calls `leave` instead of ending the process. A second one ends it.
+   * @returns removes the handler
    */
   onInterrupt?: (leave: () => void) => () => void
-  /** For tests: milliseconds for a whole exchange with a server, in place of the usual 30 seconds. */
+  /** For tests: timeout of a whole exchange with a server, in milliseconds. The default is 30 seconds. */
   timeoutMs?: number
 }
 
 /**
- * Asks a question of the person at the terminal. Questions go to standard error: standard output carries results alone.
- * @param hidden what is typed is not shown
+ * Asks the person at the terminal. Questions go to standard error, because standard output carries results only.
+ * @param hidden does not echo the input
  * @throws CliError when the person leaves with Ctrl-C or Ctrl-D
  */
 export async function ask ({ stdin, stderr }: Terminal, question: string, hidden = false): Promise<string> {
@@ -56,9 +56,9 @@ export function isInteractive ({ stdin }: Terminal): boolean {
 }
 
 /**
- * A secret: from the environment, from the terminal, or from the first line of standard input.
- * @param question what is asked for, without the colon
- * @throws CliError where none is given
+ * Reads a secret: from the environment, from the terminal, or from the first line of standard input.
+ * @param question the question without its colon
+ * @throws CliError when none is given
  */
 export async function secretOf (terminal: Terminal, variable: string, question: string): Promise<string> {
   const given = terminal.env[variable] ||
@@ -67,7 +67,7 @@ export async function secretOf (terminal: Terminal, variable: string, question: 
   return given
 }
 
-/** A secret that is new: at the terminal it is typed twice, as a slip would lock its person out. */
+/** Reads a new secret. At the terminal it is typed twice, because a typo would lock the person out. */
 export async function newSecret (terminal: Terminal, variable: string, question: string): Promise<string> {
   const secret = await secretOf(terminal, variable, question)
   const isTyped = !terminal.env[variable] && isInteractive(terminal)
@@ -77,7 +77,7 @@ export async function newSecret (terminal: Terminal, variable: string, question:
   return secret
 }
 
-/** Without its end. */
+/** Without the line break. */
 async function firstLine ({ stdin }: Terminal): Promise<string> {
   const lines = createInterface({ input: stdin })
   const { value = '' } = await lines[Symbol.asyncIterator]().next()

@@ -3,10 +3,10 @@ import { counted } from '#src/lib/counted.ts'
 import type { Outcome } from '#src/services/mail/outcomes.ts'
 import { explain } from './email-replies.ts'
 
-/** A mail that was put into the queue. */
+/** A queued mail. */
 export interface Posted { id: number, messageId: string, recipient: string }
 
-/** What is known of each mail, in the order of the recipients; one without an outcome is in the queue. */
+/** The state of each mail, in the order of the recipients. A mail without an outcome is in the queue. */
 export function presentSending (posted: readonly Posted[], outcomes: readonly Outcome[]): EmailAnswer {
   const known = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
   const recipients = posted.map(({ id, messageId, recipient }): EmailRecipient => {
@@ -29,7 +29,7 @@ export function presentSending (posted: readonly Posted[], outcomes: readonly Ou
 
 export function presentEmail (outcome: Outcome): Email {
   const { id, message_id, stato, reply, last_error, attempts, created_at, sent_at, next_attempt_at } = outcome
-  // While an attempt is under way the column says how long the claim is good.
+  // During an attempt the column holds the end of the lease.
   const isSet = stato === 'in_coda' && last_error !== null
   return {
     id,

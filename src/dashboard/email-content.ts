@@ -1,14 +1,14 @@
 import type { HtmlToTextOptions } from 'html-to-text'
 import type { IOptions } from 'sanitize-html'
 
-/** A mail's body, safe to show, and the same as plain text. */
+/** A mail's body as safe HTML, and as plain text. */
 export interface EmailContent { html: string, text: string }
 
-/** Far more than any mail has. The libraries take a time that grows with the square of either. */
+/** Far more than any mail has. The libraries take quadratic time in either. */
 const DEPTH_MAX = 100
 const ELEMENTS_MAX = 10_000
 
-/** Words, lengths, colours and fonts; neither an address nor a negative length, which would cover another element. */
+/** Words, lengths, colours and fonts. No URL, and no negative length, which could cover another element. */
 const STYLE = /^(?!-|.*[ ,]-\d)(?:rgba?\([\d., ]+\)|[\w #%.,'"-]){1,100}$/i
 
 /** Properties of inline style that stay within their element. */
@@ -24,7 +24,7 @@ const ALLOWED: IOptions = {
     'dl', 'dt', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'ins', 'li', 'ol', 'p', 'pre', 'q', 's',
     'small', 'span', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'u', 'ul'
   ],
-  // What these hold is no text of the mail.
+  // The content of these tags is not text of the mail.
   nonTextTags: [
     'script', 'style', 'title', 'textarea', 'option', 'select', 'noscript', 'noembed', 'noframes', 'iframe', 'object',
     'template', 'svg', 'math', 'xmp', 'plaintext'
@@ -50,7 +50,7 @@ const ALLOWED: IOptions = {
 const AS_TEXT: HtmlToTextOptions = {
   wordwrap: 78,
   formatters: {
-    // What an image shows is its description: its address says nothing to a reader.
+    // An image becomes its description, because its URL tells a reader nothing.
     description: ({ attribs }, _walk, builder) => builder.addInline(attribs.alt ?? ''),
     cell: ({ children }, walk, builder) => {
       walk(children, builder)
@@ -68,8 +68,8 @@ const AS_TEXT: HtmlToTextOptions = {
 }
 
 /**
- * Of any HTML the part that belongs into a mail (text, tables, links, images from https), and the same as plain text,
- * in which every link is shown; or why there is none.
+ * Sanitizes HTML for a mail (text, tables, links, images from https), and converts it to plain text that shows every
+ * link. Returns the problem when that is impossible.
  */
 export async function mailContent (body: string): Promise<EmailContent | { problem: string }> {
   // Loaded for the first mail: most servers send none for long.
@@ -89,7 +89,7 @@ export async function mailContent (body: string): Promise<EmailContent | { probl
 
 class TooMuch extends Error {}
 
-/** Counts elements as they are read, and breaks off in time. */
+/** Counts elements while parsing, and aborts at the limits. */
 function bounded (): Pick<IOptions, 'onOpenTag' | 'onCloseTag'> {
   let depth = 0
   let elements = 0
@@ -101,7 +101,7 @@ function bounded (): Pick<IOptions, 'onOpenTag' | 'onCloseTag'> {
   }
 }
 
-/** Drops an address of another form, a relative one above all: in a mail it leads nowhere. */
+/** Drops URLs of another form. Relative ones lead nowhere in a mail. */
 function onlyWith (attribute: string, form: RegExp) {
   return (tagName: string, attribs: Record<string, string>) => ({
     tagName,

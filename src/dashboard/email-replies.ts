@@ -60,13 +60,13 @@ const REPLIES: Readonly<Record<string, string>> = {
   554: 'il server di posta ha rifiutato il messaggio'
 }
 
-/** Where the server has not replied at all. */
+/** Failures without a reply of the mail server. */
 const FAILURES: Readonly<Record<string, string>> = {
   [REFUSED_LOGIN]: REPLIES[535]!,
   [UNREADABLE]: 'il messaggio non si può più leggere: la chiave del servizio è cambiata'
 }
 
-/** In Italian, for a person: where a mail stands, and why. */
+/** The state of a mail and the reason, in Italian, for a person. */
 export function explain ({ stato, reply, last_error }: Pick<Outcome, 'stato' | 'reply' | 'last_error'>): string {
   switch (stato) {
     case 'inviata': return 'Accettata dal server di posta'

@@ -12,7 +12,7 @@ import { mailContent } from './email-content.ts'
 
 const tags = ['Sistema']
 
-/** Milliseconds from the request to its answer; what the mail servers have not answered by then goes on alone. */
+/** The answer's deadline, in milliseconds. Mails that are still being sent then continue in the background. */
 const ANSWER_WITHIN_MS = 10_000
 /** PostgreSQL's `integer`. */
 const ID_MAX = 2_147_483_647
@@ -76,8 +76,8 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
 export default emails
 
 /**
- * What is to be sent, and to whom: each plain address once.
- * @throws CampiNonValidi that names everything that is wrong
+ * The content to send, and its recipients: each plain address once.
+ * @throws CampiNonValidi naming all errors
  */
 async function check ({ recipients, subject, body }: EmailRequest) {
   const faults: FieldError[] = []

@@ -1,2 +1,2 @@
-/* What the app may use of the dashboard. */
+/* Exports of the dashboard for the app. */
 export { default as dashboard } from './plugin.ts'

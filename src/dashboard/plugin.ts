@@ -64,19 +64,19 @@ const countriesRoute = {
   }
 } as const
 
-/** The first requests of a single-page application: version, sitemap, widget, map; and mails that a person writes. */
+/** The first requests of a single-page application (version, sitemap, widget, map), and mails that a person writes. */
 const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { config, keys, clock }) => {
   const { sql } = app
   let running: Promise<Running> | undefined
   let sitemap = ''
-  // Once every plugin has named its pages: they stay the same.
+  // By then every plugin has named its pages, which do not change.
   app.addHook('onReady', async () => { sitemap = sitemapOf(config.PUBLIC_URL, app.publicPages) })
 
   app.get('/api/version', versionRoute, async (_request, reply) => {
-    // The files do not change under a process: git answers once.
+    // The files of a running process do not change, so git is called once.
     running ??= runningVersion()
     const { version, commit } = await running.catch(() => {
-      // On a busy machine git may take too long: the next caller has it asked again.
+      // On a busy machine git may time out. The next caller retries.
       running = undefined
       return { version: VERSION, commit: '' }
     })
@@ -101,7 +101,7 @@ const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { con
 }
 export default dashboard
 
-/** A sitemap of the protocol of sitemaps.org, version 0.9. */
+/** A sitemap by the sitemaps.org protocol, version 0.9. */
 function sitemapOf (base: string, pages: ReadonlySet<string>): string {
   const urls = [...pages].map((page) => html`<url><loc>${new URL(base + page).href}</loc></url>\n`)
   return '<?xml version="1.0" encoding="UTF-8"?>\n' +

@@ -10,19 +10,19 @@ import type { Executor } from '#src/database/connect.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './image-names.ts'
 
-/** Images that are judged together. */
+/** Images per batch. */
 const BATCH = 1000
 
-/** Until when and why what was taken from a guest's document is kept. */
+/** How long images and scans of a guest's document are kept, and why. */
 export interface ImageStanding {
   stato: ImageState
-  /** The day on which it goes; null as long as that is not known. */
+  /** The day of deletion; null while it is unknown. */
   until: Day | null
 }
 
 /**
- * It goes so many days after the receipt that covers the guest is in, never while a submission of the booking is open
- * or its outcome is unknown.
+ * Images are deleted `days` days after the receipt that covers the guest, but never while a submission of the booking
+ * is open or its outcome is unknown.
  * @param place of the guest, 0-based
  */
 export function imageStanding ({ open, guest }: BookingCoverage, place: number, days: number): ImageStanding {
@@ -33,7 +33,7 @@ export function imageStanding ({ open, guest }: BookingCoverage, place: number, 
     : { stato: standing.stato, until: null }
 }
 
-/** An image, and until when and why it is kept. */
+/** An image, and how long and why it is kept. */
 interface KeptImage extends ImageStanding {
   image: StoredObject
   booking: number
@@ -44,8 +44,8 @@ interface KeptImage extends ImageStanding {
 export type ImageRetention = ReturnType<typeof imageRetention>
 
 /**
- * The images of a guest's document go so many days after the receipt that covers the guest is in, never while a
- * submission of the booking is open or its outcome is unknown. Of a guest who is not covered they stay.
+ * Deletes images of documents a number of days after the receipt that covers the guest, but never while a submission of
+ * the booking is open or its outcome is unknown. Images of uncovered guests are kept.
  */
 export function imageRetention (
   { db, storage, audit, log }: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log'>,
@@ -53,7 +53,7 @@ export function imageRetention (
 ) {
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
 
-  /** Until when and why images are kept. Those of bookings that do not exist are left out. */
+  /** How long and why images are kept. Images of bookings that do not exist are left out. */
   async function judge (db: Executor, images: readonly StoredObject[]): Promise<KeptImage[]> {
     const placed = images.filter(({ name }) => isOfGuest(name)).map((image) => ({ image, ...placeOf(image.name) }))
     const bookings = new Set(placed.map(({ booking_id }) => booking_id))
@@ -70,7 +70,7 @@ export function imageRetention (
 
   async function purgeBooking (booking: number): Promise<number> {
     return await db.transaction(async (tx) => {
-      // Uploads, deletions and submissions of the booking wait, or are seen here.
+      // Serializes with uploads, deletions and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
       const due = (await judge(tx, await storage.findByPrefix(tx, DOCUMENTS, ofBooking(booking)))).filter(isDue)
       if (due.length === 0) return 0
@@ -88,8 +88,8 @@ export function imageRetention (
   return {
     judge,
     /**
-     * Deletes the images whose day has come, booking by booking: a process may end at any time, and the next run goes
-     * on. A booking that fails does not keep the others.
+     * Deletes expired images, one booking at a time: if the process ends, the next run continues. A failure for one
+     * booking does not stop the others.
      * @throws the first failure, at the end
      */
     async purge (): Promise<void> {

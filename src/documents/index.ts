@@ -1,3 +1,3 @@
-/* What other areas and the app may use of documents. */
+/* Exports of documents for other areas and the app. */
 export { default as documents } from './plugin.ts'
 export { imageStanding, type ImageStanding } from './image-retention.ts'

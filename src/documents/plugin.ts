@@ -19,7 +19,7 @@ import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './image-names.ts'
 import { imageRetention, type ImageRetention } from './image-retention.ts'
 import { saveImage } from './upload.ts'
 
-/** What is held of a booking in images of its guests' documents. */
+/** The images in the personal-data report of a booking. */
 function imageHolding (
   { storage, retention }: { storage: Storage, retention: Pick<ImageRetention, 'judge'> }
 ): Holding {
@@ -71,7 +71,7 @@ const downloadRoute = route({ access: 'auth' }, 'getDocumento', 'L’immagine di
   response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
 })
 
-/** Images of the guests' identity documents. They go with their guest, and with their booking. */
+/** Images of the guests' identity documents. They are deleted with the guest or the booking. */
 const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { config, keys, clock }) => {
   const { db, storage } = app
   const retention = imageRetention(app, { config, keys, clock })
@@ -87,7 +87,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
   app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
     discard(tx, removed.map((guest) => ofGuest(booking, guest))))
-  // A repeated request must not be told that an image is stored which is gone.
+  // Otherwise a repeated request would be told that a deleted image is stored.
   app.addDiscardHook(DOCUMENTS, (tx, names, { isReplaced }) =>
     app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
 

@@ -9,14 +9,14 @@ import type { Image } from '#src/services/images/plugin.ts'
 import type { WrittenFile } from '#src/services/files/storage.ts'
 import { DOCUMENTS, ofSide } from './image-names.ts'
 
-/** Bytes of an image as it is encoded anew, which may be more than it came with. */
+/** Bytes of a re-encoded image, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
 
 /**
- * Keeps an image of a guest’s document. It replaces the one that was there, also one of another format.
- * @param signal aborted when nobody waits for the answer any more
+ * Stores an image of a guest’s document. It replaces the previous one, in any format.
+ * @param signal aborted when the client disconnects
  * @returns the name of the object
  * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
@@ -24,7 +24,7 @@ export async function saveImage (
   app: App, request: FastifyRequest, upload: DocumentUpload, signal: AbortSignal
 ): Promise<string> {
   const { db, images, storage } = app
-  // Before the work, and once more when it is done.
+  // Checked before the work, and again afterwards.
   await requirePlace(db, placeOf(upload))
   const caller = request.principal!.id
   const image = await images.reencode(readImageText('base64Image', upload.base64Image), {
@@ -39,17 +39,17 @@ export async function saveImage (
   return name
 }
 
-/** One transaction: the new image, the end of the old one, and the line in the audit log. */
+/** One transaction: stores the new image, discards the old one, and writes the audit log. */
 async function keepImage (
   { db, audit, storage }: App, request: FastifyRequest, upload: DocumentUpload, file: WrittenFile
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    // Uploads, deletions and purges of one booking follow each other: what is found is found behind the lock, as one
-    // connection does what it is sent in its order.
+    // The lock serializes uploads, deletions and purges of one booking. One connection runs its statements in order, so
+    // the search runs after the lock.
     const [, before] = await Promise.all([
       requirePlace(tx, placeOf(upload), { lock: true }), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
     ])
-    // One of another format has a name that is not taken again.
+    // An image of another format has a name that is not reused.
     const isReplaced = ({ name }: { name: string }) => name === file.name
     await storage.discard(tx, before.filter(isReplaced), { isReplaced: true })
     await storage.discard(tx, before.filter((each) => !isReplaced(each)))

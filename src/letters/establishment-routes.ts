@@ -59,8 +59,8 @@ const deleteLogoRoute = route(
 )
 
 /**
- * What the house says of itself in its letters, with the logo at their head: everybody may read it,
- * administrators change it.
+ * The establishment's data for its letters, and the logo at their head. Everybody may read them, administrators change
+ * them.
  */
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
   app, { config, establishments }
@@ -114,9 +114,9 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
     return { success: true, message: 'Logo eliminato' }
   })
 
-  /** Another logo, or none, in the place of the one before. */
+  /** Replaces or removes the logo. */
   async function changeLogo (tx: Transaction, request: FastifyRequest, keep?: () => Promise<unknown>): Promise<void> {
-    // Changes follow each other.
+    // Serializes changes.
     await establishments.touch(tx)
     const before = await findLogo(storage, tx)
     if (!before && !keep) throw new LogoNonTrovato()
@@ -127,7 +127,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   }
 }
 
-/** The logo is a file that may go, or be replaced, as any other of the storage, and the version does not tell that. */
+/** Includes the logo's id: its file can be replaced or deleted like any other, which does not change the version. */
 function tagOf (versione: number, logo: StoredObject | undefined): string {
   return logo ? `"${versione}-${logo.id.slice(0, 8)}"` : `"${versione}"`
 }

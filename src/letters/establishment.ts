@@ -5,10 +5,10 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { StrutturaCambiata } from './errors.ts'
 
-/** What the house says of itself; null is what it does not say. */
+/** The establishment's data. A missing fact is null. */
 export type EstablishmentFields = Required<Omit<EstablishmentUpdate, 'logo' | 'updated_at'>>
 
-/** The same with its version, 0 as long as nothing was said. */
+/** The same with its version, which is 0 before the first change. */
 export interface StoredEstablishment { fields: EstablishmentFields, versione: number, updated_at: Date | null }
 
 type Row = typeof t.$inferSelect
@@ -17,14 +17,14 @@ const CONTEXT = 'struttura.wifi_password'
 const NAMES = Object.keys(establishmentFields) as (keyof EstablishmentFields)[]
 const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
 
-/** The fields that a change names. A client may send back all that it was given: the rest is not for it to change. */
+/** The fields that a change names. A client may send back everything that it received; read-only fields are ignored. */
 export function changedFields (change: EstablishmentUpdate): (keyof EstablishmentFields)[] {
   return NAMES.filter((name) => change[name] !== undefined)
 }
 
 export type Establishments = ReturnType<typeof establishments>
 
-/** What the house says of itself, in the database. */
+/** The establishment's data in the database. */
 export function establishments (keys: Keys) {
   function present (row: Row | undefined): StoredEstablishment {
     if (!row) return { fields: NOTHING, versione: 0, updated_at: null }
@@ -34,7 +34,7 @@ export function establishments (keys: Keys) {
     return { fields, versione, updated_at: versione === 0 ? null : updated_at }
   }
 
-  /** What is stored of a change: a text of blanks alone says nothing. */
+  /** The values to store. A text of blanks becomes null. */
   function stored (change: EstablishmentUpdate) {
     const texts = Object.fromEntries(changedFields(change).map((name) =>
       [name, (change[name] ?? '').trim() === '' ? null : change[name]])) as Partial<EstablishmentFields>
@@ -44,7 +44,7 @@ export function establishments (keys: Keys) {
       : { ...open, wifi_password: password === null ? null : keys.seal(password, CONTEXT) }
   }
 
-  /** The row, new or not, locked. */
+  /** Creates the row if needed, and locks it. */
   async function lock (tx: Transaction): Promise<Row> {
     await tx.insert(t).values({ id: 1 }).onConflictDoNothing()
     const [row] = await tx.select().from(t).where(eq(t.id, 1)).for('update')
@@ -65,7 +65,7 @@ export function establishments (keys: Keys) {
 
     /**
      * Changes the fields that are present.
-     * @param isExpected whether the version that is there may be changed
+     * @param isExpected whether the current version may be changed
      * @throws StrutturaCambiata (412)
      */
     async update (
@@ -77,7 +77,7 @@ export function establishments (keys: Keys) {
       return Object.keys(values).length === 0 ? present(row) : await change(tx, values)
     },
 
-    /** The logo is another one: it is a part of what the house says of itself. Further changes wait. */
+    /** Counts a change of the logo as a change of the establishment. Serializes further changes. */
     async touch (tx: Transaction): Promise<void> {
       await lock(tx)
       await change(tx, {})

@@ -10,7 +10,7 @@ import type { Establishments } from './establishment.ts'
 import { readLogo } from './logo.ts'
 import { findLetter, insertLetter, LETTERS, nameOf, type StoredLetter } from './repository.ts'
 
-/** Bytes of a PDF: the engine makes no larger ones. */
+/** Maximum bytes of a PDF that the engine produces. */
 const BYTES_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'pdf' | 'storage'>
@@ -18,8 +18,8 @@ interface Parts { clock: Clock, establishments: Establishments }
 export interface MadeLetter { letter: StoredLetter, pdf: Pdf }
 
 /**
- * Makes the letter of a booking, and keeps it. Of several at a time, of this process or another one, one is kept.
- * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409); what `pdf.make` and the storage throw: nothing is kept
+ * Creates and stores the letter of a booking. When several requests run at once, even in other processes, one succeeds.
+ * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409); what `pdf.make` and the storage throw, without storing
  */
 export async function generateLetter (
   app: App, parts: Parts, reply: FastifyReply, wanted: LetterCreation
@@ -45,7 +45,7 @@ async function jobOf (
   return { job: { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }, warnings }
 }
 
-/** One transaction for the file, its record, the letter, and what a repeated request is answered from. */
+/** One transaction for the file, its record, the letter, and the idempotency record. */
 async function keepLetter (
   { db, pdf, storage }: App, request: FastifyRequest, wanted: LetterCreation, bytes: Buffer
 ): Promise<StoredLetter> {
@@ -55,7 +55,7 @@ async function keepLetter (
   const name = nameOf({ prenotazione_id, pdf: id })
   const file = await storage.write(bytes, { bucket: LETTERS, name, contentType: 'application/pdf', owner }, BYTES_MAX)
   return await storage.settle(file, () => db.transaction(async (tx) => {
-    // It may have been deleted while the letter was made.
+    // The booking may have been deleted while the letter was made.
     if (!await lockBooking(tx, prenotazione_id)) throw new PrenotazioneNonTrovata()
     const object = await storage.keep(tx, file, { replace: false })
     await pdf.record(tx, {

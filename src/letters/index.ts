@@ -1,2 +1,2 @@
-/* What the app may use of letters. */
+/* Exports of letters for the app. */
 export { default as letters } from './plugin.ts'

@@ -20,7 +20,7 @@ import {
   bookingOf, countLetters, fileOf, findLetter, findLetterById, letterPage, LETTERS, lockLetters, type StoredLetter
 } from './repository.ts'
 
-/** Does work on one thing after the work on the same thing that was asked for before, however that has ended. */
+/** Runs work on one thing in order of request, whether or not earlier work has failed. */
 function turns () {
   const last = new Map<number, Promise<unknown>>()
   return async <T>(thing: number, work: () => Promise<T>): Promise<T> => {
@@ -77,10 +77,10 @@ const deleteRoute = route({ access: 'auth' }, 'deleteLettera', 'Elimina la lette
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
   const { audit, db, pdf, storage } = app
-  // Of many requests for one booking in this process only the first makes a PDF.
+  // Concurrent requests for one booking in this process run in turn, so that only the first makes a PDF.
   const inTurn = turns()
   app.addSchema(Letter)
-  // A repeated request must not be told of a letter that is gone, by this way or another one.
+  // Otherwise a repeated request would be told of a deleted letter.
   app.addDiscardHook(LETTERS, (tx, names) =>
     app.forgetAnswers(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`), isReusable: true }))
 
@@ -130,7 +130,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     return { success: true, message: 'Lettera di benvenuto eliminata' }
   })
 
-  /** What a request with the same key has made. */
+  /** The result of an earlier request with the same key. */
   async function begunBy (request: FastifyRequest): Promise<StoredLetter> {
     const letter = await findLetterById(db, Number(request.begun![0]))
     if (!letter) throw new ChiaveEseguita()

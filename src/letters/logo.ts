@@ -11,11 +11,11 @@ import { LETTERS } from './repository.ts'
 
 export const LOGO_PATH = '/api/v1/struttura/logo'
 
-/** How the name of the logo's file begins; `png` or `jpg` follows. The row of the file is its only record. */
+/** The name of the logo's file without its extension, `png` or `jpg`. The file's row is its only record. */
 const LOGO = 'struttura/logo.'
-/** Pixels of the longer side: more are not seen at the size in which it is printed. */
+/** Maximum pixels of the longer side: more would not be visible in print. */
 const SIDE_MAX = 800
-/** Bytes of a logo as it is encoded anew. */
+/** Bytes of a re-encoded logo. */
 const STORED_MAX = 16 * 1024 * 1024
 
 const UNREADABLE = {
@@ -31,7 +31,7 @@ export async function findLogo (
 }
 
 /**
- * Writes a logo, to be kept by the caller.
+ * Writes a logo, which the caller then keeps.
  * @throws CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
 export async function writeLogo (
@@ -48,7 +48,7 @@ export async function writeLogo (
   return await storage.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
 }
 
-/** The pictures of a letter. A logo that is lost or damaged keeps no letter from being made: there is a warning. */
+/** The pictures of a letter. A missing or damaged logo is a warning and does not prevent the letter. */
 export async function readLogo (
   storage: Pick<Storage, 'findByPrefix' | 'read'>, db: Executor
 ): Promise<{ assets: PdfJob['assets'], warnings: Pdf['warnings'] }> {
@@ -59,9 +59,9 @@ export async function readLogo (
     const format = logo.name.endsWith('png') ? 'png' : 'jpg'
     return { assets: { logo: { data: Buffer.concat(pieces), format } }, warnings: [] }
   } catch (err) {
-    // The archive has written the line of the log.
+    // The storage has already logged it.
     if (err instanceof FileIlleggibile) return { assets: undefined, warnings: [UNREADABLE] }
-    // Deleted since it was found, or replaced by one of the other format.
+    // Deleted since it was found, or replaced by one of another format.
     if (err instanceof RisorsaNonTrovata) return await readLogo(storage, db)
     throw err
   }

@@ -9,7 +9,7 @@ import { establishments } from './establishment.ts'
 import { letterRoutes } from './letter-routes.ts'
 import { fileOf, findLetter, lockLetters } from './repository.ts'
 
-/** What is held of a booking in its welcome letter. */
+/** The welcome letter in the personal-data report of a booking. */
 function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
   return {
     async describe (db, booking) {
@@ -32,7 +32,7 @@ function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
 
 interface LettersOptions { config: Config, keys: Keys, clock: Clock }
 
-/** Welcome letters, one a booking, and what the house says of itself in them. A letter goes with its booking. */
+/** Welcome letters, one per booking, and the establishment's data in them. A letter is deleted with its booking. */
 const letters: FastifyPluginAsyncTypebox<LettersOptions> = async (app, { config, keys, clock }) => {
   const { pdf, storage } = app
 

@@ -7,7 +7,7 @@ import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LetteraEsistente } from './errors.ts'
 
-/** A letter as it is stored; `pdf` is the id of its PDF on record. */
+/** A letter as stored; `pdf` is the id of its PDF on record. */
 export type StoredLetter = typeof letters.$inferSelect
 
 const SORT = 'id'
@@ -22,13 +22,13 @@ export async function findLetterById (db: Executor, id: number): Promise<StoredL
   return row
 }
 
-/** The letters of bookings, locked: whoever else would remove one waits. */
+/** Locks the letters of bookings, so that concurrent deletions wait. */
 export async function lockLetters (tx: Transaction, bookings: readonly number[]): Promise<StoredLetter[]> {
   return await tx.select().from(letters).where(isOneOf(letters.prenotazione_id, bookings)).orderBy(letters.id)
     .for('update')
 }
 
-/** @throws LetteraEsistente (409), also for one that another process has made meanwhile */
+/** @throws LetteraEsistente (409), also when another process has just created one */
 export async function insertLetter (
   tx: Transaction, values: Pick<StoredLetter, 'prenotazione_id' | 'nome_ospite' | 'lingua' | 'pdf'>
 ): Promise<StoredLetter> {
@@ -38,12 +38,12 @@ export async function insertLetter (
   return row
 }
 
-/** A page of letters, the newest first. @throws CampiNonValidi for a cursor that is not ours */
+/** A page of letters, newest first. @throws CampiNonValidi for an invalid cursor */
 export async function letterPage (
   db: Executor, limit: number, cursor: string | undefined
 ): Promise<{ data: StoredLetter[], next: Position | undefined }> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
-  // One more than asked for tells whether any follows.
+  // One more than requested, to detect whether there is a next page.
   const rows = await db.select().from(letters).where(after && lt(letters.id, after.id))
     .orderBy(desc(letters.id)).limit(limit + 1)
   const data = rows.slice(0, limit)
@@ -56,17 +56,16 @@ export const LETTERS: Bucket = 'letters'
 
 type Named = Pick<StoredLetter, 'prenotazione_id' | 'pdf'>
 
-/** The name of a letter's file; every letter has another one, so that a new letter is never taken for an old one. */
+/** The name of a letter's file. It is unique, so that a new letter is never taken for an old one. */
 export function nameOf ({ prenotazione_id: booking, pdf }: Named): string {
   return `${booking}/${pdf}.pdf`
 }
 
-/** The booking of a letter's file. */
 export function bookingOf (name: string): string {
   return name.split('/', 1)[0]!
 }
 
-/** Undefined where the letter was deleted meanwhile. */
+/** Undefined when the letter was deleted meanwhile. */
 export function fileOf (
   storage: Pick<Storage, 'find'>, db: Executor, letter: Named
 ): Promise<StoredObject | undefined> {

@@ -21,7 +21,7 @@ import { ownerOf } from './whose.ts'
 
 const route = routesUnder('PDF')
 
-/** Commas and colons of a body of rows: 20,000 rows of 20 columns. */
+/** Maximum commas and colons in a body of rows: 20,000 rows of 20 columns. */
 const MARKS_MAX = 1_000_000
 
 export interface GenerateOptions { config: Config, clock: Clock }
@@ -74,7 +74,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   })
 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
-    // A repeated request is answered from the record, and not told of a PDF that was deleted since.
+    // A repeated request is answered from the record, but not for a PDF that was deleted since.
     request.isUndecided = true
     if (request.begun !== null) return madeAnswer(config.PUBLIC_URL, await begunBy(app, request, reply))
     const { body } = request
@@ -122,7 +122,7 @@ const csvRoute = {
   )
 }
 
-/** Reports from CSV files, in a scope of their own: here alone a body is a form. */
+/** Reports from CSV files, in a separate scope, because only here is a body a form. */
 export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
   app.removeAllContentTypeParsers()
   await app.register(multipart, { limits: form.limits })
@@ -135,7 +135,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
   })
 }
 
-/** A template is named, or comes with the request. */
+/** A template is given by id or in the request, not both. */
 function templateFaults ({ template_id, template }: Readonly<Record<string, unknown>>): FieldError[] {
   if ((template_id === undefined) !== (template === undefined)) return []
   return [{ campo: 'template_id', messaggio: 'va dato questo oppure template, non entrambi' }]
@@ -154,8 +154,8 @@ interface ReportWishes {
 }
 
 /**
- * Makes a financial report and answers with it or, where the client would rather have JSON, with where it is. It is
- * kept for a person, and where JSON is wanted.
+ * Creates a financial report and answers with the PDF, or with its URL when the client prefers JSON. The PDF is stored
+ * for a person, and when JSON is requested.
  */
 async function answerReport (
   app: App, { config, clock }: GenerateOptions, request: FastifyRequest, reply: FastifyReply, wishes: ReportWishes
@@ -195,7 +195,7 @@ async function answerAgain (
   return sendPdf(reply, Buffer.concat(pieces), record.nome)
 }
 
-/** The record of what a request with the same key has made. */
+/** The record of an earlier request with the same key. */
 async function begunBy ({ db, pdf }: App, { begun }: FastifyRequest, reply: FastifyReply): Promise<GeneratedPdf> {
   const record = await pdf.find(db, begun![0]!)
   if (!record) throw new ChiaveEseguita()

@@ -1,2 +1,2 @@
-/* What the app may use of reports. */
+/* Exports of reports for the app. */
 export { default as reports } from './plugin.ts'

@@ -6,17 +6,17 @@ import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
 import { departureOf } from '#src/http/departures.ts'
 
 const REPORTS: Bucket = 'reports'
-/** Bytes of a PDF: the engine makes no larger ones. */
+/** Maximum bytes of a PDF that the engine produces. */
 const BYTES_MAX = 64 * 1024 * 1024
 
 export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'storage'>
 
-/** Makes a PDF for who waits for a reply. */
+/** Makes a PDF, and aborts when the client disconnects. */
 export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pdf> {
   return app.pdf.make(job, { caller: reply.request.principal!.id, signal: departureOf(reply) })
 }
 
-/** Keeps a PDF: one transaction for the file, the record, and what a repeated request is answered from. */
+/** Stores a PDF: one transaction for the file, the record, and the idempotency record. */
 export async function keepPdf (
   { db, pdf, storage }: App,
   request: FastifyRequest,
@@ -36,17 +36,17 @@ export async function keepPdf (
   }))
 }
 
-/** Where a PDF that is kept is downloaded, by whoever may see it. */
+/** The download URL of a stored PDF, for callers who may see it. */
 export function downloadUrl (publicUrl: string, { id }: Pick<GeneratedPdf, 'id'>): string {
   return `${publicUrl}/api/csv-pdf-download/${id}`
 }
 
-/** What is answered of a PDF that was made and is kept. */
+/** The answer for a PDF that was created and stored. */
 export function madeAnswer (publicUrl: string, record: Pick<GeneratedPdf, 'id'>) {
   return { status: 'success' as const, download_url: downloadUrl(publicUrl, record), transaction_ref: record.id }
 }
 
-/** A PDF that is not read from the archive. */
+/** Sends a PDF from memory. */
 export function sendPdf (reply: FastifyReply, bytes: Buffer, nome: string): FastifyReply {
   return reply.type('application/pdf').headers({
     'content-disposition': contentDisposition('attachment', nome),

@@ -38,7 +38,7 @@ const deleteRoute = route(
   }
 )
 
-/** The PDFs that were made and are kept. */
+/** The stored PDFs. */
 export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {
   const { audit, db, pdf, storage } = app
   for (const schema of [PdfListItem, PdfHistoryItem]) app.addSchema(schema)

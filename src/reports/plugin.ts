@@ -5,7 +5,7 @@ import { csvRoutes, generateRoutes, type GenerateOptions } from './generate-rout
 import { listRoutes } from './list-routes.ts'
 import { templateRoutes, versionRoutes } from './templates/routes.ts'
 
-/** PDFs from templates, financial reports, and the list of those that were made. */
+/** PDFs from templates, financial reports, and the list of stored PDFs. */
 const reports: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
   for (const schema of [PdfMade, Template, TemplateFault, TemplateItem]) app.addSchema(schema)
   await app.register(generateRoutes, { config, clock })

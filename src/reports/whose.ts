@@ -3,9 +3,7 @@ import { NonAutorizzato } from '#src/lib/errors.ts'
 
 type App = Pick<FastifyInstance, 'identity'>
 
-/**
- * Whose PDFs a caller sees: a person's own; undefined for everybody's, which the server's key and administrators see.
- */
+/** The owner whose PDFs a caller sees: the person; undefined for all, which the server's key and administrators see. */
 export async function visibleTo ({ identity }: App, request: FastifyRequest): Promise<string | undefined> {
   const principal = request.principal!
   const seesAll = principal.kind === 'server' || await identity.authenticator.isAdmin(principal, request)
@@ -13,18 +11,18 @@ export async function visibleTo ({ identity }: App, request: FastifyRequest): Pr
 }
 
 /**
- * @param utente whose a PDF is; null: nobody's
- * @throws NonAutorizzato (403) where the caller may not see it
+ * @param utente the owner of a PDF, or null
+ * @throws NonAutorizzato (403) when the caller may not see it
  */
 export async function checkVisible (app: App, request: FastifyRequest, utente: string | null): Promise<void> {
-  // Most callers ask for what is theirs: nobody need look up their rights.
+  // Most callers ask for their own PDFs, so this skips looking up their rights.
   if (utente !== null && utente === request.principal!.userId) return
   if (await visibleTo(app, request) !== undefined) throw new NonAutorizzato()
 }
 
 /**
- * For whom a PDF is made: for the person who is named, else for the caller; null for a machine.
- * @throws NonAutorizzato (403) where a person names another one
+ * The owner of a new PDF: the person who is named, else the caller; null for a machine.
+ * @throws NonAutorizzato (403) when a person names another one
  */
 export async function ownerOf (
   app: App, request: FastifyRequest, named: string | undefined

@@ -1,2 +1,2 @@
-/* What the app may use of scans. */
+/* Exports of scans for the app. */
 export { default as scans } from './plugin.ts'

@@ -12,18 +12,18 @@ import type { ScanRepository } from './repository.ts'
 interface MakingGuests {
   repository: ScanRepository
   today: Day
-  /** What else is written in the same transaction. */
+  /** Further writes in the same transaction. */
   noteDone: (tx: Transaction) => Promise<void>
 }
 
-/** Fields that hold of whoever was born on that day, and of that document. */
+/** Fields that stay valid with the same birth date, and with the same document number. */
 const OF_BIRTH = ['luogo_nascita', 'comune_nascita', 'provincia_nascita', 'stato_nascita'] as const
 const OF_DOCUMENT = ['tipo_documento', 'luogo_rilascio'] as const
 
 /**
- * Makes the holder of a scanned document a guest of a booking. Of the guest who is saved in that place stays what the
- * document does not say and still holds: the birth place of who was born on the same day, the particulars of the same
- * document, the type. `dati` goes before all.
+ * Makes the holder of a scanned document a guest of a booking. A guest already saved in that place keeps fields that
+ * the document lacks: the birth place if the birth date is the same, details of the document if its number is the same,
+ * and the guest's type. `dati` overrides everything.
  * @throws ScansioneNonTrovata, PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place
  */
 export async function makeGuest (
@@ -36,7 +36,7 @@ export async function makeGuest (
   const made = fieldsOf(data, await guestCodes())
   const place = { prenotazione_id, guest_idx }
   return await db.transaction(async (tx) => {
-    // The booking is locked first, as in every deletion.
+    // The booking is locked first, as in every deletion, to avoid deadlocks.
     const guest = await placeGuest(tx, place, (saved) => (
       { ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
     await repository.find(tx, id, { lock: true })
@@ -50,11 +50,11 @@ export async function makeGuest (
 type Fields = Partial<GuestInput>
 interface Made { fields: Fields & Pick<GuestInput, 'nome' | 'cognome'>, avvisi: Avviso[] }
 
-/** The guest by the document alone: empty fields are left out. */
+/** The guest from the document alone, without empty fields. */
 function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCodes): Made {
   const known: GuestCodes = {
     ...codes,
-    // People may give the code of the police.
+    // People may enter the police's code.
     citizenship: (code) => /^\d/.test(code) ? code : codes.citizenship(code)
   }
   const { ospite, avvisi } = guestOf({ ...data, docNumber: docNum, issuingCountry }, known)
@@ -63,7 +63,7 @@ function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCo
   return { fields: { ...fields, nome, cognome }, avvisi }
 }
 
-/** What becomes of the guest who is saved in the place. */
+/** The fields to write over the guest who is saved in the place. */
 function kept (saved: SavedGuest | undefined, fields: Fields): Fields {
   const isBornThen = saved?.data_nascita === fields.data_nascita
   const isSameDocument = saved?.numero_documento === fields.numero_documento

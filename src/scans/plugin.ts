@@ -11,7 +11,7 @@ import { scanRepository, type ScanRepository } from './repository.ts'
 import { scanRetention, type ScanRetention } from './scan-retention.ts'
 import { scanRoutes } from './routes.ts'
 
-/** What is held of a booking in scans of its guests' documents. */
+/** The scans in the personal-data report of a booking. */
 function scanHolding (
   { storage, repository, retention }: {
     storage: Storage, repository: ScanRepository, retention: Pick<ScanRetention, 'judge'>
@@ -48,7 +48,7 @@ function scanHolding (
 
 interface ScansOptions { config: Config, keys: Keys, clock: Clock }
 
-/** Scans of documents that people keep. They go with their guest, and with their booking. */
+/** Scans of documents that people save. They are deleted with the guest or the booking. */
 const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, keys, clock }) => {
   const { storage, forgetAnswers } = app
   const repository = scanRepository(keys)
@@ -64,7 +64,7 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
   app.addBookingHook('beforeDelete', async (tx, ids) => discard(tx, await repository.idsOf(tx, ids)))
   app.addBookingHook('guestsRemoved', async (tx, booking, removed) => {
     await discard(tx, await repository.idsOf(tx, [booking], removed))
-    // The answer that made a guest of a scan holds all of the guest.
+    // The answer that made a guest of a scan contains all of the guest's data.
     const said = `"prenotazione_id":(\\d+),"guest_idx":(?:${removed.join('|')}),`
     if (removed.length > 0) await forgetAnswers(tx, { said, names: [booking], isReusable: true })
   })

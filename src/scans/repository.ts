@@ -8,20 +8,20 @@ import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 
-/** A scan as it is stored; what the document says is sealed. */
+/** A scan as stored. The document's data are encrypted. */
 export type StoredScan = typeof t.$inferSelect
 
-/** The only order of the list: the newest first. */
+/** The only order of the list: newest first. */
 const SORT = '-id'
 
 export type ScanRepository = ReturnType<typeof scanRepository>
 
-/** Scans in the database. What a document says is bound to the id of its scan: rows cannot be exchanged. */
+/** Scans in the database. The encrypted data are bound to the scan's id, so that rows cannot be swapped. */
 export function scanRepository (keys: Keys) {
   const context = (id: number) => `scansioni:${id}`
 
   return {
-    /** The id of a scan that is still to be added. */
+    /** Reserves the id of a scan to be added. */
     async takeId (db: Executor): Promise<number> {
       const [taken] = await db.execute<{ id: number }>(sql`select nextval('scansioni_id_seq')::int as id`)
       return taken!.id
@@ -36,7 +36,7 @@ export function scanRepository (keys: Keys) {
     },
 
     /**
-     * @param lock until the transaction ends, it is neither changed nor deleted
+     * @param lock keeps it from being changed or deleted until the transaction ends
      * @throws ScansioneNonTrovata
      */
     async find (db: Executor, id: number, { lock = false } = {}): Promise<StoredScan> {
@@ -52,7 +52,7 @@ export function scanRepository (keys: Keys) {
       const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
       const found = await db.select().from(t).where(and(ofBooking(booking), after && lt(t.id, after.id)))
         .orderBy(desc(t.id))
-        // One row more than asked for tells whether anything follows.
+        // One row more than requested, to detect whether there is a next page.
         .limit(limit + 1)
       const last = found.length > limit ? found[limit - 1] : undefined
       return { rows: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
@@ -68,20 +68,20 @@ export function scanRepository (keys: Keys) {
     ofBooking: (db: Executor, booking: number): Promise<StoredScan[]> =>
       db.select().from(t).where(eq(t.prenotazione_id, booking)).orderBy(t.id),
 
-    /** The ids of scans of bookings or, with places, of those guests of one. */
+    /** The ids of the scans of bookings; with places, only of those guests. */
     async idsOf (db: Executor, bookings: readonly number[], places?: readonly number[]): Promise<number[]> {
       const guests = places && isOneOf(t.guest_idx, places)
       const found = await db.select({ id: t.id }).from(t).where(and(isOneOf(t.prenotazione_id, bookings), guests))
       return found.map(({ id }) => id)
     },
 
-    /** Bookings with scans. */
+    /** The ids of bookings with scans. */
     async bookings (db: Executor): Promise<number[]> {
       const found = await db.selectDistinct({ id: t.prenotazione_id }).from(t).where(isNotNull(t.prenotazione_id))
       return found.map(({ id }) => id!)
     },
 
-    /** Scans of nobody's guest that were saved before a moment, so many at most; they stay so in this transaction. */
+    /** Scans without a guest that were saved before a moment, at most `limit`, locked in that state. */
     async unplacedBefore (tx: Transaction, moment: Date, limit: number): Promise<number[]> {
       const found = await tx.select({ id: t.id }).from(t)
         .where(and(isNull(t.prenotazione_id), lt(t.created_at, moment))).orderBy(t.id).limit(limit)
@@ -89,7 +89,7 @@ export function scanRepository (keys: Keys) {
       return found.map(({ id }) => id)
     },
 
-    /** @returns how many there were */
+    /** @returns the number of deleted scans */
     async remove (tx: Transaction, ids: readonly number[]): Promise<number> {
       if (ids.length === 0) return 0
       return (await tx.delete(t).where(inArray(t.id, [...ids])).returning({ id: t.id })).length

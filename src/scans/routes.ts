@@ -42,7 +42,7 @@ async function present (
   }))
 }
 
-/** What is wrong with the fields of a scan together, or today. */
+/** Validation errors across the fields of a scan, or relative to today. */
 function scanFaults ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {
   const { birthDate, prenotazione_id: booking, guest_idx: guest } = body
   const isBornLater = typeof birthDate === 'string' && isDay(birthDate) && birthDate > today
@@ -109,7 +109,7 @@ const guestRoute = route(
   }
 )
 
-/** Scans of documents that people keep, until they are a guest's. */
+/** Scans of documents that people save until they belong to a guest. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
   const { db, storage, audit, forgetAnswers } = app

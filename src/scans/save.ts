@@ -10,19 +10,19 @@ import { scanNotices } from './scan-notices.ts'
 import { pictureName, PICTURES } from './scan-pictures.ts'
 import type { ScanRepository } from './repository.ts'
 
-/** Bytes of a picture as it is encoded anew, which may be more than it came with. */
+/** Bytes of a re-encoded picture, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
 interface Saving {
   repository: ScanRepository
   clock: Clock
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
 }
 
 /**
- * Keeps what a document says, sealed, and its picture where the body brings one.
+ * Stores a document's data, encrypted, and its picture if the body has one.
  * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
 export async function saveScan (
@@ -32,7 +32,7 @@ export async function saveScan (
   const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
   const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
   const place = placeOf(booking, guest)
-  // Before the work, and once more when it is done.
+  // Checked before the work, and again afterwards.
   if (place !== null) await requirePlace(db, place)
   const caller = request.principal!.id
   const picture = image === undefined

@@ -5,7 +5,7 @@ import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { expired, minor } from '#src/scanning/index.ts'
 
-/** What a person should know of a scan: of the holder, of the document, and of the guests of the same stay. */
+/** Notices about a scan: about its holder, the document, and the guests of the same stay. */
 export async function scanNotices (
   db: Executor, data: ScanData, place: GuestPlace | null, today: Day
 ): Promise<Avviso[]> {
@@ -27,7 +27,7 @@ async function sameDocument (
       { campo: 'docNum', messaggio: `L’ospite ${indice + 1} della prenotazione ha lo stesso numero di documento` }))
 }
 
-/** Blanks and signs are written by some and left out by others. */
+/** Blanks and punctuation are optional in document numbers. */
 function lettersOf (number: string): string {
   return number.toUpperCase().replace(/[^\p{L}\p{N}]/gu, '')
 }

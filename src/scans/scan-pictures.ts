@@ -5,11 +5,11 @@ import type { ForgetAnswers } from '#src/http/idempotency/forgotten-answers.ts'
 import type { Storage, StoredObject } from '#src/services/files/storage.ts'
 import type { ScanRepository } from './repository.ts'
 
-/* Pictures of scans are stored beside those of the guests' documents; their names say which scan they are of. */
+/* Pictures of scans are stored beside those of the guests' documents. Their names contain the scan's id. */
 
 export const PICTURES: Bucket = 'documents'
 
-/** What the answer says of a scan that is kept. */
+/** The message in the answer for a saved scan. */
 export const SAVED = 'Scansione salvata'
 
 interface ScanParts { storage: Storage, repository: ScanRepository, forgetAnswers: ForgetAnswers }
@@ -27,8 +27,8 @@ export async function picturesOf (
 }
 
 /**
- * Deletes scans with their pictures, and what stored answers say of them.
- * @returns how many scans there were
+ * Deletes scans with their pictures and the idempotency records about them.
+ * @returns the number of deleted scans
  */
 export async function discardScans (
   { storage, repository, forgetAnswers }: ScanParts, tx: Transaction, ids: readonly number[]

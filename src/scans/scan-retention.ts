@@ -9,17 +9,17 @@ import type { Executor } from '#src/database/connect.ts'
 import { discardScans } from './scan-pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 
-/** Scans that are deleted in one transaction. */
+/** Scans deleted in one transaction. */
 const BATCH = 500
 
-/** `stato` is null of a scan that is no guest's: it goes on its day. */
+/** `stato` is null for a scan without a guest, which is deleted on its day. */
 type ScanStanding = ImageStanding | { stato: null, until: string }
 
 export type ScanRetention = ReturnType<typeof scanRetention>
 
 /**
- * A guest's scan goes as the images of the document do: so many days after the receipt that covers the guest. One that
- * is no guest's goes so many days after it was saved, the next day at the earliest.
+ * A guest's scan is deleted like the images of the document: a number of days after the receipt that covers the guest.
+ * One without a guest is deleted a number of days after it was saved, at the earliest on the next day.
  */
 export function scanRetention (
   app: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log' | 'forgetAnswers'>,
@@ -30,7 +30,7 @@ export function scanRetention (
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
   const daysAlone = Math.max(1, days)
 
-  /** Until when and why scans are kept, in their order. */
+  /** How long scans are kept and why, in their order. */
   async function judge (db: Executor, scans: readonly StoredScan[]): Promise<ScanStanding[]> {
     const bookings = new Set(scans.flatMap(({ prenotazione_id: id }) => id ?? []))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
@@ -44,7 +44,7 @@ export function scanRetention (
 
   async function purgeBooking (booking: number): Promise<number> {
     return await db.transaction(async (tx) => {
-      // Changes of its guests and submissions of the booking wait, or are seen here.
+      // Serializes with changes of its guests and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
       const scans = await repository.ofBooking(tx, booking)
       const standings = await judge(tx, scans)
@@ -74,8 +74,8 @@ export function scanRetention (
   return {
     judge,
     /**
-     * Deletes the scans whose day has come. A process may end at any time, and the next run goes on; a booking that
-     * fails does not keep the others.
+     * Deletes expired scans. If the process ends, the next run continues. A failure for one booking does not stop the
+     * others.
      * @throws the first failure, at the end
      */
     async purge (): Promise<void> {

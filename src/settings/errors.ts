@@ -1,8 +1,8 @@
 import createError from '@fastify/error'
 
-/** `%s`: what the administrator who switched it on has to say. */
+/** `%s` is the administrator's message. */
 export const Manutenzione = createError('MANUTENZIONE', 'Servizio in manutenzione: %s', 503)
-/** For administrators, whom a maintenance lets in. */
+/** For administrators, who have access during maintenance. */
 export const NessunNuovoInvio = createError(
   'MANUTENZIONE',
   'Durante la manutenzione non si inviano altre schedine, a meno che non sia consentito per nome (allow: ["invii"])',

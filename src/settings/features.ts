@@ -4,10 +4,10 @@ import type { FeatureFlag } from '#schemas/setting.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { TroppeFunzioni } from './errors.ts'
 
-/** The list is public, and whole: there are no more flags than can be shown at once. */
+/** The list is public and not paged, so the number of flags is limited. */
 export const MAX_FLAGS = 1000
 
-/** All flags, in the order of their keys as bytes. */
+/** All flags, in the byte order of their keys. */
 export async function readFeatures (db: Executor): Promise<FeatureFlag[]> {
   return await db
     .select({ key: table.key, enabled: table.enabled })
@@ -15,9 +15,9 @@ export async function readFeatures (db: Executor): Promise<FeatureFlag[]> {
     .orderBy(asc(sql`${table.key} collate "C"`))
 }
 
-/** Sets a flag, or makes a new one. Returns what it was before; null: it is new. @throws TroppeFunzioni */
+/** Sets or creates a flag. Returns its previous value; null for a new one. @throws TroppeFunzioni */
 export async function setFeature (tx: Transaction, { key, enabled }: FeatureFlag): Promise<boolean | null> {
-  // Writers one by one: what was before is what the other one wrote, and the count is right. Readers do not wait.
+  // Serializes writers, so that the previous value and the count are right. Readers do not wait.
   await tx.execute(sql`lock table ${table} in share row exclusive mode`)
   const [before] = await tx.select({ enabled: table.enabled }).from(table).where(eq(table.key, key))
   if (!before && (await tx.$count(table)) >= MAX_FLAGS) throw new TroppeFunzioni(String(MAX_FLAGS))

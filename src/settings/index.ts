@@ -1,3 +1,3 @@
-/* What the app may use of the settings. */
+/* Exports of settings for the app. */
 export { default as settings } from './plugin.ts'
 export { default as settingsRoutes } from './routes.ts'

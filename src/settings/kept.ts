@@ -6,8 +6,8 @@ import type { ChangeListener } from '#src/database/changes.ts'
 const PATIENCE_MS = 2000
 
 /**
- * What was read from the database, kept until the database says that it has changed.
- * @param changes asked for only when it is read: the listener is built after it
+ * Caches a value read from the database until the database reports a change.
+ * @param changes returns the listener, which is built later, when the value is first read
  */
 export function kept<T> (
   load: () => Promise<T>,
@@ -17,7 +17,7 @@ export function kept<T> (
   let last: { value: T } | undefined
   let isCurrent = false
   let hasChanged = false
-  /** Counts the changes: what was read before a change is read again. */
+  /** Incremented on every change, so that a value read before a change is read again. */
   let generation = 0
   let reading: Promise<T> | undefined
 
@@ -28,7 +28,7 @@ export function kept<T> (
 
   async function readUnchanged (): Promise<T> {
     for (;;) {
-      // First listen, then read: a change between the two is heard.
+      // Listens before reading, so that a change in between is noticed.
       const isListening = await changes().ready()
       const before = generation
       const value = await load()
@@ -57,26 +57,26 @@ export function kept<T> (
 
   return {
     /**
-     * At once while nothing says that it has changed, else as soon as it is read; requests share one reading. While the
-     * database does not answer, what was last known, unless that has changed since: then it rejects, as it does when
-     * nothing was ever known.
+     * The cached value; after a change, a promise of the new one, which concurrent requests share. While the database
+     * does not respond, the last value is used. After a confirmed change, or when there was never a value, the promise
+     * rejects.
      */
     current: (): T | Promise<T> => isCurrent ? last!.value : freshOrLast(),
-    /** It may have changed: the next request asks for the present one. */
+    /** The value may have changed: the next request reads it. */
     forget,
-    /** It has changed: what was last known is not in force any more. */
+    /** The value has changed: the last one must not be used any more. */
     change (): void {
       hasChanged = true
       forget()
     },
-    /** Reads it again, and makes nobody wait. Never rejects. */
+    /** Reads the value again in the background. Never rejects. */
     async refresh (): Promise<void> {
       await read().catch((err: unknown) => log.warn({ err }, 'the settings cannot be read again'))
     }
   }
 }
 
-/** @throws ServizioOccupato when it takes longer than a request waits */
+/** @throws ServizioOccupato when a request's waiting time is over */
 async function orTooLate<T> (work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new ServizioOccupato()), PATIENCE_MS)

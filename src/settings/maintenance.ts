@@ -15,9 +15,9 @@ export async function readMaintenance (db: Executor): Promise<MaintenanceState> 
 }
 
 /**
- * Switches the maintenance on or off. Switched on a second time, it gets the new message and the new allowances and
- * keeps its beginning. Switched off a second time, it stays off.
- * @param who the principal that asks
+ * Switches maintenance on or off. Switching it on again replaces message and exceptions and keeps the start time.
+ * Switching it off again changes nothing.
+ * @param who the calling principal
  */
 export async function changeMaintenance (
   tx: Transaction,
@@ -39,9 +39,9 @@ export async function changeMaintenance (
 }
 
 /**
- * For the transaction that makes a submission ready: refuses it during a maintenance that does not allow it by name.
- * The lock makes it and a change wait for each other, and submissions not for one another: when a change is answered,
- * nothing becomes ready any more that it refuses.
+ * For the transaction that makes a submission ready: refuses it during maintenance, unless an exception allows it. The
+ * shared lock conflicts with a change of maintenance but not with other submissions. So once a change is answered, no
+ * submission that it refuses can become ready.
  * @throws NessunNuovoInvio
  */
 export async function refuseNewSubmission (tx: Transaction): Promise<void> {

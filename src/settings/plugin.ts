@@ -7,14 +7,14 @@ import { readFeatures } from './features.ts'
 import { kept } from './kept.ts'
 import { readMaintenance } from './maintenance.ts'
 
-/** Seconds after which a client may ask again. */
+/** Seconds after which a client may retry. */
 const RETRY_AFTER = '60'
 const WITHOUT_MESSAGE = 'riprovare più tardi'
 
 /**
- * Refuses every request of a non-administrator while the service is under maintenance. Not those of public routes,
- * health among them, of sign-in, and of the administrators' pages, which have a guard of their own. It is put on after
- * the rate limit and before the guards; while there is no maintenance it only looks at what is in memory.
+ * During maintenance, refuses every request of a non-administrator. Exempt are public routes (health among them),
+ * sign-in, and the administrators' pages, which have their own guard. It runs after the rate limit and before the
+ * guards. Without maintenance it only reads memory.
  */
 function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceState | Promise<MaintenanceState>) {
   app.addHook('onRoute', function gate (route) {
@@ -24,7 +24,7 @@ function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceSta
   })
 
   const refuseDuringMaintenance: onRequestHookHandler = function refuseDuringMaintenance (request, reply, done) {
-    // The server's own key is no administrator; the guard of an administrators' route asks again.
+    // The server's own key is no administrator. The guard of an administrators' route checks again.
     if (request.principal?.admin) return done()
     const state = current()
     if (!(state instanceof Promise)) return done(refusal(state, reply))
@@ -48,20 +48,20 @@ export interface Settings {
 declare module 'fastify' {
   interface FastifyInstance {
     settings: {
-      /** At once, except after a change. While the database does not answer, the last known ones, if not changed. */
+      /** Synchronous, except after a change. While the database does not respond, the last unchanged settings. */
       current (): Settings | Promise<Settings>
-      /** To be awaited after a change, before it is answered: from then on it is in force in every process. */
+      /** Await it after a change, before answering: from then on the change is effective in every process. */
       inForce (): Promise<void>
     }
   }
 }
 
-/** A notification can be lost with its connection: no process goes by settings that are older than this. */
+/** A notification can be lost with its connection, so settings are read again after this. */
 const REREAD_MS = 10_000
-/** A process that takes longer to hear of a change does not answer requests, either. */
+/** A process that needs longer to learn of a change does not answer requests, either. */
 const LISTENERS_WAIT_MS = 5000
 
-/** Flags and maintenance, kept in memory, and the gate that a maintenance closes. */
+/** Flags and maintenance, cached in memory, and the gate that maintenance closes. */
 export default fp(async function settings (app) {
   const { db, log } = app
   const settings = kept(readSettings, () => changes, log)

@@ -52,14 +52,14 @@ const setMaintenanceRoute = {
   }
 } as const
 
-/** The feature flags and the maintenance. A change is in force in every process when it is answered. */
+/** The feature flags and maintenance. When a change is answered, it is effective in every process. */
 const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, audit, settings } = app
   app.addSubmissionHook('beforeReady', refuseNewSubmission)
   for (const schema of [FeatureFlag, MaintenanceState]) app.addSchema(schema)
 
   app.get('/api/settings/features', featuresRoute, async (_request, reply) => {
-    // A change is to be seen at once: caches ask again.
+    // Caches must revalidate, so that a change is visible at once.
     reply.header('cache-control', 'no-cache')
     return [...(await settings.current()).features]
   })
@@ -90,7 +90,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
         actor,
         ip,
         action: 'manutenzione',
-        // Not the message: it is free text.
+        // Without the message, which is free text.
         details: {
           before: before.enabled,
           after: after.enabled,
@@ -108,7 +108,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default settingsRoutes
 
-/** Some fields only a maintenance can have. */
+/** Some fields are allowed only while maintenance is on. */
 function maintenanceFaults ({ enabled, ...rest }: Readonly<Record<string, unknown>>): FieldError[] {
   if (enabled !== false) return []
   return Object.keys(rest).map((campo) => ({ campo, messaggio: 'è ammesso solo con enabled true' }))

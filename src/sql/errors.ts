@@ -10,8 +10,8 @@ export const SqlRispostaTroppoGrande = createError(
 )
 
 /**
- * A statement that PostgreSQL refused. Its message goes to the caller, who needs it to mend the statement: it holds
- * names, and values that the statement itself had in hand, so none that the role may not read.
+ * A statement that PostgreSQL rejected. The caller gets its message to correct the statement. It contains names, and
+ * values that the statement has read, so none that the role may not read.
  */
 export class SqlNonValido extends ShapedError {
   constructor (text: string, sqlstate: string, posizione: number | null, messaggio: string) {
@@ -30,7 +30,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
 /** Faults of the database or the connection. 08P01 is a statement with parameters, which have no values. */
 const NOT_THE_STATEMENT = /^(08(?!P01)|53300|57P|58|F0|XX)/
 
-/** The Italian text for a SQLSTATE; undefined when the statement is not the matter. */
+/** The Italian text for a SQLSTATE; undefined when the statement is not at fault. */
 export function explain (sqlstate: string): string | undefined {
   if (NOT_THE_STATEMENT.test(sqlstate)) return undefined
   return BY_CODE[sqlstate] ?? 'Il database ha rifiutato l’istruzione: il suo messaggio dice perché'

@@ -1,2 +1,2 @@
-/* What the app may use of the SQL console. */
+/* Exports of the SQL console for the app. */
 export { default as sqlConsole } from './routes.ts'

@@ -9,8 +9,8 @@ const WORDS = /[\p{L}\p{M}\p{N}_]+(?:\.\p{N}+)?/gu
 const ALIAS = /^[a-z]\d?$/i
 
 /**
- * A statement for the audit log, which holds no personal data: each word that the database does not know is a `?`,
- * whether it stands in a string, in a comment, or where somebody forgot the quotes.
+ * Masks personal data in a statement for the audit log: each word that the database does not know becomes `?`, in
+ * strings, in comments, and where quotes are missing.
  * @param known the words of {@link readWords}
  */
 export function maskUnknown (statement: string, known: ReadonlySet<string>): string {
@@ -20,7 +20,7 @@ export function maskUnknown (statement: string, known: ReadonlySet<string>): str
   return masked.length > KEPT ? `${masked.slice(0, KEPT)}…` : masked
 }
 
-/** The keywords of SQL, and the names of tables, columns and types that PostgreSQL and the migrations have made. */
+/** The keywords of SQL, and the names of tables, columns and types that PostgreSQL and the migrations have created. */
 export async function readWords (sql: postgres.Sql): Promise<ReadonlySet<string>> {
   const rows = await sql<{ word: string }[]>`
     with relations as (select oid, relname from pg_class

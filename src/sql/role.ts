@@ -2,7 +2,7 @@ import { createHmac, hash, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { LOCKS } from '#src/database/locks.ts'
 
-/** Connections of the role, over all processes that share the database. */
+/** Maximum connections of the role, across all processes that share the database. */
 const CONNECTIONS = 8
 /** Iterations of PostgreSQL's own passwords (`SCRAM_SHA_256_DEFAULT_ITERATIONS`). */
 const ITERATIONS = 4096
@@ -11,14 +11,14 @@ const ITERATIONS = 4096
 export interface SqlLogin { user: string, pass: string }
 
 /**
- * Makes the role of the console, or resets it: its password, and exactly the rights that the function
- * `console_sql_diritti` of the migrations grants.
- * @throws the error of PostgreSQL when the server's user may not make roles
+ * Creates or resets the role of the console: its password, and exactly the rights that the migrations' function
+ * `console_sql_diritti` grants.
+ * @throws the error of PostgreSQL when the server's user may not create roles
  */
 export async function prepareRole (sql: postgres.Sql, pass: string): Promise<SqlLogin> {
   return await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCKS.sqlRole})`
-    // Roles belong to the whole cluster, so each database names its own after its object id.
+    // Roles belong to the whole cluster, so the name contains the database's object id.
     const [found] = await tx<{ user: string, exists: boolean, isSuper: boolean, database: string, schema: string }[]>`
       with console as (select 'locanda_sql_' || oid as name from pg_database where datname = current_database())
       select name as user, exists (select from pg_roles where rolname = name) as exists,
@@ -26,10 +26,10 @@ export async function prepareRole (sql: postgres.Sql, pass: string): Promise<Sql
         quote_ident(current_database()) as database, quote_ident(current_schema()) as schema
       from console`
     const { user, exists, isSuper, database, schema } = found!
-    // The attributes that are not named here are off, and only a superuser may name them.
+    // Attributes that are not named here are off, and only a superuser may name them.
     await tx.unsafe(`${exists ? 'alter' : 'create'} role ${user}
       login noinherit connection limit ${CONNECTIONS} password '${scramVerifier(pass)}'`)
-    // The database's owner must be able to end the role's statements and to take back its rights.
+    // The database's owner must be able to end the role's statements and to revoke its rights.
     if (!isSuper) await tx.unsafe(`grant ${user} to current_user`)
     await tx.unsafe(`
       alter role ${user} reset all;
@@ -45,8 +45,8 @@ export async function prepareRole (sql: postgres.Sql, pass: string): Promise<Sql
 }
 
 /**
- * A password as PostgreSQL keeps it (RFC 5803), so that a server that logs statements does not log the password. It
- * must be ASCII, because it is not normalized.
+ * A password verifier as PostgreSQL stores it (RFC 5803), so that statement logs do not contain the password. The
+ * password must be ASCII, because it is not normalized.
  */
 function scramVerifier (password: string): string {
   const salt = randomBytes(16)

@@ -14,10 +14,10 @@ import { maskUnknown, readWords } from './masked-statement.ts'
 import { prepareRole, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 
-/** Statements at a time in this process. */
+/** Concurrent statements in this process. */
 const TURNS = { total: 2, perCaller: 2 }
 const MINUTE_MS = 60_000
-/** Wrong passwords: of one caller, and of all. */
+/** Wrong passwords: per caller, and in total. */
 const PER_CALLER = { name: 'sql/caller', max: 5, windowMs: 15 * MINUTE_MS }
 const OF_ALL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
 
@@ -33,7 +33,7 @@ const querySqlRoute = {
   }
 } as const
 
-/** Statements of an administrator, run by a role of the database with few rights. */
+/** Statements of an administrator, run by a database role with few rights. */
 const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit } = app
   const isOn = config.QUERY_PASSWORD !== undefined
@@ -62,7 +62,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
       login ??= await prepare()
       await audit.append(db, { ...author, action: 'sql', details: await described(sql) })
       const body = await run(sql)
-      // JSON text: its numbers need not be doubles, as those of the serializer.
+      // JSON text, because the serializer would turn its numbers into doubles.
       return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
     } finally {
       giveBack()
@@ -88,7 +88,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     }
   }
 
-  /** A statement in the audit log, which holds no personal data. */
+  /** The audit log's description of a statement, without personal data. */
   async function described (sql: string) {
     words ??= await readWords(app.sql)
     return {
@@ -103,8 +103,8 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
 export default sqlRoutes
 
 /**
- * Counts one try of the password, and writes a wrong one into the audit log.
- * @returns the seconds to wait after too many wrong ones, even for the right password; 0: it counts
+ * Counts one attempt at the password, and writes a wrong one to the audit log.
+ * @returns the seconds to wait after too many wrong ones, even for the right password; 0 accepts the attempt
  */
 async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
   const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const
@@ -116,7 +116,7 @@ async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean)
   return 0
 }
 
-/** The code of a failure, which may be shown: its message may hold data. */
+/** A failure's code, which is safe to show. The message may contain data. */
 function codeOf (err: unknown): string {
   return postgresError(err)?.code ?? connectionCode(err) ?? 'errore interno'
 }

@@ -5,20 +5,20 @@ export interface Column { name: string, type: number }
 
 /* Object ids of types, which never change (`pg_type.dat` of PostgreSQL). */
 const BOOL = 16
-/** Of two or four bytes, and of floating point: JSON has them as numbers, but for NaN and the infinite ones. */
+/** Integers of two or four bytes, and floats: numbers in JSON, except NaN and infinities. */
 const NUMBERS = new Set([21, 23, 700, 701])
 const JSONS = new Set([114, 3802])
 
 /**
- * A value as JSON, from the text in which PostgreSQL writes it. Nothing is lost: a number of JSON is one that a double
- * holds, `json` keeps its own digits, and every other type is its text.
+ * Converts PostgreSQL's text of a value to JSON without loss: only numbers that fit a double become numbers, `json`
+ * keeps its own digits, and every other type stays text.
  */
 export function toJson (type: number, text: string): string {
   if (type === BOOL) return text === 't' ? 'true' : 'false'
   return JSONS.has(type) || (NUMBERS.has(type) && /^-?\d/.test(text)) ? text : JSON.stringify(text)
 }
 
-/** The names of the columns, each once: a later column of the same name becomes `name_2`, `name_3` … */
+/** Makes column names unique: a later column of the same name becomes `name_2`, `name_3` … */
 export function distinctNames (names: readonly string[]): string[] {
   const given = new Set<string>()
   return names.map((name) => {
@@ -31,7 +31,7 @@ export function distinctNames (names: readonly string[]): string[] {
   })
 }
 
-/** Gathers rows as JSON text, and counts its bytes. */
+/** Collects rows as JSON text, and counts its bytes. */
 export class RowWriter {
   readonly #rows: string[] = []
   #keys: { key: string, type: number }[] | undefined
@@ -52,7 +52,7 @@ export class RowWriter {
     this.bytes += Buffer.byteLength(text) + 1
   }
 
-  /** The whole answer; it does not pass the serializer, whose numbers are doubles. */
+  /** The whole answer. It bypasses the serializer, whose numbers are doubles. */
   answer (rowCount: number, fields: readonly SqlField[]): string {
     return `{"data":[${this.#rows.join()}],"rowCount":${rowCount},"fields":${JSON.stringify(fields)},"status":200}`
   }

@@ -13,30 +13,29 @@ const TIMEOUT_MS = 10_000
 const DEADLINE_MS = TIMEOUT_MS + 1000
 const SESSION = { application_name: 'locanda-sql', statement_timeout: String(TIMEOUT_MS) }
 const MAX_ROWS = 10_000
-/** Bytes of the answer's rows, and of everything that comes from the database: one value can have a gigabyte. */
+/** Maximum bytes of the answer's rows, and of everything the database sends: one value can have a gigabyte. */
 const MAX_BYTES = 10 * 1024 * 1024
 const COUNT_BYTES_EVERY_MS = 20
 /** Characters of PostgreSQL's message that are shown: a statement can raise a longer one. */
 const MESSAGE_MAX = 1000
 
-/** Why a statement was ended from here. */
+/** Why the server stopped a statement. */
 type Stop = 'time' | 'size' | 'copy'
 
-/** Without this a statement without parameters goes by the simple protocol, with any number of statements. */
+/** Otherwise a statement without parameters uses the simple protocol, which allows several statements. */
 const ONE_STATEMENT = { simple: false, prepare: false }
 
 /** No such role, a wrong password, no rule of pg_hba.conf, no right to connect. */
 const NO_LOGIN = /^(28...|42501)$/
 
-/** The role must be reset: it cannot log in, or a statement has given it settings that would outlast the statement. */
+/** The role must be reset: it cannot log in, or a statement has changed its persistent settings. */
 export class LoginRefused extends Error {}
 
 /**
- * Runs one statement on a connection of its own, in a transaction that is committed only when the whole answer is
- * within its limits.
- * @param pool the server's own connections, to end a statement that does not end by itself
+ * Runs one statement on a connection of its own. The transaction commits only if the whole answer is within the limits.
+ * @param pool the server's own connections, to terminate a statement that does not end
  * @returns the body of the answer
- * @throws LoginRefused, SqlNonValido, SqlRispostaTroppoGrande; ServizioOccupato when the database is the matter
+ * @throws LoginRefused, SqlNonValido, SqlRispostaTroppoGrande; ServizioOccupato when the database is at fault
  */
 export async function runStatement (
   pool: postgres.Sql,
@@ -65,7 +64,7 @@ export async function runStatement (
     const result = await readRows(sql, statement, writer, stop)
     const fields = await describe(sql, result.columns)
     await sql.unsafe('commit')
-    // EXPLAIN and SHOW have rows and no number of them.
+    // EXPLAIN and SHOW return rows without a count.
     return writer.answer(result.count ?? writer.count, fields)
   } catch (err) {
     if (stopped !== undefined) throw STOPPED[stopped]()
@@ -86,7 +85,7 @@ const STOPPED: Readonly<Record<Stop, () => Error>> = {
 
 interface Result { count: number | null, columns: Column[] }
 
-/** By the extended protocol, which takes one statement alone. */
+/** Uses the extended protocol, which allows a single statement. */
 async function readRows (
   sql: postgres.Sql,
   statement: string,
@@ -104,7 +103,7 @@ async function readRows (
     const { count, columns } = result as unknown as { count: number | null, columns?: Column[] }
     return { count, columns: columns ?? [] }
   }
-  // A stream of COPY.
+  // A COPY stream.
   stop('copy')
   throw new Error('COPY')
 }
@@ -131,7 +130,7 @@ function refusal (sqlstate: string, message: string, position?: string): SqlNonV
   return new SqlNonValido(explain(sqlstate) ?? '', sqlstate, position === undefined ? null : Number(position), shown)
 }
 
-/** Ends the role's own backend only: by now the number may be another's. */
+/** Terminates only a backend of this role, because the process id may be reused by now. */
 async function endBackend (pool: postgres.Sql, pid: number, user: string): Promise<void> {
   await pool`select pg_terminate_backend(pid) from pg_stat_activity where pid = ${pid} and usename = ${user}`
     // The database is gone, and the statement with it.

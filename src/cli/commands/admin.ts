@@ -11,10 +11,10 @@ export interface ResetOptions extends AdminOptions { rimuoviSecondoFattore?: boo
 
 const USERS = '/auth/v1/admin/users'
 const PER_PAGE = 1000
-/** Characters of a generated password: 120 bits. */
+/** Bytes of a generated password: 120 bits. */
 const GENERATED_BYTES = 15
 
-/** Makes an administrator on the server whose environment this is. */
+/** Creates an administrator on the server whose environment this is. */
 export async function createAdmin (context: Context, options: AdminOptions): Promise<Exit> {
   await requireOwnAccounts(context)
   const password = await newPassword(context, options)
@@ -26,8 +26,8 @@ export async function createAdmin (context: Context, options: AdminOptions): Pro
 }
 
 /**
- * Gives a person a new password, on the server whose environment this is; their sessions and keys end. Their second
- * factors and passkeys are removed in the same step where that is asked.
+ * Sets a new password for a person, on the server whose environment this is. Their sessions and keys end. On request,
+ * the same step removes their second factors and passkeys.
  */
 export async function resetPassword (context: Context, options: ResetOptions): Promise<Exit> {
   await requireOwnAccounts(context)
@@ -57,7 +57,7 @@ async function newPassword ({ terminal }: Context, { genera }: AdminOptions): Pr
   return await newSecret(terminal, 'LOCANDA_PASSWORD', 'Nuova password')
 }
 
-/** A password is shown only where this program has made it up. */
+/** Shows a password only when this program has generated it. */
 function tell ({ out }: Context, { genera }: AdminOptions, text: string, result: object, password: string): Exit {
   if (genera === true) {
     out.note(`${text} La password non verrà mostrata di nuovo.`)
@@ -68,7 +68,7 @@ function tell ({ out }: Context, { genera }: AdminOptions, text: string, result:
   return EXIT.ok
 }
 
-/** @throws CliError with an external provider, whose accounts are not of this server */
+/** @throws CliError with an external provider, whose accounts this server does not manage */
 async function requireOwnAccounts ({ terminal: { env } }: Context): Promise<void> {
   const { config: { IDP_URL } } = await serverEnvironment(env)
   if (IDP_URL === undefined) return
@@ -82,7 +82,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
     'La password deve avere da 8 a 128 caratteri, nessuno di controllo, e non essere facile da indovinare'
 }
 
-/** @throws CliError in Italian for what people get wrong */
+/** @throws CliError with an Italian text for mistakes of the person */
 function userOf (answer: Answer): AuthUser {
   const code = String(fieldsOf(answer.body)?.error_code)
   const text = REFUSALS[code]

@@ -7,16 +7,16 @@ import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import { expectBody, fieldsOf, parsedJson, refusal, type Answer } from '../server-call.ts'
 import { table } from '../output.ts'
 
-/** Where the records come from: a file (`-`: standard input), or what is stored of a booking. */
+/** The source of the records: a file (`-`: standard input), or a stored booking. */
 export interface Source { file?: string | undefined, prenotazione?: number, appartamento?: number }
 
 interface Check { connected: boolean, message: string, endpoint: string }
 interface CheckAnswer { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
 
-/** The refusals that say that the records are wrong; all others are about something else. */
+/** The refusals that mean that the records are invalid. */
 const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
 
-/** Whether the server reaches the police service, with its credentials. */
+/** Checks that the server reaches the police service with its credentials. */
 export async function checkConnection (context: Context): Promise<Exit> {
   const answer = await call(context, '/api/alloggiati/check')
   const checked = expectBody<Check>(answer, 'connected', 'message', 'endpoint')
@@ -25,7 +25,7 @@ export async function checkConnection (context: Context): Promise<Exit> {
   return EXIT.ok
 }
 
-/** Checks records by the official rules. Nothing is sent to the police. */
+/** Validates records by the official rules, without sending anything to the police. */
 export async function validate (context: Context, source: Source): Promise<Exit> {
   const answer = await callWithRecords(context, source, { ofFile: 'valida', ofBooking: 'schedine' })
   const checked = expectBody<CheckAnswer>(answer, 'valid', 'errors', 'warnings')
@@ -38,7 +38,7 @@ export async function validate (context: Context, source: Source): Promise<Exit>
   return valid ? EXIT.ok : EXIT.invalid
 }
 
-/** Has the police service check records: a Test, which registers nothing. */
+/** Has the police service validate records with a test call, which registers nothing. */
 export async function rehearse (context: Context, source: Source): Promise<Exit> {
   const answer = await callWithRecords(context, source, { ofFile: 'invio', ofBooking: 'invio' }, { testMode: true })
   if (answer.status === 422) return rejected(context, answer)
@@ -47,7 +47,7 @@ export async function rehearse (context: Context, source: Source): Promise<Exit>
   return EXIT.ok
 }
 
-/** @param more goes before the fields of a file: a test is one also when the file says otherwise */
+/** @param more overrides the fields of a file, so that a test stays one whatever the file says */
 async function callWithRecords (
   context: Context,
   { file, prenotazione, appartamento }: Source,
@@ -97,7 +97,7 @@ async function records ({ terminal }: Context, file = '-'): Promise<object> {
       throw new CliError(EXIT.failed, 'FILE_NON_LEGGIBILE', `Impossibile leggere ${name} (${err.code ?? 'errore'})`)
     }
   )
-  // Editors of some systems begin a file with a byte order mark.
+  // Some editors write a byte order mark at the start of a file.
   const body = fieldsOf(parsedJson(content.replace(/^\ufeff/, '')))
   if (body === undefined) throw usageError(`${name}: deve contenere un oggetto JSON con «ospiti» e «prenotazione»`)
   return body

@@ -4,10 +4,10 @@ import { newSecret, secretOf } from '../terminal.ts'
 
 const VARIABLE = 'BACKUP_PASSPHRASE'
 const PASSPHRASE = 'Passphrase del salvataggio'
-/** Characters of the passphrase: what the setting of the server asks for, too. */
+/** Minimum length of the passphrase, as in the server's setting. */
 const LEAST = 12
 
-/** Makes a backup of the installation whose environment this is; or reads one whole, wherever it is from. */
+/** Backs up the installation whose environment this is, or verifies a backup of any installation. */
 export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
   const { terminal, out } = context
   const operations = await import('#src/backup/index.ts')
@@ -29,7 +29,7 @@ export async function backup (context: Context, file: string, { verify = false }
   return EXIT.ok
 }
 
-/** Puts a backup into the empty installation whose environment this is. */
+/** Restores a backup into the empty installation whose environment this is. */
 export async function restore (context: Context, file: string): Promise<Exit> {
   const { terminal, out } = context
   const { env, onInterrupt = () => () => {} } = terminal

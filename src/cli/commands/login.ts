@@ -8,7 +8,7 @@ import { dayOf } from '../output.ts'
 
 export interface LoginOptions { email?: string, chiave?: boolean }
 
-/** Signs in, or takes a key of the user's, and keeps the key; the one that it replaces is revoked. */
+/** Signs in, or takes a key of the user's, and stores the key. The key that it replaces is revoked. */
 export async function login (context: Context, { email, chiave = false }: LoginOptions): Promise<Exit> {
   const { terminal, out } = context
   const [url, earlier] = await Promise.all([context.base(), context.stored()])
@@ -19,7 +19,7 @@ export async function login (context: Context, { email, chiave = false }: LoginO
   try {
     await writeKey(terminal, stored)
   } catch (err) {
-    // A key that is not stored is of no use.
+    // A key that is not stored is useless.
     await revoke(context, stored).catch(() => {})
     throw err
   }
@@ -36,7 +36,7 @@ export async function login (context: Context, { email, chiave = false }: LoginO
   return EXIT.ok
 }
 
-/** Revokes the stored key and forgets it. */
+/** Revokes the stored key and deletes it. */
 export async function logout (context: Context): Promise<Exit> {
   const { terminal, out } = context
   const stored = await ownKey(context)
@@ -49,7 +49,7 @@ export async function logout (context: Context): Promise<Exit> {
 
 export interface KeyOptions { email?: string, giorni?: number, scope?: readonly string[] }
 
-/** Makes a further key, for another program: shown this once and not kept. */
+/** Creates another key, for another program. It is shown once and not stored. */
 export async function key (context: Context, { email, giorni: days, scope: scopes }: KeyOptions): Promise<Exit> {
   const made = await mintKey(context, await context.base(), email, { days, scopes })
   context.out.note(`Chiave ${made.id}, valida fino al ${dayOf(made.expires_at)}: non verrà mostrata di nuovo.`)
@@ -57,7 +57,7 @@ export async function key (context: Context, { email, giorni: days, scope: scope
   return EXIT.ok
 }
 
-/** Revokes a key where it was made. One that is not known there any more needs no revoking. */
+/** Revokes a key on its server. If the server does not know it any more, nothing is left to do. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
   const path = `/api/v1/keys/${encodeURIComponent(id)}`
   const answer = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })

@@ -9,18 +9,18 @@ const PATH = '/api/settings/maintenance'
 
 export interface BeginOptions { messaggio?: string, consenti?: MaintenanceChange['allow'] }
 
-/** Says whether the service is under maintenance. */
+/** Shows whether the service is under maintenance. */
 export async function showMaintenance (context: Context): Promise<Exit> {
   return show(context, await call(context, PATH))
 }
 
-/** Begins a maintenance, or changes what the present one says and allows. */
+/** Begins maintenance, or changes the message and exceptions of the current one. */
 export async function beginMaintenance (context: Context, { messaggio, consenti }: BeginOptions): Promise<Exit> {
   const body: MaintenanceChange = { enabled: true, message: messaggio, allow: consenti }
   return show(context, await call(context, PATH, { method: 'POST', body }))
 }
 
-/** Ends the maintenance, with the stored key or, on the server's machine, with the key of its environment. */
+/** Ends maintenance, with the stored key or, on the server's machine, with the key of its environment. */
 export async function endMaintenance (context: Context, { server }: { server?: boolean }): Promise<Exit> {
   const body: MaintenanceChange = { enabled: false }
   return show(context, await (server ? callOwnServer : call)(context, PATH, { method: 'POST', body }))

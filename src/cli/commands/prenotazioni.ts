@@ -7,7 +7,7 @@ import { card, moment, table, type Column } from '../output.ts'
 
 export interface ListOptions { q?: string, da?: string, a?: string, limit?: number, sort?: string }
 
-/** A page, unless more are asked for: without any limit the server would send all there are. */
+/** One page unless more are requested: without a limit the server would send all bookings. */
 const DEFAULT_LIMIT = 100
 const PATH = '/api/v1/prenotazioni'
 
@@ -29,7 +29,6 @@ const GUEST_COLUMNS: readonly Column[] = [
   { title: 'documento' }
 ]
 
-/** Bookings as a table. */
 export async function listBookings (
   context: Context,
   { q, da, a, limit = DEFAULT_LIMIT, sort }: ListOptions
@@ -49,7 +48,6 @@ export async function listBookings (
   return EXIT.ok
 }
 
-/** One booking and its guests. */
 export async function showBooking (context: Context, id: number): Promise<Exit> {
   const { data } = expectBody<{ data: BookingDetail }>(await call(context, `${PATH}/${id}`), 'data')
   context.out.result(context.out.json ? '' : described(data, await countryName(context, data.paese_id)), data)

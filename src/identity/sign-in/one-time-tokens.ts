@@ -29,7 +29,7 @@ const LIFETIME = sql`now() + interval '24 hours'`
 const notExpired = gt(t.expires_at, sql`now()`)
 
 /**
- * A new code and link for 24 hours. They replace the person's earlier ones of this kind. Only fingerprints are kept.
+ * Issues a code and a link for 24 hours, which replace earlier ones of this kind. Only their fingerprints are stored.
  */
 export async function issueToken (
   tx: Executor, keys: Keys, token: { user_id: string, kind: TokenKind, sent_to: string, flow_state_id?: string | null }

@@ -11,30 +11,30 @@ export interface StoredTemplate {
   nome: string
   template: string
   esempio: Record<string, unknown> | null
-  /** What it wants of the data; null: not known, of a template of the product. */
+  /** The variables that it uses; null when not yet determined, for a template of the product. */
   variabili: string[] | null
   predefinito: boolean
   versione: number
   updated_at: Date | null
 }
 
-/** What a list says of a template. */
+/** The fields of a template in a list. */
 type ListedTemplate = Pick<StoredTemplate, 'id' | 'nome' | 'predefinito' | 'versione' | 'updated_at'>
 
-/** Versions that are kept of a template, the present one among them. */
+/** Versions of a template that are kept, including the current one. */
 const VERSIONS_KEPT = 50
 
-/** Which versions a change is for; a template that is not there has none. */
+/** The versions that a change expects. A missing template has none. */
 interface Expected {
   /** Versions that may be changed; undefined: any, or none. */
   versions?: ReadonlySet<number> | undefined
-  /** There must be none. */
+  /** The template must not exist. */
   isNew?: boolean
 }
 
 const { id, nome, versione, updated_at } = getTableColumns(templates)
 
-/** All templates: those of the product, then the saved ones by their names. */
+/** All templates: those of the product, then the saved ones by name. */
 export async function listTemplates (db: Executor): Promise<ListedTemplate[]> {
   const saved = await db.select({ id, nome, versione, updated_at }).from(templates)
     .where(isNull(templates.deleted_at)).orderBy(asc(templates.nome), asc(templates.id))
@@ -56,8 +56,8 @@ export async function checkChangeable (id: string): Promise<void> {
 }
 
 /**
- * Saves a template under its id, new or in the place of the one before, and keeps the version.
- * @throws ModelloCambiato (412) where there is another version than expected, or none
+ * Saves a template under its id, new or replacing the current one, and keeps the version.
+ * @throws ModelloCambiato (412) when the version is not the expected one
  */
 export async function saveTemplate (
   tx: Transaction,
@@ -65,7 +65,7 @@ export async function saveTemplate (
   { nome, template, esempio, variabili }: TemplateSaving & { variabili: string[] },
   expected: Expected
 ): Promise<StoredTemplate & { isNew: boolean }> {
-  // Changes of one template follow each other, also those that would make it.
+  // Serializes changes of one template, including concurrent creations.
   await tx.insert(templates).values({ id, nome, template, variabili, versione: 0, deleted_at: sql`now()` })
     .onConflictDoNothing()
   const before = await lock(tx, id)
@@ -97,7 +97,7 @@ export async function removeTemplate (tx: Transaction, id: string, expected: Exp
 type ListedVersion = Pick<typeof versions.$inferSelect, 'versione' | 'nome' | 'updated_at'>
 
 /**
- * The versions of a template that are kept, the newest first; one of the product has none.
+ * The stored versions of a template, newest first. A template of the product has none.
  * @throws ModelloNonTrovato
  */
 export async function listVersions (db: Executor, id: string): Promise<ListedVersion[]> {
@@ -107,7 +107,7 @@ export async function listVersions (db: Executor, id: string): Promise<ListedVer
     .where(eq(versions.id, id)).orderBy(desc(versions.versione))
 }
 
-/** A template as it was in one of its versions. @throws ModelloNonTrovato, VersioneNonTrovata */
+/** A template in one of its versions. @throws ModelloNonTrovato, VersioneNonTrovata */
 export async function findVersion (db: Executor, id: string, versione: number): Promise<StoredTemplate> {
   const { predefinito } = await findTemplate(db, id)
   const [row] = await db.select().from(versions).where(and(eq(versions.id, id), eq(versions.versione, versione)))
@@ -119,7 +119,7 @@ function present (id: string) {
   return and(eq(templates.id, id), isNull(templates.deleted_at))
 }
 
-/** The version that there is, locked; undefined where there is none. */
+/** The current version, locked; undefined when the template does not exist. */
 async function lock (tx: Transaction, id: string): Promise<number | undefined> {
   const [row] = await tx.select({ versione, deleted_at: templates.deleted_at }).from(templates)
     .where(eq(templates.id, id)).for('update')

@@ -23,7 +23,7 @@ import {
 } from './repository.ts'
 import { previewOf } from './samples.ts'
 
-/** What is wrong with a template that is to be saved, beyond what its schema says. */
+/** Validation errors of a template to save, beyond its schema. */
 function savingFaults ({ params: { id }, body: { esempio } }: RequestFields): FieldError[] {
   return [
     ...(typeof id !== 'string' || TEMPLATE_ID.test(id)
@@ -33,7 +33,7 @@ function savingFaults ({ params: { id }, body: { esempio } }: RequestFields): Fi
   ]
 }
 
-/** PostgreSQL holds no NUL and no half of a pair of surrogates, neither in values nor in names. */
+/** PostgreSQL stores neither NUL nor lone surrogates, in values or in names. */
 function isStorable (value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
   if (typeof value !== 'object' || value === null) return true
@@ -170,7 +170,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.post(`${URL}/valida`, checkRoute, (request, reply) => checkTemplate(app, reply, request.body))
 }
 
-/** What saved templates were before: who wants a version again saves its text. */
+/** Earlier versions of saved templates. To restore one, a client saves its text. */
 export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
 

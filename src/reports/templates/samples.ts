@@ -4,7 +4,7 @@ import type { StoredTemplate } from './repository.ts'
 
 const LISTINGS = ['Bilocale in centro', 'Trilocale al lago', 'Monolocale alla stazione']
 
-/** What a template of the product is shown with; all of it is invented. */
+/** Invented sample data for the templates of the product. */
 const ROWS = Array.from({ length: 12 }, (_, at) => ({
   listingId: `L${at % 3 + 1}`,
   listingTitle: LISTINGS[at % 3]!,
@@ -16,7 +16,7 @@ const ROWS = Array.from({ length: 12 }, (_, at) => ({
   ]))
 }))
 
-/** How a template is previewed: with the data that are given, else with its own example, else with ours. */
+/** Renders a preview: with the given data, else with the template's own example, else with ours. */
 export function previewOf (
   { id, template, esempio }: Pick<StoredTemplate, 'id' | 'template' | 'esempio'>,
   data: Record<string, unknown> | undefined,

@@ -7,7 +7,7 @@ type App = Pick<FastifyInstance, 'pdf'>
 
 interface Checked { template: string, esempio?: Record<string, unknown> | undefined }
 
-/** What is wrong with a template, and what it wants of the data. */
+/** Checks a template: its errors, and the variables that it uses. */
 export async function checkTemplate (app: App, reply: FastifyReply, checked: Checked) {
   const { fault, variables: variabili, warnings } = await check(app, reply, checked)
   const errors = fault === null
@@ -16,14 +16,14 @@ export async function checkTemplate (app: App, reply: FastifyReply, checked: Che
   return { valid: fault === null, variabili, errors, warnings }
 }
 
-/** What a template that is to be saved wants of the data. @throws ModelloNonValido (400) */
+/** The variables of a template to save. @throws ModelloNonValido (400) */
 export async function requireSound (app: App, reply: FastifyReply, checked: Checked): Promise<string[]> {
   const { fault, variables } = await check(app, reply, checked)
   if (fault !== null) throw new ModelloNonValido(fault)
   return variables
 }
 
-/** What a stored template wants of the data; of those of the product it is found out once. */
+/** The variables of a stored template. For those of the product they are determined once. */
 export function variables (app: App) {
   const known = new Map<string, string[]>()
   return async (reply: FastifyReply, { id, template, variabili }: StoredTemplate): Promise<string[]> => {

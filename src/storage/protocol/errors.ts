@@ -49,7 +49,7 @@ function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
   return kind === 'NoSuchRoute' || kind === 'NoCredentials' || kind === 'Unavailable' ? CODES[kind] : kind
 }
 
-/** Statuses that clients, proxies and people go by in HTTP, too; all others are a 400, as with the real server. */
+/** Statuses that are also sent over HTTP, because clients need them. All others become 400, as in the real server. */
 const TOLD = new Set([401, 403, 416, 429, 500, 503])
 
 export class StorageError extends Error {
