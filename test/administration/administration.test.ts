@@ -28,7 +28,7 @@ t.test('the first page', async (t) => {
       [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell]) => cell)
     )
 
-  t.test('is HTML without scripts, and its policy lets nothing in but its own style sheet', async (t) => {
+  t.test('is HTML without scripts, and its policy allows only its own style sheet', async (t) => {
     const { statusCode, headers, body } = await page()
     t.equal(statusCode, 200)
     t.equal(headers['content-type'], 'text/html; charset=utf-8')
@@ -47,7 +47,7 @@ t.test('the first page', async (t) => {
     for (const url of ['/docs', '/openapi.json', '/health/ready']) t.ok((await app.inject(url)).statusCode < 400, url)
   })
 
-  t.test('says which version runs and in which mode, and how many there are of what', async (t) => {
+  t.test('shows version, mode and counts', async (t) => {
     await signIn(app, 'piero', 'operator')
     await signIn(app, 'piero', 'operator')
     await app.sql`
@@ -60,7 +60,7 @@ t.test('the first page', async (t) => {
     t.match(body, /Allarmi aperti<\/h2>\n<p>Nessuno\.<\/p>/)
   })
 
-  t.test('says what became of the submissions, and what waits for a person', async (t) => {
+  t.test('shows the states of submissions, and the matters that need a person', async (t) => {
     const stop = await app.inject({
       method: 'POST',
       url: '/api/v1/invii/sospensione',
@@ -115,20 +115,20 @@ t.test('the first page', async (t) => {
     t.notMatch(body, /CANARY|192\.0\.2\.7|@example\.org/)
   })
 
-  t.test('writes whatever is stored as text', async (t) => {
+  t.test('escapes stored text', async (t) => {
     await app.audit.append(app.db, { actor: EVIL, action: 'email', object: EVIL })
     const { body } = await page()
     t.notMatch(body, '<img')
     t.equal(body.split('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;amp;').length, 3)
   })
 
-  t.test('is only looked at: it is not among what the API describes', async (t) => {
+  t.test('is read-only, and is not part of the API description', async (t) => {
     t.same(Object.keys((await app.inject('/openapi.json')).json().paths).filter((path) => path.startsWith('/ad/')), [])
     t.equal((await call('GET', '/ad/')).statusCode, 401)
   })
 })
 
-t.test('text put into HTML stays text, whatever it is', async (t) => {
+t.test('text put into HTML stays text', async (t) => {
   const property = fc.property(
     fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ';', '/', '$', '`', '\\') }),
     (text) => {
@@ -156,13 +156,13 @@ t.beforeEach(async () => {
     alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
 })
 
-/** Entries of these times, as far as the list is concerned. */
+/** Adds entries with these times, as far as the list is concerned. */
 async function at (times: readonly string[]): Promise<void> {
   const row = { actor: 'sistema', action: 'email', hash: Buffer.of(0) }
   await server.app.db.insert(audit_log).values(times.map((time, n) => ({ ...row, id: n + 1, at: new Date(time) })))
 }
 
-t.test('an entry is shown with the words of its action, and without its hash', async (t) => {
+t.test('an entry is shown with the text of its action, and without its hash', async (t) => {
   await server.app.audit.append(server.app.db, entry(1))
   await server.app.audit.append(server.app.db, {
     actor: 'anonimo',
@@ -196,7 +196,7 @@ t.test('an entry is shown with the words of its action, and without its hash', a
   })
 })
 
-t.test('the newest come first, and the pages joined are the whole list', async (t) => {
+t.test('newest entries come first, and the pages joined are the whole list', async (t) => {
   for (let n = 0; n < 7; n++) await server.app.audit.append(server.app.db, entry(n))
   t.same(ids(await call('GET', AUDIT)), [7, 6, 5, 4, 3, 2, 1])
   for (const limit of [1, 3, 7, 1000]) {
@@ -213,14 +213,14 @@ t.test('the newest come first, and the pages joined are the whole list', async (
   }
 })
 
-t.test('an entry that comes in while the pages are read moves none of them', async (t) => {
+t.test('an entry added while the pages are read moves no other entry', async (t) => {
   for (let n = 0; n < 4; n++) await server.app.audit.append(server.app.db, entry(n))
   const first = await call('GET', `${AUDIT}?limit=2`)
   await server.app.audit.append(server.app.db, entry(5))
   t.same(ids(first).concat(ids(await call('GET', /<(.+)>/.exec(String(first.headers.link))![1]!))), [4, 3, 2, 1])
 })
 
-t.test('it is searched by who and what', async (t) => {
+t.test('filters by actor, action and object', async (t) => {
   const { app: { audit, db } } = server
   for (const [n, action] of (['accesso', 'uscita', 'accesso', 'sql'] as const).entries()) {
     await audit.append(db, entry(n % 2, { action }))
@@ -237,7 +237,7 @@ t.test('it is searched by who and what', async (t) => {
   t.same(await found('?actor=USER:1'), [])
 })
 
-t.test('a day is the day of Italy, whole; an instant is what it says, itself included', async (t) => {
+t.test('a day means the whole day in Italy; an instant is inclusive', async (t) => {
   await at(['2026-11-20T22:59:59.999Z', '2026-11-20T23:00:00Z', '2026-11-21T22:59:59.999Z', '2026-11-21T23:00:00Z'])
   const found = async (query: string) => ids(await call('GET', AUDIT + query))
   t.same(await found('?da=2026-11-21'), [4, 3, 2])
@@ -248,14 +248,14 @@ t.test('a day is the day of Italy, whole; an instant is what it says, itself inc
   t.same(await found(`?da=${encodeURIComponent('2026-11-21T00:00:00+01:00')}&a=2026-11-21T22:59:59.999Z`), [3, 2])
 })
 
-t.test('bounds in the wrong order are refused, whether days or instants: no list looks like good news', async (t) => {
+t.test('bounds in the wrong order are a 400, because an empty list would look like good news', async (t) => {
   const asked = (da: string, a: string) => call('GET', `${AUDIT}?${new URLSearchParams({ da, a })}`)
   for (const [da, a] of [
     ['2026-11-22', '2026-11-20'],
     ['2026-11-21T10:00:00Z', '2026-11-21T09:59:59.999Z'],
     ['2026-11-21T10:00:00Z', '2026-11-21T10:30:00+01:00'],
     ['2026-11-21T23:59:60Z', '2026-11-21t23:59:58+00'],
-    // The instant is in the day before, by the clock of Rome; or in the day after.
+    // In Rome the instant is in the day before, or in the day after.
     ['2026-11-21', '2026-11-20T22:59:59Z'],
     ['2026-11-20T23:00:00Z', '2026-11-20']
   ] as const) {
@@ -271,7 +271,7 @@ t.test('bounds in the wrong order are refused, whether days or instants: no list
   ] as const) t.equal((await asked(da, a)).statusCode, 200, `${da} ${a}`)
 })
 
-t.test('a day on which the clocks change has 23 hours, or 25', async (t) => {
+t.test('a day on which the clocks change has 23 or 25 hours', async (t) => {
   await at([
     '2026-03-28T23:00:00Z', '2026-03-29T21:59:59Z', '2026-03-29T22:00:00Z', '2026-10-24T22:00:00Z',
     '2026-10-25T22:59:59Z', '2026-10-25T23:00:00Z'
@@ -280,7 +280,7 @@ t.test('a day on which the clocks change has 23 hours, or 25', async (t) => {
   t.same(ids(await call('GET', `${AUDIT}?da=2026-10-25&a=2026-10-25`)), [5, 4])
 })
 
-t.test('it is for administrators alone, its verification too', async (t) => {
+t.test('only administrators may read and verify it', async (t) => {
   const operator = { authorization: `Bearer ${await server.token()}` }
   for (const url of [AUDIT, `${AUDIT}/verifica`]) {
     t.equal((await server.app.inject(url)).statusCode, 401)
@@ -290,7 +290,7 @@ t.test('it is for administrators alone, its verification too', async (t) => {
   }
 })
 
-t.test('a query without a meaning is a 400 that names the field', async (t) => {
+t.test('an invalid query is a 400 that names the field', async (t) => {
   const wrong = [
     'limit=0', 'limit=1001', 'cursor=!', 'cursor=AAAA', 'actor=', `actor=${'a'.repeat(201)}`, 'action=', 'action=altro',
     'da=', 'da=ieri', 'da=2026-02-30', 'a=2026-02-30T00:00:00Z', 'da=0000-01-01T00:00:00Z',
@@ -307,7 +307,7 @@ t.test('a query without a meaning is a 400 that names the field', async (t) => {
   for (const query of right) t.equal((await call('GET', `${AUDIT}?${query}`)).statusCode, 200, query)
 })
 
-t.test('an entry that was written past the server is shown as well as it can be', async (t) => {
+t.test('an entry written by SQL is shown as far as possible', async (t) => {
   await at(['2026-11-21T00:00:00Z'])
   await server.app.sql`
     insert into audit_log (actor, action, details) values ('', 'inventata', '{"a": {"b": [1]}}')`

@@ -4,7 +4,7 @@ import { bearer } from '#test/identity/requests.ts'
 
 export const MARK = 'service_admin_access=granted'
 
-/** Asks for the cookies with a token; the session's value, and both as a browser sends them. */
+/** Requests the cookies with a token. Returns the session's value, and both cookies as a browser sends them. */
 export async function granted (app: FastifyInstance, headers: string | Record<string, string>) {
   const answer = await app.inject({
     method: 'POST',

@@ -19,7 +19,7 @@ t.test('the cookies', async (t) => {
   const person = claimsOf(admin)
   const { answer, value, cookie } = await granted(app, admin)
 
-  t.test('both are for /ad/, over secure connections, of this site and out of reach of scripts', async (t) => {
+  t.test('both are limited to /ad/, Secure, SameSite=Strict and HttpOnly', async (t) => {
     t.match(answer.json(), { success: true, message: String, status: 200 })
     const ends = Date.parse(answer.json().expires_at) - Date.now()
     t.ok(ends > 7.9 * HOUR_MS && ends <= 8 * HOUR_MS, 'at most eight hours')
@@ -32,7 +32,7 @@ t.test('the cookies', async (t) => {
     t.equal(answer.headers['cache-control'], 'no-store')
   })
 
-  t.test('the database keeps a hash, the audit log who and when, the log nothing', async (t) => {
+  t.test('the database stores a hash, the audit log actor and time, and the log neither cookie', async (t) => {
     const [row] = await app.sql`select encode(id_hash, 'hex') as id_hash, principal, user_id from admin_sessions`
     t.same(
       { ...row },
@@ -56,7 +56,7 @@ t.test('the cookies', async (t) => {
     for (const part of value.split('.')) t.notOk(JSON.stringify([logs, entry]).includes(part))
   })
 
-  t.test('both together open the pages, in either order and among others; one alone does not', async (t) => {
+  t.test('only both together open the pages, in either order and among others', async (t) => {
     const own = `${SESSION_COOKIE}=${value}`
     t.equal(await opens(app, `${MARK}; ${own}`), 200)
     t.equal(await opens(app, `${own};${MARK}`), 200)
@@ -64,7 +64,7 @@ t.test('the cookies', async (t) => {
     for (const wrong of [undefined, '', MARK, own]) t.equal(await opens(app, wrong), 401, wrong ?? 'none')
   })
 
-  t.test('anything but exactly these two is refused, with an error in JSON', async (t) => {
+  t.test('any other combination is refused, with an error in JSON', async (t) => {
     const [id = '', mac = ''] = value.split('.')
     const signed = (id: string, key: Buffer) => `${id}.${createHmac('sha256', key).update(id).digest('hex')}`
     const turned = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1)
@@ -116,7 +116,7 @@ t.test('the cookies', async (t) => {
     t.equal(await opens(app, cookie), 200, 'the right ones still open')
   })
 
-  t.test('credentials of the API do not open the pages, and the cookies open nothing else', async (t) => {
+  t.test('API credentials do not open the pages, and the cookies open nothing else', async (t) => {
     for (const headers of [bearer(admin), bearer(await token({ service: true })), { 'x-api-key': API_KEY }]) {
       t.equal((await app.inject({ url: '/ad/', headers })).statusCode, 401)
     }
@@ -126,7 +126,7 @@ t.test('the cookies', async (t) => {
     t.equal((await app.inject({ method: 'POST', url: GRANT, headers: { cookie } })).statusCode, 401)
   })
 
-  t.test('administrators are given them, and nobody else', async (t) => {
+  t.test('only administrators receive them', async (t) => {
     const key = async (scopes: string) => ({
       'x-api-key': (await as(app, admin, 'GET', `/api/cli/auth/key?scopes=${scopes}`)).json().apiKey as string
     })
@@ -143,7 +143,7 @@ t.test('the cookies', async (t) => {
     t.equal(await opens(app, (await granted(app, await key('amministrazione'))).cookie), 200)
   })
 
-  t.test('a body is not needed, and if there is one it is empty', async (t) => {
+  t.test('the body is optional and must be empty', async (t) => {
     const ask = async (payload: string | undefined, type?: string) =>
       (
         await app.inject({
@@ -173,7 +173,7 @@ t.test('the cookies', async (t) => {
 t.test('the session behind the cookies', async (t) => {
   const [{ app, token }, { app: other }] = await twoServers(t)
 
-  t.test('ends after 15 minutes without use; use keeps it, never beyond its end', async (t) => {
+  t.test('expires after 15 minutes without use; use extends it, up to its absolute end', async (t) => {
     const { cookie, answer } = await granted(app, await token({ name: 'anna', role: 'admin' }))
     const age = (column: string, by: string) =>
       app.sql.unsafe(`update admin_sessions set ${column} = now() - interval '${by}'`)
@@ -195,7 +195,7 @@ t.test('the session behind the cookies', async (t) => {
     t.equal((await app.sql`select from admin_sessions`).count, 1, 'what has ended is cleared away by the next one')
   })
 
-  t.test('is one for all servers of the installation', async (t) => {
+  t.test('is valid on all servers of the installation', async (t) => {
     const { cookie } = await granted(app, await token({ name: 'anna', role: 'admin' }))
     t.equal(await opens(other, cookie), 200)
     await app.sql`delete from admin_sessions`
@@ -203,7 +203,7 @@ t.test('the session behind the cookies', async (t) => {
     t.equal(await opens(app, cookie), 401)
   })
 
-  t.test('opens nothing from the moment on in which the person is no administrator any more', async (t) => {
+  t.test('opens nothing once the person is no longer an administrator', async (t) => {
     const service = await token({ service: true })
     const changes: Record<string, (id: string) => Promise<{ statusCode: number }>> = {
       demoted: (id) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
@@ -260,7 +260,7 @@ t.test('under /ad/', async (t) => {
     }
   })
 
-  t.test('without the cookies nobody learns what is there', async (t) => {
+  t.test('without the cookies a caller cannot learn which pages exist', async (t) => {
     for (const url of ['/ad/', '/ad/x', '/ad/x/y', '/ad/?x=1', '/%61d/', '/ad/%78', '/ad//']) {
       t.equal(await opens(app, undefined, url), 401, url)
       t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 401, `HEAD ${url}`)
@@ -271,7 +271,7 @@ t.test('under /ad/', async (t) => {
   })
 })
 
-t.test('a route that wants the cookie where nothing checks it stops the start', async (t) => {
+t.test('a route that requires the cookies outside the guarded scope stops the start', async (t) => {
   const start = build(
     t,
     {},

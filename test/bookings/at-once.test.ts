@@ -4,15 +4,15 @@ import { build } from '#test/helper.ts'
 import { testDatabase } from '#test/database.ts'
 import { BOOKINGS, create } from './samples.ts'
 
-/* Requests of one moment share connections to PostgreSQL: no request gets the answer of another one. */
+/* Concurrent requests share connections to PostgreSQL. No request may get the answer of another one. */
 
 const BOOKED = 20
 const ROUNDS = 24
-/** What may befall the connections that a round's requests share. */
+/** Disturbances of the connections that a round's requests share. */
 const TROUBLES =
   ['none', 'a query fails in the midst of its rows', 'statements are forgotten', 'connections end'] as const
 
-t.test('of requests at once each gets its own booking, whatever befalls shared connections', async (t) => {
+t.test('concurrent requests each get their own booking, even when shared connections fail', async (t) => {
   const { url, sql: other } = await testDatabase(t)
   const { app, call } = await build(t, { DATABASE_URL: url })
   for (let n = 1; n <= BOOKED; n++) await create(call, { nome_cognome: `Ospite ${n}`, numero_ospiti: n })
@@ -64,7 +64,7 @@ t.test('of requests at once each gets its own booking, whatever befalls shared c
       ...ids.slice(8).map(ask),
       call('GET', `${BOOKINGS}?limit=5`)
     ])
-    // That a connection has ended is noticed a moment later, and others are opened: as many at once as there are.
+    // The server notices a lost connection with a delay, and opens as many new ones at once as it needs.
     if (trouble === 'connections end') await until(async () => (await Promise.all(ids.map(isAnswered))).every(Boolean))
   }
   t.same(wrong, [])

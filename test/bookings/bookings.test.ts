@@ -16,12 +16,12 @@ const detail = (id: number | string, headers?: Record<string, string>) =>
   call('GET', `${BOOKINGS}/${id}`, undefined, headers)
 const tagOf = async (id: number) => String((await detail(id)).headers.etag)
 
-/** The fields at fault of a creation with these changes. */
+/** The invalid fields of a creation with these changes. */
 async function refused (changes: Record<string, unknown>) {
   return fieldsAtFault(await call('POST', BOOKINGS, booking(changes)))
 }
 
-t.test('a new booking answers 201 with its address and its entity tag', async (t) => {
+t.test('a new booking answers 201 with its URL and its entity tag', async (t) => {
   const response = await call('POST', BOOKINGS, booking())
   const { data, status } = response.json<{ data: Booking, status: number }>()
   t.equal(response.statusCode, 201)
@@ -128,7 +128,7 @@ t.test('values are taken literally: nothing is coerced', async (t) => {
   }
 })
 
-t.test('numbers below one or beyond their column are a 400 that names the field', async (t) => {
+t.test('numbers below one or outside their column\'s range are a 400 that names the field', async (t) => {
   for (const value of [0, -1, 2_147_483_648, 1e300]) {
     for (const name of ['paese_id', 'numero_notti', 'numero_ospiti']) {
       t.same(await refused({ [name]: value }), [name], `${name} ${value}`)
@@ -140,7 +140,7 @@ t.test('any positive paese_id is accepted', async (t) => {
   for (const paese_id of [1, 999, 2_147_483_647]) t.match(await create(call, { paese_id }), { paese_id })
 })
 
-t.test('texts are bounded, a name is not blank, and control characters are refused', async (t) => {
+t.test('texts are limited in length, a name is not blank, and control characters are refused', async (t) => {
   for (const nome_cognome of ['', '   ', 'a'.repeat(201), 'Anna\u0000', 'Anna\nBianchi', '\u007f']) {
     t.same(await refused({ nome_cognome }), ['nome_cognome'])
   }
@@ -176,7 +176,7 @@ t.test('a missing booking is a 404 in the contract\'s words', async (t) => {
   t.type(requestId, 'string')
 })
 
-t.test('an id that no booking can have is a 400 that names it', async (t) => {
+t.test('an invalid id is a 400 that names it', async (t) => {
   for (const id of ['0', '-1', '1.5', 'x', '2147483648', '1e99', '1e400', 'NaN']) {
     const response = await detail(id)
     t.equal(response.statusCode, 400, id)
@@ -214,14 +214,14 @@ t.test('the guests are shown in the order of their list, with the contract\'s fi
   )
 })
 
-t.test('a booking shows its own guests only', async (t) => {
+t.test('a booking shows only its own guests', async (t) => {
   const [one, other] = [await create(call), await create(call)]
   await saveGuests(call, one.id, guests(2, { cognome: 'Uno' }))
   await saveGuests(call, other.id, guests(1, { cognome: 'Altro' }))
   t.same((await read(call, other.id)).ospiti.map(({ cognome }) => cognome), ['Altro'])
 })
 
-t.test('the entity tag stays while nothing changes', async (t) => {
+t.test('the entity tag is stable while nothing changes', async (t) => {
   const { id } = await create(call)
   t.equal(await tagOf(id), await tagOf(id))
 })
@@ -238,7 +238,7 @@ t.test('the entity tag changes with the booking and with its guests', async (t) 
   t.equal(new Set(tags).size, 4)
 })
 
-t.test('If-None-Match with the present tag gives 304 without a body', async (t) => {
+t.test('If-None-Match with the current tag gives 304 without a body', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
   for (const header of [tag, `W/${tag}`, `"x", ${tag}`, `"x",W/${tag} , "y"`, '*']) {
@@ -258,14 +258,14 @@ t.test('If-None-Match with another tag gives the booking', async (t) => {
   }
 })
 
-t.test('no cache keeps a booking', async (t) => {
+t.test('caches may not store a booking', async (t) => {
   const { id } = await create(call)
   t.equal((await detail(id)).headers['cache-control'], 'no-store')
 })
 
-/* The schema, not the table, says which columns of a booking a client sees. */
+/* The schema, not the table, decides which columns of a booking a client sees. */
 
-t.test('the JSON that PostgreSQL writes has the fields of the schemas and no others', async (t) => {
+t.test('the JSON written by PostgreSQL has exactly the fields of the schemas', async (t) => {
   const { id } = await create(call)
   await saveGuests(call, id, guests(2))
   const columns = { json: asJson(bookingColumns), ospiti: detailColumns.ospiti }
@@ -281,7 +281,7 @@ t.test('the JSON that PostgreSQL writes has the fields of the schemas and no oth
   t.same(Object.keys(await read(call, id)), fieldNames(BookingDetail))
 })
 
-t.test('the countries are those of ISO 3166-1, each once and complete, in the order of their names', async (t) => {
+t.test('the countries are those of ISO 3166-1, complete, each once, in the order of their names', async (t) => {
   const response = await call('GET', '/api/v1/paesi')
   t.equal(response.statusCode, 200)
   const countries = response.json<{ data: Country[] }>().data

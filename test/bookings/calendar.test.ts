@@ -12,7 +12,7 @@ const answer = (call: TestApp['call'], query: Record<string, string>) =>
 
 const { app, call } = await build(t)
 
-/** There are no bookings, and the next one has number 1. */
+/** Deletes all bookings and restarts the ids at 1. */
 const empty = () => app.sql`truncate prenotazioni restart identity cascade`
 let stay: Booking
 
@@ -21,7 +21,7 @@ async function shown (query: Record<string, string>): Promise<boolean> {
   return entries.some(({ id }) => id === stay.id)
 }
 
-t.test('an entry is what FullCalendar reads, and ends on the check-out day', async (t) => {
+t.test('an entry has the form that FullCalendar reads, and ends on the check-out day', async (t) => {
   await empty()
   stay = await create(call, { nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', check_out: '2026-11-24' })
   t.same((await call('GET', CALENDAR)).json(), [
@@ -29,7 +29,7 @@ t.test('an entry is what FullCalendar reads, and ends on the check-out day', asy
   ])
 })
 
-t.test('both ends of a span are honoured, and its end is exclusive', async (t) => {
+t.test('both ends of a span apply, and its end is exclusive', async (t) => {
   t.ok(await shown({ start: '2026-11-23', end: '2026-11-24' }))
   t.notOk(await shown({ start: '2026-11-24', end: '2026-11-30' }), 'the night before the departure is the last')
   t.ok(await shown({ start: '2026-11-01', end: '2026-11-22' }))
@@ -37,14 +37,14 @@ t.test('both ends of a span are honoured, and its end is exclusive', async (t) =
   t.ok(await shown({ start: '2026-11-22', end: '2026-11-23' }), 'a span inside the stay')
 })
 
-t.test('one end alone leaves the other open', async (t) => {
+t.test('with one bound the other side is open', async (t) => {
   t.ok(await shown({ start: '2026-11-23' }))
   t.notOk(await shown({ start: '2026-11-24' }))
   t.ok(await shown({ end: '2026-11-22' }))
   t.notOk(await shown({ end: '2026-11-21' }))
 })
 
-t.test('an instant with an offset, or with none, means the day that is written in it', async (t) => {
+t.test('an instant with an offset, or with none, means the day written in it', async (t) => {
   const midnights =
     ['T00:00:00+01:00', 'T00:00:00-08:00', 'T00:00:00+0200', 'T00:00:00', 'T00:00', 'T00:00:00.000+14:00']
   for (const rest of midnights) {
@@ -55,7 +55,7 @@ t.test('an instant with an offset, or with none, means the day that is written i
   }
 })
 
-t.test('a + that was not percent-encoded is understood', async (t) => {
+t.test('a + that is not percent-encoded is understood', async (t) => {
   t.same((await call('GET', `${CALENDAR}?start=2026-11-01T00:00:00+01:00&end=2026-11-21T00:00:00+01:00`)).json(), [])
   t.equal(
     (await call('GET', `${CALENDAR}?start=2026-11-01T00:00:00+01:00&end=2026-11-22T00:00:00+01:00`)).json<Entry[]>()
@@ -64,7 +64,7 @@ t.test('a + that was not percent-encoded is understood', async (t) => {
   )
 })
 
-t.test('an instant in UTC means the day it is in Rome', async (t) => {
+t.test('an instant in UTC means the day in Rome', async (t) => {
   t.notOk(await shown({ start: '2026-11-23T23:00:00Z' }), 'midnight of the 24th in Rome')
   t.ok(await shown({ start: '2026-11-23T22:59:59Z' }))
   t.notOk(await shown({ end: '2026-11-20T23:00:00Z' }), 'midnight of the 21st in Rome')
@@ -77,7 +77,7 @@ t.test('an end after midnight includes its day', async (t) => {
   }
 })
 
-t.test('FullCalendar\'s other parameters are let through', async (t) => {
+t.test('FullCalendar\'s other parameters are accepted', async (t) => {
   t.ok(
     await shown({
       start: '2026-11-01T00:00:00+01:00',
@@ -105,7 +105,7 @@ t.test('an end before its start is a 400 that names it; an empty span is empty',
   t.same(fieldsAtFault(await answer(call, { start: '2026-02-30', end: '9999-99-99' })), ['start', 'end'])
 })
 
-t.test('the ends of the calendar are bounds like others', async (t) => {
+t.test('the first and the last day of the calendar are valid bounds', async (t) => {
   for (const end of ['9999-12-31', '9999-12-31T12:00:00+01:00', '9999-12-31T23:30:00Z', '9999-12-31T23:59:59.999Z']) {
     t.ok(await shown({ start: '0001-01-01', end }), end)
   }
@@ -129,7 +129,7 @@ t.test('an entry is shown exactly when a night of its stay is in the span, in or
   const all = (await call('GET', CALENDAR)).json<Entry[]>()
   t.equal(all.length, stays.length)
 
-  /** The ways to write the midnight with which a day begins; in that spring, clocks changed on 29 March. */
+  /** The ways to write the midnight at which a day begins. In that spring, clocks changed on 29 March. */
   const bound = fc.tuple(night, fc.constantFrom('', 'T00:00:00', 'T00:00:00+01:00', 'Z')).map(([day, form]) => {
     const before = daysOf('2026-03-09', day).at(-1)
     return { day, text: form === 'Z' ? `${before}T${day > '2026-03-29' ? 22 : 23}:00:00Z` : day + form }

@@ -13,7 +13,7 @@ const erase = (...ids: number[]) => call('POST', `${BOOKINGS}/delete-bulk`, { id
 const put = (id: number, change: object, ifMatch?: string) =>
   call('PUT', `${BOOKINGS}/${id}`, change, ifMatch === undefined ? {} : { 'if-match': ifMatch })
 
-/** The booking after a change that succeeds. */
+/** The booking after a successful change. */
 async function changed (id: number, change: object): Promise<Booking> {
   return (await put(id, change)).json<{ data: Booking }>().data
 }
@@ -31,7 +31,7 @@ t.test('a change answers 200 with the booking and its new entity tag', async (t)
   t.equal(response.headers.etag, (await call('GET', `${BOOKINGS}/${id}`)).headers.etag)
 })
 
-t.test('only the fields that are present change', async (t) => {
+t.test('a change affects only the fields that are present', async (t) => {
   const before = await create(call, { email: 'anna@example.com', telefono: '055 1', idf_gen: 'BK-1' })
   const changes = {
     ...{ nome_cognome: 'Carla Verdi', lingua: 'FR', email: 'carla@example.com', telefono: '055 2' },
@@ -47,7 +47,7 @@ t.test('only the fields that are present change', async (t) => {
   t.equal(expected.created_at, before.created_at)
 })
 
-t.test('an optional field is emptied with null', async (t) => {
+t.test('null clears an optional field', async (t) => {
   const { id } = await create(call, { email: 'anna@example.com', telefono: '055 1', idf_gen: 'BK-1' })
   t.match(await changed(id, { email: null, idf_gen: null }), { email: null, telefono: '055 1', idf_gen: null })
 })
@@ -69,7 +69,7 @@ for (const [title, change, [check_in, check_out, numero_notti]] of CHANGES) {
 }
 
 t.test(
-  'a departure that would not be after the arrival is a 400 that names the field given, and nothing changes',
+  'a departure that is not after the arrival is a 400 that names the given field, and nothing changes',
   async (t) => {
     const { id } = await create(call)
     const before = await read(call, id)
@@ -125,7 +125,7 @@ t.test('values of a change are taken literally, as on creation', async (t) => {
   }
 })
 
-t.test('an empty body, or one of read-only fields alone, changes nothing', async (t) => {
+t.test('an empty body, or one with read-only fields only, changes nothing', async (t) => {
   const { id } = await create(call)
   const before = await call('GET', `${BOOKINGS}/${id}`)
   for (const body of [{}, { id, created_at: 'x', updated_at: null, ospiti: 'x' }]) {
@@ -147,7 +147,7 @@ t.test('a change of a missing booking is a 404, whatever version If-Match names'
   }
 })
 
-t.test('If-Match lets a change through only on a version that it names', async (t) => {
+t.test('If-Match allows a change only on a version that it names', async (t) => {
   const { id } = await create(call)
   const etag = String((await put(id, { lingua: 'EN' })).headers.etag)
   const stale = '"1"'
@@ -161,7 +161,7 @@ t.test('If-Match lets a change through only on a version that it names', async (
   t.equal((await read(call, id)).lingua, 'EN')
 })
 
-t.test('If-Match takes the present version, alone or in a list, and * for any', async (t) => {
+t.test('If-Match accepts the current version, alone or in a list, and * for any', async (t) => {
   const { id } = await create(call)
   for (const header of [(etag: string) => etag, (etag: string) => ` "7", ${etag} , W/"8"`, () => '*']) {
     const etag = String((await call('GET', `${BOOKINGS}/${id}`)).headers.etag)
@@ -174,7 +174,7 @@ const anyStay = fc
   .tuple(anyDay(1, 9800), nights)
   .map(([check_in, numero_notti]) => ({ ...newStay({ check_in, numero_notti }), numero_notti }))
 
-/** The days apart, by a calendar that shares nothing with the code. */
+/** The days in between, by a calendar that shares no code with the server. */
 function apart ({ check_in, check_out }: { check_in: string, check_out: string }): number {
   return dayNumber(check_out) - dayNumber(check_in)
 }
@@ -186,7 +186,7 @@ t.test('check_out is check_in plus numero_notti', async () => {
   }), { numRuns: 1000 })
 })
 
-t.test('a stay given by its days keeps them, whatever nights come with them', async () => {
+t.test('a stay given by its days keeps them, whatever numero_notti says', async () => {
   fc.assert(fc.property(anyStay, fc.option(nights, { nil: undefined }), ({ check_in, check_out }, numero_notti) => {
     const result = newStay({ check_in, check_out, numero_notti })
     return result.check_in === check_in && result.check_out === check_out
@@ -237,8 +237,8 @@ const guestsOf = async (id: number) =>
   (await app.sql`select count(*)::int as n from ospiti where prenotazione_id = ${id}`)[0]?.n
 
 /**
- * Starts the requests in this order while somebody else holds the booking, each when the one before it waits, and then
- * lets them go: the order in which they meet is sure, and not left to luck.
+ * Starts the requests in this order while another transaction holds the booking's lock, each once the one before waits.
+ * Then it releases the lock. So the order is certain and not left to luck.
  */
 async function meeting (
   id: number,
@@ -277,7 +277,7 @@ t.test('exactly one of two updates with the same If-Match wins', async (t) => {
   }
 })
 
-t.test('an update with If-Match loses against guests saved in between', async (t) => {
+t.test('an update with If-Match fails when guests were saved in between', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
   const [saved, updated] = await meeting(
@@ -290,7 +290,7 @@ t.test('an update with If-Match loses against guests saved in between', async (t
   t.equal((await read(call, id)).numero_ospiti, 2)
 })
 
-t.test('two guest lists saved at once leave one of them, whole', async (t) => {
+t.test('two concurrent guest lists leave exactly one of them, complete', async (t) => {
   for (let round = 0; round < 8; round++) {
     const { id } = await create(call, { numero_ospiti: 6 })
     const lists = [guests(2 + round % 3, { cognome: 'Uno', sesso: 'F' }), guests(6, { cognome: 'Due' })]
@@ -303,7 +303,7 @@ t.test('two guest lists saved at once leave one of them, whole', async (t) => {
   }
 })
 
-t.test('a list that would no longer fit is refused when the booking shrinks first', async (t) => {
+t.test('a list that no longer fits is refused when the booking shrinks first', async (t) => {
   const { id } = await create(call, { numero_ospiti: 4 })
   const [shrunk, saved] = await meeting(id, () => put(id, { numero_ospiti: 2 }), () => saveGuests(call, id, guests(4)))
   t.equal(shrunk?.statusCode, 200)
@@ -311,7 +311,7 @@ t.test('a list that would no longer fit is refused when the booking shrinks firs
   t.equal(await guestsOf(id), 0)
 })
 
-t.test('a deletion leaves no half state of an update that comes after it', async (t) => {
+t.test('a deletion leaves nothing behind of an update that comes after it', async (t) => {
   const { id } = await create(call)
   await saveGuests(call, id, guests(2))
   const [erased, updated, saved] = await meeting(
@@ -326,7 +326,7 @@ t.test('a deletion leaves no half state of an update that comes after it', async
   t.equal(await guestsOf(id), 0)
 })
 
-t.test('a deletion takes all that an update before it has written', async (t) => {
+t.test('a deletion removes everything that an earlier update has written', async (t) => {
   for (const change of [(id: number) => put(id, { lingua: 'EN' }), (id: number) => saveGuests(call, id, guests(2))]) {
     const { id } = await create(call)
     const [changed, erased] = await meeting(id, () => change(id), () => erase(id))
@@ -337,7 +337,7 @@ t.test('a deletion takes all that an update before it has written', async (t) =>
   }
 })
 
-t.test('deletions that overlap in opposite orders all end, and each booking is deleted once', async (t) => {
+t.test('deletions that overlap in opposite orders do not deadlock, and each booking is deleted once', async (t) => {
   for (let round = 0; round < 5; round++) {
     const ids: number[] = []
     for (let index = 0; index < 12; index++) ids.push((await create(call)).id)
@@ -347,7 +347,7 @@ t.test('deletions that overlap in opposite orders all end, and each booking is d
   }
 })
 
-t.test('twenty updates of different fields at once lose nothing', async (t) => {
+t.test('twenty concurrent updates of different fields lose nothing', async (t) => {
   const { id } = await create(call)
   const changes = {
     nome_cognome: 'Carla Verdi',
@@ -368,7 +368,7 @@ t.test('twenty updates of different fields at once lose nothing', async (t) => {
   t.equal(new Set(answers.map(({ headers }) => headers.etag)).size, 20, 'each has a version of its own')
 })
 
-t.test('a stay moved from both sides at once is never inside out', async (t) => {
+t.test('concurrent changes of arrival and departure never leave a stay that ends before it begins', async (t) => {
   for (let round = 0; round < 5; round++) {
     const { id } = await create(call, { check_in: '2026-11-10', check_out: '2026-11-12' })
     const answers = await meeting(

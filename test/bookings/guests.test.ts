@@ -23,7 +23,7 @@ const full: Required<GuestInput> = {
   stato_nascita: '100000100'
 }
 
-/** A booking for so many guests, with this list saved. */
+/** A booking for this many guests, with this list saved. */
 async function bookingWith (numero_ospiti: number, dati: object[]): Promise<number> {
   const { id } = await create(call, { numero_ospiti })
   const { statusCode, body } = await saveGuests(call, id, dati)
@@ -44,7 +44,7 @@ t.test('the answer counts the guests saved', async (t) => {
   t.same((await saveGuests(call, id, [])).json(), { message: '0 ospiti salvati', count: 0, status: 200 })
 })
 
-t.test('every field is stored as it was given', async (t) => {
+t.test('every field is stored as given', async (t) => {
   const id = await bookingWith(1, [full])
   const [row] = await rows(id)
   t.match(row, full)
@@ -55,7 +55,7 @@ t.test('the list is complete and in order: item i is guest i', async (t) => {
   t.same((await rows(id)).map(({ indice, nome }) => [indice, nome]), guests(12).map(({ nome }, index) => [index, nome]))
 })
 
-t.test('a guest keeps its id when the list is saved again, and takes the new values', async (t) => {
+t.test('a guest keeps its id when the list is saved again, and gets the new values', async (t) => {
   const id = await bookingWith(3, guests(2, full))
   const before = await rowIds(id)
   await saveGuests(call, id, [
@@ -116,7 +116,7 @@ t.test('only nome and cognome are required, and neither may be blank', async (t)
   }
 })
 
-t.test('a field that is absent, null or empty is not known: null', async (t) => {
+t.test('a field that is absent, null or empty is stored as null', async (t) => {
   const optional = GuestFields.filter((name) => name !== 'nome' && name !== 'cognome')
   const blank = (value: '' | null) => ({
     nome: 'Anna',
@@ -137,7 +137,7 @@ t.test('a missing booking is a 404, with guests or without', async (t) => {
   }
 })
 
-t.test('an unknown field is a 400 that names it by its place', async (t) => {
+t.test('an unknown field is a 400 that names it with its place', async (t) => {
   const id = await bookingWith(2, guests(2))
   t.same(fieldsAtFault(await saveGuests(call, id, [{ nome: 'Anna', cognome: 'Bianchi', x: 1 }])), ['dati[0].x'])
   t.same(fieldsAtFault(await saveGuests(call, id, [...guests(1), { nome: 'Anna', cognome: 'Bianchi', id: 1 }])), [
@@ -149,7 +149,7 @@ t.test('an unknown field is a 400 that names it by its place', async (t) => {
   t.equal((await rowIds(id)).length, 2)
 })
 
-t.test('values are of their kind, and days are days of the calendar', async (t) => {
+t.test('values are checked by type, and days must exist in the calendar', async (t) => {
   const id = await bookingWith(2, guests(2))
   const wrong = {
     sesso: ['m', 'X', 1],
@@ -169,7 +169,7 @@ t.test('values are of their kind, and days are days of the calendar', async (t) 
   }
 })
 
-t.test('the body names its booking and holds the list', async (t) => {
+t.test('the body contains the booking\'s id and the list', async (t) => {
   const { id } = await create(call)
   for (const [body, field] of [
     [{ dati: [] }, 'prenotazione_id'],
@@ -193,7 +193,7 @@ async function existing (ids: readonly number[]): Promise<number[]> {
   return (await list(call)).map(({ id }) => id).filter((id) => ids.includes(id))
 }
 
-/** A submission of the police ledger for a booking, put into its state past the triggers that guard the way there. */
+/** Inserts a police submission for a booking, in a state set by bypassing the triggers. */
 async function submission (prenotazione_id: number, stato: string): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`
@@ -214,7 +214,7 @@ async function submission (prenotazione_id: number, stato: string): Promise<void
   })
 }
 
-t.test('the bookings named go, and no others', async (t) => {
+t.test('exactly the named bookings are deleted', async (t) => {
   const ids = await some(3)
   const [first, , last] = ids
   const response = await erase(last, first)
@@ -224,7 +224,7 @@ t.test('the bookings named go, and no others', async (t) => {
   t.equal((await call('GET', `${BOOKINGS}/${first}`)).statusCode, 404)
 })
 
-t.test('deleted holds only the ids that existed, each once', async (t) => {
+t.test('deleted contains only the ids that existed, each once', async (t) => {
   const [id] = await some(1)
   t.same((await erase(id, 2_000_000, id, 2_147_483_647)).json<Answer>().deleted, [id])
   t.same((await erase(id)).json(), { message: '0 prenotazioni eliminate', deleted: [], status: 200 })
@@ -238,7 +238,7 @@ t.test('an empty list deletes nothing', async (t) => {
   t.equal((await list(call)).length, before)
 })
 
-t.test('the guests go with their booking', async (t) => {
+t.test('the guests are deleted with their booking', async (t) => {
   const [gone, kept] = await some(2)
   await saveGuests(call, Number(gone), guests(2))
   await saveGuests(call, Number(kept), guests(1))
@@ -262,7 +262,7 @@ for (const stato of ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificar
   })
 }
 
-t.test('a booking whose submission is closed goes, and its record in the ledger stays', async (t) => {
+t.test('a booking whose submission is closed is deleted, and the submission\'s record stays', async (t) => {
   const closed =
     ['acquisito', 'parziale', 'rifiutato', 'non_inviato', 'ricevuto', 'depositato_altrove', 'annullato']
   for (const stato of closed) {
@@ -273,13 +273,13 @@ t.test('a booking whose submission is closed goes, and its record in the ledger 
   }
 })
 
-t.test('an open submission of a booking that is not named is no obstacle', async (t) => {
+t.test('an open submission of another booking does not prevent the deletion', async (t) => {
   const [open, other] = await some(2)
   await submission(Number(open), 'sconosciuto')
   t.same((await erase(other)).json<Answer>().deleted, [other])
 })
 
-t.test('ids are whole positive numbers in a list of at most 10,000', async (t) => {
+t.test('ids are positive integers in a list of at most 10,000', async (t) => {
   const [id] = await some(1)
   t.same(fieldsAtFault(await call('POST', `${BOOKINGS}/delete-bulk`, {})), ['ids'])
   t.same(fieldsAtFault(await call('POST', `${BOOKINGS}/delete-bulk`, { ids: id })), ['ids'])

@@ -10,7 +10,7 @@ import { BOOKINGS, create, fieldsAtFault, list } from './samples.ts'
 const { url, sql: other } = await testDatabase(t)
 const { app, call, token } = await build(t, { DATABASE_URL: url })
 
-/** There are no bookings, and the next one has number 1. */
+/** Deletes all bookings and restarts the ids at 1. */
 const empty = () => app.sql`truncate prenotazioni restart identity cascade`
 const given = [
   {
@@ -24,7 +24,7 @@ const [anna, bruno, carla, doerte] = await Promise.all(given.map((each) => creat
   all.map(({ id }) => id)
 )
 
-/** The ids that a query finds, in no particular order. */
+/** The ids that a query finds, in ascending order. */
 async function found (query: Record<string, string>): Promise<number[]> {
   return (await list(call, `?${new URLSearchParams(query)}`)).map(({ id }) => id).sort((a, b) => a - b)
 }
@@ -42,7 +42,7 @@ t.test('without a query the list is all bookings, by id, each as its detail show
   }
 })
 
-t.test('q finds in name, code and e-mail, whatever the case', async (t) => {
+t.test('q searches name, code and e-mail, ignoring case', async (t) => {
   t.same(await found({ q: 'bianchi' }), ids(anna))
   t.same(await found({ q: 'bk-1' }), ids(anna))
   t.same(await found({ q: 'EXAMPLE.ORG' }), ids(carla))
@@ -50,7 +50,7 @@ t.test('q finds in name, code and e-mail, whatever the case', async (t) => {
   t.same(await found({ q: 'nessuno' }), [])
 })
 
-t.test('q takes %, _ and \\ for themselves', async (t) => {
+t.test('q treats %, _ and \\ literally', async (t) => {
   t.same(await found({ q: '%' }), ids(anna))
   t.same(await found({ q: 'BK_200' }), ids(bruno))
   t.same(await found({ q: '_' }), ids(bruno, carla))
@@ -70,7 +70,7 @@ t.test('paese_id filters by country', async (t) => {
   t.same(await found({ paese_id: '4' }), [])
 })
 
-t.test('updated_since is inclusive, and takes the very stamp that the list shows', async (t) => {
+t.test('updated_since is inclusive, and accepts a timestamp from the list', async (t) => {
   await app.sql`update prenotazioni set updated_at = '2026-01-05T10:00:00.123Z' where id = ${Number(anna)}`
   await app.sql`update prenotazioni set updated_at = '2026-01-05T10:00:00.124Z' where id <> ${Number(anna)}`
   t.equal((await found({ updated_since: '2026-01-05T10:00:00.123Z' })).length, 4)
@@ -79,14 +79,14 @@ t.test('updated_since is inclusive, and takes the very stamp that the list shows
   t.same(await found({ updated_since: '2026-01-05T12:00:00.124+02:00' }), ids(bruno, carla, doerte))
 })
 
-t.test('filters narrow together, and the count of a page counts what they let through', async (t) => {
+t.test('filters combine, and the count of a page respects them', async (t) => {
   t.same(await found({ q: 'bk', paese_id: '276', check_in_da: '2026-11-03' }), ids(doerte))
   const response = await call('GET', `${BOOKINGS}?paese_id=276&limit=1`)
   t.equal(response.headers['x-total-count'], '2')
   t.equal(response.json<{ data: unknown[] }>().data.length, 1)
 })
 
-t.test('the first page counts, later ones when they are asked to', async (t) => {
+t.test('the first page has the count, later pages on request', async (t) => {
   const counted = async (query: string) => (await call('GET', `${BOOKINGS}?${query}`)).headers['x-total-count']
   for (const [filter, total] of [['', '4'], ['&paese_id=276', '2'], ['&paese_id=4', '0'], ['&q=bk', '3']] as const) {
     t.equal(await counted(`limit=1${filter}`), total, filter)
@@ -107,7 +107,7 @@ t.test('limit is from 1 to 1000', async (t) => {
   t.equal((await list(call, '?limit=1000')).length, 4)
 })
 
-t.test('the last page has no next, and a full last page neither', async (t) => {
+t.test('the last page has no next, even when it is full', async (t) => {
   for (const limit of [4, 5]) {
     const response = await call('GET', `${BOOKINGS}?limit=${limit}`)
     t.equal(response.headers.link, undefined)
@@ -115,7 +115,7 @@ t.test('the last page has no next, and a full last page neither', async (t) => {
   }
 })
 
-t.test('the address of the next page carries the query on', async (t) => {
+t.test('the URL of the next page contains the query', async (t) => {
   const response = await call('GET', `${BOOKINGS}?${new URLSearchParams({ sort: '-check_in', q: 'bk', limit: '1' })}`)
   const link = /^<([^>]+)>; rel="next"$/.exec(String(response.headers.link))?.[1] ?? ''
   const { pathname, searchParams } = new URL(link, 'http://localhost')
@@ -124,13 +124,13 @@ t.test('the address of the next page carries the query on', async (t) => {
   t.same((await list(call, link.slice(BOOKINGS.length))).map(({ id }) => id), ids(bruno))
 })
 
-t.test('the key of a caller who gives it in the query is not in the next address', async (t) => {
+t.test('an API key in the query is left out of the next page\'s URL', async (t) => {
   const response = await app.inject({ url: `${BOOKINGS}?limit=1&api_key=chiave-di-prova-0123456789` })
   t.equal(response.statusCode, 200)
   t.notMatch(response.headers.link, /api_key|chiave/)
 })
 
-t.test('a cursor of another order, or one that is not ours, is a 400 that names it', async (t) => {
+t.test('a cursor of another order, or an invalid one, is a 400 that names it', async (t) => {
   const response = await call('GET', `${BOOKINGS}?limit=1&sort=check_in`)
   const cursor = /cursor=([^>]+)>/.exec(String(response.headers.link))?.[1] ?? ''
   t.same(await fault({ cursor, sort: 'check_in' }), [])
@@ -160,7 +160,7 @@ t.test('a forged cursor is an ordinary page or a 400', async (t) => {
   t.same([...seen].sort(), [200, 400])
 })
 
-t.test('a parameter that is unknown, repeated or no value of its kind is a 400 that names it', async (t) => {
+t.test('a parameter that is unknown, repeated or invalid is a 400 that names it', async (t) => {
   const wrong = {
     ...{ ordina: 'id', sort: 'nome_cognome', check_in_da: '2026-02-30', check_in_a: 'ieri' },
     ...{ paese_id: '0', updated_since: '2026-01-01', q: '' }
@@ -213,7 +213,7 @@ t.test('thirty bookings with many ties', async (t) => {
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Anna Bianchi', 'IT', 1 + n % 2, date '2026-11-10' + n * 7 % 5, date '2026-11-13' + n * 7 % 5, 2
     from generate_series(0, 29) n`
-  // Several rows share each instant, in an order of its own.
+  // Several rows share each instant, in an order that differs from the ids.
   await app.sql`
     update prenotazioni
     set updated_at = timestamptz '2026-01-01 00:00:00.5+00' + interval '1 millisecond' * (id * 11 % 7)`
@@ -237,12 +237,12 @@ t.test('thirty bookings with many ties', async (t) => {
     )
   }
 
-  t.test('a filter holds on every page', async (t) => {
+  t.test('a filter applies to every page', async (t) => {
     const found = await pages(call, { sort: '-check_in', limit: '4', paese_id: '2' })
     t.same(found.flat(), ordered(all, '-check_in').filter(({ paese_id }) => paese_id === 2))
   })
 
-  t.test('a cursor alone has pages of a hundred', async (t) => {
+  t.test('a cursor without limit has pages of a hundred', async (t) => {
     const response = await call('GET', `${BOOKINGS}?limit=10`)
     const cursor = new URL(
       /<(.+)>/.exec(String(response.headers.link))?.[1] ?? '',
@@ -253,7 +253,7 @@ t.test('thirty bookings with many ties', async (t) => {
 
   for (const sort of BOOKING_SORTS) {
     t.test(
-      `sorted by ${sort}, bookings that arrive between two pages neither repeat nor hide the others`,
+      `sorted by ${sort}, bookings created between two pages neither repeat nor hide others`,
       async (t) => {
         const before = idsOf(await list(call, `?sort=${sort}`))
         const found = idsOf(
@@ -272,7 +272,7 @@ t.test('thirty bookings with many ties', async (t) => {
     )
   }
 
-  t.test('bookings deleted between two pages, that of the cursor too, hide no other', async (t) => {
+  t.test('bookings deleted between two pages, even the cursor\'s own, hide no other', async (t) => {
     const before = idsOf(await list(call))
     const gone: number[] = []
     const found = idsOf((await pages(call, { limit: '20' }, async () => {
@@ -284,7 +284,7 @@ t.test('thirty bookings with many ties', async (t) => {
   })
 })
 
-t.test('2,500 bookings come back whole and in order', async (t) => {
+t.test('2,500 bookings are returned complete and in order', async (t) => {
   await empty()
   await app.sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
@@ -314,11 +314,11 @@ t.test('a list of exactly one batch, and an empty one, are well-formed', async (
 
 const CONDITION = "nome_cognome ilike '%etti%' or idf_gen ilike '%etti%' or email ilike '%etti%'"
 
-t.test('searches find what they search for by an index', async (t) => {
+t.test('searches use an index', async (t) => {
   await create(call, { nome_cognome: 'Lucia Moretti' })
   await create(call)
   const plan = await app.sql.begin(async (tx) => {
-    // So few bookings are read faster than an index.
+    // PostgreSQL reads so few bookings faster without an index.
     await tx`set local enable_seqscan = off`
     return await tx.unsafe(`explain select id from prenotazioni where ${CONDITION}`)
   })
@@ -387,7 +387,7 @@ t.test('without the extension pg_trgm the server starts, logs a warning, and sea
   t.equal(await hasIndex(), true, 'a later start makes it')
 })
 
-t.test('a role without the right to the extension is told that there is no index, and nothing fails', async (t) => {
+t.test('without the right to the extension the server logs the missing index, and nothing fails', async (t) => {
   const { sql } = await testDatabase(t)
   const name = `senza_${randomBytes(4).toString('hex')}`
   await sql.unsafe(`drop extension pg_trgm cascade; create role ${name}; grant ${name} to current_user;

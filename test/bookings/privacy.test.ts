@@ -19,7 +19,7 @@ import { listen } from '#test/raw.ts'
 const exportOf = (id: number) => `${BOOKINGS}/${id}/export`
 const erase = ({ call }: Pick<TestApp, 'call'>, id: number) => call('POST', `${BOOKINGS}/${id}/cancellazione`)
 
-/** The files of an archive by their names. */
+/** The files of an archive by name. */
 async function unzip (bytes: Buffer): Promise<Map<string, Buffer>> {
   const zip = await yauzl.fromBufferPromise(bytes, { lazyEntries: true })
   const files = new Map<string, Buffer>()
@@ -33,7 +33,7 @@ const textOf = (files: Map<string, Buffer>, name: string) => JSON.parse(String(f
 
 const { first, on } = await retaining(t)
 
-/** Each is of two guests who are sent and on a receipt, with images. */
+/** Each booking has two guests with images, who were sent and are on a receipt. */
 const covered = new Map<string, number>()
 for (const names of ['UNO DUE', 'TRE QUATTRO', 'CINQUE SEI']) {
   const id = await booked(first, names.split(' ').map(guest))
@@ -44,10 +44,10 @@ for (const names of ['UNO DUE', 'TRE QUATTRO', 'CINQUE SEI']) {
 const server = on(RECEIPT_DAY)
 await fetchReceipt(server)
 
-/** How many entries of the log say that somebody's data were exported or erased. */
+/** How many audit entries record an export or erasure of personal data. */
 const noted = async () => (await first.app.sql`select from audit_log where action like 'dati_%'`).length
 
-/** The submissions of a booking, past the triggers that guard their way. */
+/** Changes the submissions of a booking, bypassing the triggers. */
 async function submissions (id: number, change: Record<string, unknown>): Promise<void> {
   await first.app.sql.begin(async (sql) => {
     await sql`alter table invii disable trigger user`
@@ -56,7 +56,7 @@ async function submissions (id: number, change: Record<string, unknown>): Promis
   })
 }
 
-t.test('the report lists the data of a booking, until when and why, and which the law keeps', async (t) => {
+t.test('the report lists a booking\'s data with retention and reason, and marks what the law requires', async (t) => {
   const id = covered.get('UNO DUE')!
   const all = await held(server, id)
   const found = all.map(({ cosa, quanti, stato, per_legge: isLegal }) => `${cosa} ${quanti} ${stato} ${isLegal}`)
@@ -68,12 +68,12 @@ t.test('the report lists the data of a booking, until when and why, and which th
   t.match(all.find(({ cosa }) => cosa === 'schedine_cifrate'), { riferimento: /^AW-/, fino_a: null })
   t.match(all.find(({ riferimento }) => riferimento === today), { cosa: 'ricevuta_polizia', fino_a: '2031-11-21' })
   t.match(all.at(-1), { ospite: 1, lato: 'front', fino_a: '2026-11-29', motivo: /ricevuta/ })
-  // No longer than the records are kept: the day is that of the job that erases them.
+  // The day on which the job erases the records.
   await submissions(id, { stato: 'ricevuto', aggiornato_il: '2026-11-22T09:00:00Z' })
   t.match((await held(server, id)).find(({ cosa }) => cosa === 'schedine_cifrate'), { fino_a: '2026-12-22' })
 })
 
-t.test('a booking without any data has no report, no export and nothing to erase', async (t) => {
+t.test('a booking without data has no report, no export and nothing to erase', async (t) => {
   const before = await noted()
   for (const path of ['privacy', 'export']) {
     const answer = await first.call('GET', `${BOOKINGS}/4711/${path}`)
@@ -83,7 +83,7 @@ t.test('a booking without any data has no report, no export and nothing to erase
   t.equal(await noted(), before)
 })
 
-t.test('the export is an archive of all data: booking, guests, submissions and images, on record', async (t) => {
+t.test('the export is an archive of all data (booking, guests, submissions, images), and is audited', async (t) => {
   const id = covered.get('TRE QUATTRO')!
   const before = await noted()
   const answer = await server.call('GET', exportOf(id))
@@ -130,7 +130,7 @@ t.test('an export that the audit log cannot record is refused', async (t) => {
   t.equal(answer.headers['content-disposition'], undefined)
 })
 
-t.test('an image that is damaged or gone cuts the export: no archive comes to its end without it', async (t) => {
+t.test('a damaged or missing image aborts the export, so an incomplete archive never ends properly', async (t) => {
   const id = await booked(first, [guest('SETTE')])
   const port = await listen(first.app)
   const load = async () => {
@@ -153,7 +153,7 @@ t.test('an image that is damaged or gone cuts the export: no archive comes to it
   t.equal((await unzip(Buffer.from(await load()))).size, 6, 'the server goes on')
 })
 
-t.test('an erasure deletes booking, guests and images, keeps what the law wants kept, and says both', async (t) => {
+t.test('an erasure deletes booking, guests and images, keeps what the law requires, and reports both', async (t) => {
   const id = covered.get('CINQUE SEI')!
   const before = await held(server, id)
   const answer = await erase(server, id)
@@ -190,7 +190,7 @@ t.test('a booking is not erased while a submission is open or unknown, and nothi
   t.equal((await held(first, id)).filter(({ cosa }) => cosa === 'immagine_documento').length, 2)
 })
 
-t.test('the report says whether records went to the police, are about to, or never did', async (t) => {
+t.test('the report says whether records were sent to the police, are about to be, or never were', async (t) => {
   const id = await booked(first, [guest('NOVE')])
   await send(first, id)
   for (const [stato, records, history] of [
@@ -206,7 +206,7 @@ t.test('the report says whether records went to the police, are about to, or nev
   }
 })
 
-t.test('answers that were stored for an Idempotency-Key are forgotten with their booking, and no others', async (t) => {
+t.test('an Idempotency-Key\'s stored answers are deleted with their booking, and no others are', async (t) => {
   const { call, app } = first
   const make = (key: string) => call('POST', BOOKINGS, {
     nome_cognome: `Chiave ${key}`, lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 2, numero_ospiti: 1
@@ -228,7 +228,7 @@ t.test('answers that were stored for an Idempotency-Key are forgotten with their
   t.equal((await saveGuests(call, gone, guests(1), { 'idempotency-key': 'ospiti' })).statusCode, 200)
 })
 
-t.test('the stored answer of another booking whose number begins alike is not forgotten', async (t) => {
+t.test('the stored answer of another booking whose number begins with the same digits is kept', async (t) => {
   const { call, app } = first
   const { id } = await create(call)
   const body = (field: string) => JSON.stringify({ data: [{ [field]: Number(`${id}1`) }] })
@@ -243,7 +243,7 @@ t.test('the stored answer of another booking whose number begins alike is not fo
 
 const FILES = 300
 
-t.test('an export of many files has one open at a time, and its listeners do not grow with them', async (t) => {
+t.test('an export of many files has one open at a time, and its listeners do not accumulate', async (t) => {
   const warnings: Error[] = []
   const warned = (warning: Error) => { warnings.push(warning) }
   process.on('warning', warned)
@@ -270,14 +270,14 @@ t.test('an export of many files has one open at a time, and its listeners do not
     mostListeners = Math.max(mostListeners, ...counts)
   }
   t.ok(length > FILES * bytes.length)
-  // The next one is opened before the one before has said that it is closed.
+  // The next file is opened before the one before reports that it is closed.
   t.ok(mostOpen <= 2, `${mostOpen} at a time`)
   t.equal(open, 0)
   t.ok(mostListeners <= 10, `${mostListeners} listeners`)
   t.same(warnings, [])
 })
 
-t.test('a caller who leaves in the middle of an export leaves no file open', async (t) => {
+t.test('a client that disconnects in the middle of an export leaves no file open', async (t) => {
   let left = 0
   const out = archive(Array.from({ length: 20 }, (_, index) => ({
     path: `${index}`,

@@ -28,7 +28,7 @@ export async function create (call: Call, changes: Record<string, unknown> = {})
   return response.json<{ data: Booking }>().data
 }
 
-/** A booking as it is stored. */
+/** A booking as stored. */
 export async function read (call: Call, id: number): Promise<BookingDetail> {
   const response = await call('GET', `${BOOKINGS}/${id}`)
   if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`)
@@ -47,7 +47,7 @@ export function fieldsAtFault (response: LightMyRequestResponse): string[] {
   return response.statusCode === 400 && status === 400 ? dettagli.map(({ campo }) => campo) : []
 }
 
-/** So many invented guests. */
+/** This many invented guests. */
 export function guests (count: number, changes: Partial<GuestInput> = {}): GuestInput[] {
   return Array.from({ length: count }, (_, index) => ({ nome: `Nome ${index}`, cognome: 'Prova', ...changes }))
 }

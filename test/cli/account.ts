@@ -3,7 +3,7 @@ import type { TestApp } from '#test/helper.ts'
 export const PASSWORD = 'CANARY-una-frase-lunga'
 export const EMAIL = 'anna@example.org'
 
-/** A person who can sign in with `PASSWORD`, made as an administrator's client makes one. */
+/** Creates a person who can sign in with `PASSWORD`, as an administrator's client does. */
 export async function account ({ app, token }: TestApp, changes: object = {}): Promise<void> {
   const created = await app.inject({
     method: 'POST',
@@ -16,7 +16,7 @@ export async function account ({ app, token }: TestApp, changes: object = {}): P
 
 export interface KeyRow { id: string, name: string, scopes: string[], days: number, revoked: boolean }
 
-/** The keys that the server knows, in the order in which they were made. */
+/** The server's keys, in order of creation. */
 export async function keysOf ({ app }: TestApp): Promise<KeyRow[]> {
   return app.sql<KeyRow[]>`
     select id, name, array_to_json(scopes) as scopes, extract(days from expires_at - created_at)::int as days,

@@ -22,7 +22,7 @@ const signIn = async (email: string, password: string) => {
   return { client, ...await client.auth.signInWithPassword({ email, password }) }
 }
 
-t.test('a login with a second factor keeps a key that works, and ends its session', async (t) => {
+t.test('a login with a second factor stores a key that works, and ends its session', async (t) => {
   await forgetCodes(app)
   const { act } = user(t)
   t.match(await act(LOGIN, { env: environ(codeOf(phone.secret)) }), { code: 0, stderr: '' })
@@ -31,13 +31,13 @@ t.test('a login with a second factor keeps a key that works, and ends its sessio
   t.match(await app.sql`select second_factor from api_keys`, [{ second_factor: true }])
 })
 
-t.test('a recovery code is as good as one of the app, once', async (t) => {
+t.test('a recovery code replaces a code of the app, once', async (t) => {
   const { act } = user(t)
   t.match(await act(LOGIN, { env: environ(codes[0]!.toUpperCase()) }), { code: 0, stderr: '' })
   t.match(errorOf(await act(['--json', ...LOGIN], { env: environ(codes[0]!) })), { codice: 'MFA_VERIFICATION_FAILED' })
 })
 
-t.test('a code of the app may be typed with blanks and dashes', async (t) => {
+t.test('a code of the app may contain blanks and dashes', async (t) => {
   for (const between of ['-', ' ', ' – ']) {
     await forgetCodes(app)
     const code = codeOf(phone.secret)
@@ -46,10 +46,10 @@ t.test('a code of the app may be typed with blanks and dashes', async (t) => {
   }
 })
 
-t.test('a person with a security key and no app signs in with a recovery code or brings a key', async (t) => {
+t.test('a person with a security key and no app signs in with a recovery code, or enters a key', async (t) => {
   const { client, person: { id, email }, app: key } = await personWithApp(server)
   const login = ['login', '--email', email]
-  // Devices belong to a domain, and this server is at an IP address.
+  // WebAuthn needs a domain, and this server is at an IP address.
   await app.sql`update factors set factor_type = 'webauthn', secret = null where id = ${key.id}`
   const without = await user(t).act(['--json', ...login], { env: environ('123456') })
   t.match(errorOf(without), { codice: 'SECONDO_FATTORE_RICHIESTO', uscita: 3 })
@@ -60,7 +60,7 @@ t.test('a person with a security key and no app signs in with a recovery code or
   t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no session is left half way')
 })
 
-t.test('a wrong code ends with 3, and so does a missing one where nobody can be asked', async (t) => {
+t.test('a wrong code exits with 3, and so does a missing one without a terminal', async (t) => {
   const { act } = user(t)
   const wrong = await act(['--json', ...LOGIN], { env: environ('abc') })
   t.match(errorOf(wrong), { codice: 'MFA_VERIFICATION_FAILED', uscita: 3 })
@@ -71,7 +71,7 @@ t.test('a wrong code ends with 3, and so does a missing one where nobody can be 
   t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no session is left half way')
 })
 
-t.test('on the server an administrator is made, who can sign in at once; the server puts it on record', async (t) => {
+t.test('on the server an administrator is created, who can sign in at once, and it is audited', async (t) => {
   const made = await user(t).run(['admin', 'create', '--email', EMAIL], { env, input: `${NEW_PASSWORD}\n` })
   t.same(made, { code: 0, stdout: `Amministratore ${EMAIL} creato.\n`, stderr: '' })
   const { data } = await signIn(EMAIL, NEW_PASSWORD)
@@ -82,7 +82,7 @@ t.test('on the server an administrator is made, who can sign in at once; the ser
   t.notMatch(JSON.stringify(logs), NEW_PASSWORD)
 })
 
-t.test('a new password ends sessions and keys of its person, and all other proofs where that is asked', async (t) => {
+t.test('a new password ends the person\'s sessions and keys, and on request removes all other proofs', async (t) => {
   const person = await server.person({ app_metadata: { role: 'admin' } })
   const before = await server.signedIn(person)
   await enrolApp(before, 'Telefono')
@@ -108,7 +108,7 @@ t.test('a new password ends sessions and keys of its person, and all other proof
   t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
 })
 
-t.test('a reset that is refused removes no second factor: it is one step', async (t) => {
+t.test('a refused reset removes no second factor, because it is one step', async (t) => {
   const person = await server.person()
   await enrolApp(await server.signedIn(person))
   const weak = await user(t).act(
@@ -119,7 +119,7 @@ t.test('a reset that is refused removes no second factor: it is one step', async
   t.equal((await app.sql`select id from factors where user_id = ${person.id}`).length, 1)
 })
 
-t.test('a wrong command is refused in one Italian line, and nothing is changed', async (t) => {
+t.test('a wrong command is refused in one Italian line, and nothing changes', async (t) => {
   const { act } = user(t)
   const cases: [args: string[], environ: Record<string, string>, codice: string, says: RegExp][] = [
     [['create', '--email', EMAIL, '--genera'], {}, 'EMAIL_EXISTS', /reset-password/],

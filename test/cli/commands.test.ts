@@ -48,7 +48,7 @@ const bad = { ospiti: [single(), foreigner({ provincia_nascita: 'RM' })], prenot
 let stored: { id: number }
 let empty: { id: number }
 
-t.test('the list is a table whose columns stand under their heads', async (t) => {
+t.test('the list is a table with aligned columns', async (t) => {
   const { code, stdout, stderr } = await run(['prenotazioni', 'list'])
   t.equal(code, 0, stderr)
   t.equal(stdout, [
@@ -60,7 +60,7 @@ t.test('the list is a table whose columns stand under their heads', async (t) =>
   t.equal(stderr, '')
 })
 
-t.test('the filters and the order are the server\'s', async (t) => {
+t.test('the server applies the filters and the order', async (t) => {
   const found = async (...args: string[]) => {
     const { code, stdout, stderr } = await act(['--json', 'prenotazioni', 'list', ...args])
     t.equal(code, 0, stderr)
@@ -74,14 +74,14 @@ t.test('the filters and the order are the server\'s', async (t) => {
   t.same(await found('--q', '&limit=1'), [])
 })
 
-t.test('a list that is cut says so beside the result', async (t) => {
+t.test('a truncated list says so beside the result', async (t) => {
   const { code, stdout, stderr } = await act(['prenotazioni', 'list', '--limit', '2'])
   t.equal(code, 0)
   t.equal(stdout.split('\n').length, 4, 'head, two rows, and the end of the last')
   t.match(stderr, /^Mostrate 2 prenotazioni su 3[^\n]*\n$/)
 })
 
-t.test('a booking is a card and a table of its guests', async (t) => {
+t.test('a booking is shown as a card and a table of its guests', async (t) => {
   const { code, stdout, stderr } = await run(['prenotazioni', 'show', String(anna.id)])
   t.equal(code, 0, stderr)
   t.match(
@@ -95,7 +95,7 @@ t.test('a booking is a card and a table of its guests', async (t) => {
   )
 })
 
-t.test('a refusal of the server ends with 1 and its own words', async (t) => {
+t.test('a refusal exits with 1 and shows the server\'s message', async (t) => {
   const shown = await act(['prenotazioni', 'show', '999999'])
   t.same(shown, { code: 1, stdout: '', stderr: 'Errore: Prenotazione non trovata\n' })
   const json = await act(['--json', 'prenotazioni', 'show', '999999'])
@@ -108,8 +108,8 @@ t.test('a refusal of the server ends with 1 and its own words', async (t) => {
   })
 })
 
-t.test('check says that the service is reached, and in which mode', async (t) => {
-  // After the list of bookings was read, which is compared with its whole text.
+t.test('check says whether the police service is reached, and in which mode', async (t) => {
+  // Created only after the list of bookings was compared with its whole text.
   stored = await create(call, { check_in: today, numero_notti: 3 })
   await saveGuests(call, stored.id, [{ ...single(), tipo_alloggiato: null }])
   empty = await create(call, { check_in: today })
@@ -123,7 +123,7 @@ t.test('check says that the service is reached, and in which mode', async (t) =>
   })
 })
 
-t.test('valida takes a file, or standard input, and tells warnings without minding them', async (t) => {
+t.test('valida reads a file, or standard input, and warnings do not make it fail', async (t) => {
   for (const { code, stdout, stderr } of [
     await run(['alloggiati', 'valida', file(good)]),
     await run(['alloggiati', 'valida', file(`\ufeff${JSON.stringify(good)}`)]),
@@ -137,7 +137,7 @@ t.test('valida takes a file, or standard input, and tells warnings without mindi
   }
 })
 
-t.test('valida ends with 5 where there are errors, and names guests from 1', async (t) => {
+t.test('valida exits with 5 when there are errors, and counts guests from 1', async (t) => {
   const { code, stdout, stderr } = await act(['alloggiati', 'valida', file(bad)])
   t.equal(code, 5)
   t.match(
@@ -151,7 +151,7 @@ t.test('valida ends with 5 where there are errors, and names guests from 1', asy
   t.equal(json.stderr, '')
 })
 
-t.test('valida takes the stored guests of a booking', async (t) => {
+t.test('valida reads the stored guests of a booking', async (t) => {
   t.same(await act(['alloggiati', 'valida', '--prenotazione', String(stored.id)]), {
     code: 0,
     stdout: 'Le schedine sono valide.\n',
@@ -165,7 +165,7 @@ t.test('valida takes the stored guests of a booking', async (t) => {
   t.equal((await act(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
 })
 
-t.test('a test of good records ends with 0 and registers nothing, whatever the file says', async (t) => {
+t.test('a test of valid records exits with 0 and registers nothing, whatever the file says', async (t) => {
   const says = '2 schedine valide: nessuna registrazione, era una prova.\n'
   t.same(await run(['alloggiati', 'invio', '--test', file(good)]), { code: 0, stdout: says, stderr: '' })
   t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), {
@@ -181,7 +181,7 @@ t.test('a test of good records ends with 0 and registers nothing, whatever the f
   })
 })
 
-t.test('a test of the stored guests of a booking registers nothing', async (t) => {
+t.test('a test of a booking\'s stored guests registers nothing', async (t) => {
   const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', '--prenotazione', String(stored.id)])
   t.equal(code, 0, stderr)
   t.equal(stdout, '1 schedina valida: nessuna registrazione, era una prova.\n')
@@ -189,7 +189,7 @@ t.test('a test of the stored guests of a booking registers nothing', async (t) =
 })
 
 t.test(
-  'a test that the police refuses ends with 5 and says what of whom; one that it does not answer ends with 1',
+  'a test that the police reject exits with 5 and lists the errors by guest; without an answer it exits with 1',
   async (t) => {
     const police = await standIn(t)
     police.on.Test = answer(rowsReply('Test', [true, false]))
@@ -213,7 +213,7 @@ t.test(
 )
 
 t.test(
-  'a file that cannot be used is said in one line: 1 when it cannot be read, 2 when it is no JSON object',
+  'an unusable file is reported in one line: 1 when unreadable, 2 when it is no JSON object',
   async (t) => {
     const cases: [path: string, code: number, says: string][] = [
       [join(folder, 'nessuno.json'), 1, 'nessuno.json'],
@@ -235,12 +235,12 @@ t.test(
   }
 )
 
-t.test('after all of this nothing has been sent', async (t) => {
+t.test('after all these tests nothing has been sent', async (t) => {
   t.same(await app.sql`select from invii`, [])
   t.same((await call('GET', '/api/alloggiati/sandbox/schedine')).json(), { data: [] })
 })
 
-/** A user with a key of this person's, good for these scopes. */
+/** A user with a key of this person, limited to these scopes. */
 async function signedIn (t: Test, who: Who = { name: 'capo', role: 'admin' }, scopes = 'amministrazione') {
   const terminal = user(t)
   const headers = { authorization: `Bearer ${await server.token(who)}` }
@@ -261,7 +261,7 @@ t.test('without a name the jobs are listed', async (t) => {
   t.match(data.find(({ nome }) => nome === 'old-mails'), { cron: '43 3 * * *', in_corso: false })
 })
 
-t.test('a job is run, and its outcome and duration are told', async (t) => {
+t.test('a job is run, and its outcome and duration are shown', async (t) => {
   const { run } = await signedIn(t)
   const { code, stdout, stderr } = await run(['job', 'old-mails'])
   t.equal(code, 0, stderr)
@@ -269,7 +269,7 @@ t.test('a job is run, and its outcome and duration are told', async (t) => {
   t.match([...await app.sql`select object from audit_log where action = 'lavoro'`], [{ object: 'lavoro:old-mails' }])
 })
 
-t.test('a job that fails is an exit with 1, and it is said where the reason is', async (t) => {
+t.test('a job that fails exits with 1, and the message says where to find the reason', async (t) => {
   const { act } = await signedIn(t)
   await app.sql`alter table mails rename to mails_away`
   t.teardown(() => app.sql`alter table mails_away rename to mails`)
@@ -279,19 +279,19 @@ t.test('a job that fails is an exit with 1, and it is said where the reason is',
   t.match(stderr, /nel log del server: la riga «job failed» con "job":"old-mails"/)
 })
 
-t.test('the end of a long job is waited for', async (t) => {
+t.test('the command waits for the end of a long job', async (t) => {
   const { act } = await signedIn(t)
   let ended: ReturnType<typeof act> | undefined
   await app.sql.begin(async (sql) => {
     await sql`set local idle_in_transaction_session_timeout = 0`
     await sql`lock table mails in access exclusive mode`
-    // On this connection: on another the driver may put a query behind the job's, which waits for the lock.
+    // On this connection, because on another the driver may queue a query behind the job's, which waits for the lock.
     const running = () => sql`select from jobs where name = 'old-mails' and lease_until is not null`
     ended = act(['job', 'old-mails'])
     await until(async () => (await running()).length === 1)
     const [again] = await Promise.all([
       act(['--json', 'job', 'old-mails']),
-      // Longer than the server waits with its answer, and not as long as a statement may take.
+      // Longer than the server waits before it answers, and shorter than the statement timeout.
       until(async () => (await sql`
         select from jobs
         where name = 'old-mails' and started_at < clock_timestamp() - interval '11 seconds'`).length === 1)
@@ -305,7 +305,7 @@ t.test('the end of a long job is waited for', async (t) => {
   t.match(stderr, /in corso/)
 })
 
-t.test('an unknown job, and a caller who is no administrator, are refused in the server\'s words', async (t) => {
+t.test('an unknown job, and a caller who is no administrator, are refused with the server\'s message', async (t) => {
   const admin = await signedIn(t)
   const unknown = await admin.act(['--json', 'job', 'assente'])
   t.equal(unknown.code, 1)
@@ -316,7 +316,7 @@ t.test('an unknown job, and a caller who is no administrator, are refused in the
   t.match(errorOf(await reader.act(['--json', 'job'])), { codice: 'AMBITO_INSUFFICIENTE' })
 })
 
-t.test('the service key of a server\'s folder and address is an administrator there, and nowhere else', async (t) => {
+t.test('the service key of a server\'s folder and URL is an administrator there, and nowhere else', async (t) => {
   const { url, dataDir } = server
   const { run } = user(t)
   const users = async (key: string) =>
@@ -336,7 +336,7 @@ t.test('the service key of a server\'s folder and address is an administrator th
   t.equal(await users(other.stdout), 403)
 })
 
-t.test('without a server\'s folder there is no key, and none is made', async (t) => {
+t.test('without a server\'s folder there is no key, and none is created', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   for (const folder of [DATA_DIR, join(DATA_DIR, 'nessuna')]) {
     const { code, stdout, stderr } = await user(t).run(['service-key'], { env: { DATA_DIR: folder } })
@@ -347,7 +347,7 @@ t.test('without a server\'s folder there is no key, and none is made', async (t)
   t.same(readdirSync(DATA_DIR), [])
 })
 
-t.test('an environment that the server would not start with is said in one line that names the variable', async (t) => {
+t.test('an environment that the server would reject is reported in one line that names the variable', async (t) => {
   const ended = await user(t).run(['--json', 'service-key'], {
     env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), PORT: 'tremila' }
   })
@@ -355,7 +355,7 @@ t.test('an environment that the server would not start with is said in one line 
   t.match(errorOf(ended), { codice: 'CONFIGURAZIONE', messaggio: /^PORT: / })
 })
 
-t.test('an administrator begins, changes, sees and ends a maintenance', async (t) => {
+t.test('an administrator begins, changes, shows and ends maintenance', async (t) => {
   const { run, act } = await signedIn(t, undefined, 'lettura,amministrazione')
   t.same(await run(['manutenzione']), { code: 0, stdout: 'Il servizio non è in manutenzione.\n', stderr: '' })
   const on = await act(['manutenzione', 'on', '--messaggio', 'Alle 14', '--consenti', 'invii'])
@@ -368,7 +368,7 @@ t.test('an administrator begins, changes, sees and ends a maintenance', async (t
   t.notOk(await isOn(server))
 })
 
-t.test('a person who is locked out is told so, and ends the maintenance from the server\'s environment', async (t) => {
+t.test('a locked-out person is told how, and ends maintenance with the server\'s environment', async (t) => {
   const { run, act } = await signedIn(t, {})
   t.match(errorOf(await act(['--json', 'manutenzione', 'on'])), { codice: 'NON_AUTORIZZATO' })
   const service = await server.token({ service: true })
@@ -392,7 +392,7 @@ t.test('a person who is locked out is told so, and ends the maintenance from the
   ])
 })
 
-t.test('an environment that is not the server\'s, or a server that does not run, is said plainly', async (t) => {
+t.test('an environment of another server, or a server that is not running, is reported plainly', async (t) => {
   const { act } = user(t)
   const { port } = new URL(server.url)
   const MASTER_KEY = randomBytes(32).toString('base64')

@@ -21,7 +21,7 @@ const LOGIN = ['login', '--email', EMAIL]
 const env = { LOCANDA_URL: url, LOCANDA_PASSWORD: PASSWORD }
 const LIST = ['prenotazioni', 'list']
 
-t.test("login keeps a key that works, in a file of the user's alone, and shows neither key nor password", async (t) => {
+t.test("login stores a working key in a file of the user's alone, and shows neither key nor password", async (t) => {
   const { run, file, kept } = user(t)
   const { code, stdout, stderr } = await run([...LOGIN, '--url', url], { input: `${PASSWORD}\n` })
   t.equal(code, 0, stderr)
@@ -68,7 +68,7 @@ t.test('a second login replaces the key and revokes the first', async (t) => {
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is closed again')
 })
 
-t.test('a key that cannot be kept is revoked again', async (t) => {
+t.test('a key that cannot be stored is revoked again', async (t) => {
   const { act, file } = user(t)
   const config = dirname(dirname(file))
   mkdirSync(dirname(config), { recursive: true })
@@ -80,7 +80,7 @@ t.test('a key that cannot be kept is revoked again', async (t) => {
   t.match((await keysOf(server)).at(-1), { revoked: true })
 })
 
-t.test('logout revokes the key and forgets it', async (t) => {
+t.test('logout revokes the key and deletes it', async (t) => {
   const { run, file, kept } = user(t)
   await run(LOGIN, { env })
   const { id } = kept()
@@ -91,7 +91,7 @@ t.test('logout revokes the key and forgets it', async (t) => {
   t.match(await run(['logout']), { code: 3, stderr: /«locanda login»/ }, 'once is enough')
 })
 
-t.test('a key that is expired or revoked ends with 3 and the advice; logout forgets it all the same', async (t) => {
+t.test('an expired or revoked key exits with 3 and the advice; logout deletes it all the same', async (t) => {
   for (const spoil of [
     (id: string) => app.sql`
       update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day'
@@ -110,14 +110,14 @@ t.test('a key that is expired or revoked ends with 3 and the advice; logout forg
   }
 })
 
-t.test('when the server cannot be reached logout keeps the key, which is still good', async (t) => {
+t.test('when the server cannot be reached logout keeps the key, which is still valid', async (t) => {
   const { act, file, keep } = user(t)
   keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove' })
   t.equal((await act(['logout'])).code, 4)
   t.ok(statSync(file))
 })
 
-t.test('key makes a further key, shows it alone and once, and keeps nothing', async (t) => {
+t.test('key creates another key, shows it alone and once, and stores nothing', async (t) => {
   const { run, file } = user(t)
   const { code, stdout, stderr } = await run(
     ['key', '--email', EMAIL, '--giorni', '7', '--scope', 'lettura', 'invio'],
@@ -144,7 +144,7 @@ t.test('key makes a further key, shows it alone and once, and keeps nothing', as
   t.same(await app.sql`select from sessions`, [])
 })
 
-t.test('a request that a key may not make ends with 1 and the server\'s words', async (t) => {
+t.test('a request that a key may not make exits with 1 and shows the server\'s message', async (t) => {
   const { act, keep } = user(t)
   const made = await act(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
   keep({ url, key: made.stdout.trim() })
@@ -155,7 +155,7 @@ t.test('a request that a key may not make ends with 1 and the server\'s words', 
   })
 })
 
-t.test('a key that a person has made on the pages is kept, and its password is not asked for', async (t) => {
+t.test('a key that a person has created on the pages is stored, without asking for the password', async (t) => {
   const browser = await visitorBrowser(app).open('/auth/accedi')
   await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
   await browser.open('/auth/account/chiavi/nuova')
@@ -170,7 +170,7 @@ t.test('a key that a person has made on the pages is kept, and its password is n
   t.match((await keysOf(server)).at(-1), { name: 'terminale', days: 7, revoked: true })
 })
 
-t.test('a text that is no key of a person is refused, and nothing is kept', async (t) => {
+t.test('a text that is no key of a person is refused, and nothing is stored', async (t) => {
   const { act, file } = user(t)
   const login = (LOCANDA_KEY: string, more: string[] = []) =>
     act(['login', '--chiave', ...more], { env: { LOCANDA_URL: url, LOCANDA_KEY } })
@@ -207,7 +207,7 @@ const BOOKING = {
 
 interface Parts { provider?: Replies, server?: Replies }
 
-/** A server and, at another address, its identity provider, in which all goes well but what is said otherwise. */
+/** A server and its identity provider at another address. All calls succeed except as given here. */
 async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
   const identity = await standIn(t, {
     'POST /auth/v1/token': { body: { access_token: 'gettone', token_type: 'bearer' } },
@@ -230,7 +230,7 @@ async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
 }
 const asked = (received: readonly Received[]) => received.map(({ method, url }) => `${method} ${url.split('?', 1)[0]}`)
 
-/** A terminal at which somebody types, after each question, what is answered here. */
+/** A terminal at which these answers are typed after the questions. */
 function seat (t: Test, answers: Record<string, string> = {}) {
   const raw: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => { raw.push(mode) } })
@@ -267,7 +267,7 @@ async function answering (t: Test, replies: Replies = {}) {
 }
 
 t.test(
-  'the password goes to the provider that the server names and nowhere else; the token makes a key, and is ended',
+  'the password is sent only to the provider that the server names; the token creates a key and is revoked',
   async (t) => {
     const { identity, api, login, kept } = await parts(t)
     const { code, stderr } = await login()
@@ -293,7 +293,7 @@ t.test(
   }
 )
 
-t.test("the provider's refusals, in both spellings, end with 3 and an Italian line, and nothing is kept", async (t) => {
+t.test("the provider's refusals, in both spellings, exit with 3 and an Italian line, storing nothing", async (t) => {
   const refusal = (status: number, error_code: string, headers = {}): Reply =>
     ({ status, headers, body: { code: status, error_code, msg: 'x' } })
   const older = { status: 400, body: { code: 'invalid_credentials', message: 'Invalid login credentials' } }
@@ -321,7 +321,7 @@ t.test("the provider's refusals, in both spellings, end with 3 and an Italian li
   }
 })
 
-t.test('when no key is made the sign-in is ended all the same', async (t) => {
+t.test('when no key is created the sign-in is ended all the same', async (t) => {
   for (const [reply, code] of [
     [{ status: 403, body: { error: 'In attesa', codice: 'ACCOUNT_IN_ATTESA' } }, 1],
     [{ status: 401, body: { error: 'No', codice: 'X' } }, 3],
@@ -334,7 +334,7 @@ t.test('when no key is made the sign-in is ended all the same', async (t) => {
   }
 })
 
-t.test('a password is never sent over http to another machine, by whoever it is named', async (t) => {
+t.test('a password is never sent over http to another machine, whoever names it', async (t) => {
   const elsewhere = await parts(t, {
     server: { 'GET /api/config': { body: { backendUrl: 'http://auth.locanda.example', backendKey: 'anonima' } } }
   })
@@ -346,7 +346,7 @@ t.test('a password is never sent over http to another machine, by whoever it is 
 
   const { act } = user(t)
   for (const command of [LOGIN, ['key', '--email', 'anna@example.org']]) {
-    // Nobody is asked: these names are not even looked up.
+    // No request is sent: these names are not even resolved.
     for (const url of [
       'http://locanda.example', 'http://127.0.0.1.example', 'http://localhost.example:3000', 'http://10.0.0.1'
     ]) {
@@ -357,13 +357,13 @@ t.test('a password is never sent over http to another machine, by whoever it is 
   }
 })
 
-t.test('a key over http to another machine is a warning, said once', async (t) => {
+t.test('a key over http to another machine causes one warning', async (t) => {
   const { url, received } = await standIn(t, {
     'GET /api/v1/prenotazioni/1': { body: { data: BOOKING } },
     'GET /api/v1/paesi': { body: { data: [] } }
   })
   const { act, keep } = user(t)
-  // Loopback by a name that this program does not take for it.
+  // A loopback address that this program does not recognize as one.
   keep({ url: url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), key: 'lcd_chiave' })
   const { code, stderr } = await act(['prenotazioni', 'show', '1'])
   t.equal(code, 0)
@@ -371,7 +371,7 @@ t.test('a key over http to another machine is a warning, said once', async (t) =
   t.equal(received.length, 2)
 })
 
-t.test('at a terminal the code of a second factor is asked for, after the password', async (t) => {
+t.test('at a terminal the second factor\'s code is requested after the password', async (t) => {
   const factor = { id: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', factor_type: 'totp', status: 'verified' }
   const path = `POST /auth/v1/factors/${factor.id}`
   const { url, received } = await answering(t, {
@@ -392,7 +392,7 @@ t.test('at a terminal the code of a second factor is asked for, after the passwo
   t.match(logout, { url: /^\/auth\/v1\/logout/, headers: { authorization: 'Bearer intero' } })
 })
 
-t.test('at a terminal e-mail and password are asked for, and the password is not shown', async (t) => {
+t.test('at a terminal e-mail and password are requested, and the password is not echoed', async (t) => {
   const { url, received } = await answering(t)
   const { terminal, written, raw, file } = seat(t, { 'E-mail: ': ' anna@example.org\r', 'Password: ': `${PASSWORD}\r` })
   t.equal(await run(['login', '--url', url], terminal), 0, written.stderr)
@@ -406,7 +406,7 @@ t.test('at a terminal e-mail and password are asked for, and the password is not
   t.equal(raw.at(-1), false, 'the terminal is left as it was')
 })
 
-t.test('Ctrl-C and Ctrl-D at a question leave with 130, and nothing is sent or kept', async (t) => {
+t.test('Ctrl-C and Ctrl-D at a question exit with 130, and nothing is sent or stored', async (t) => {
   for (const key of ['\u0003', '\u0004']) {
     for (const question of ['E-mail: ', 'Password: ']) {
       const { url, received } = await answering(t)
@@ -424,14 +424,14 @@ t.test('Ctrl-C and Ctrl-D at a question leave with 130, and nothing is sent or k
   }
 })
 
-t.test('a server that is not there is said before anything is asked', async (t) => {
+t.test('an unreachable server is reported before any question', async (t) => {
   const { url } = await standIn(t, { 'GET /api/config': 'never' })
   const { terminal, written } = seat(t)
   t.equal(await run(['login', '--url', url], { ...terminal, timeoutMs: 50 }), 4)
   t.equal(written.stderr, `Errore: Server non raggiungibile: ${url} (nessuna risposta in tempo)\n`)
 })
 
-t.test('a file that holds no key is said without quoting it, and is not overwritten', async (t) => {
+t.test('a file without a key is reported without quoting it, and is not overwritten', async (t) => {
   const { url, received } = await answering(t)
   for (const content of [
     'CANARY',
@@ -455,7 +455,7 @@ t.test('a file that holds no key is said without quoting it, and is not overwrit
   t.same(received, [])
 })
 
-t.test('a file that others can read is a warning, said once', async (t) => {
+t.test('a file that others can read causes one warning', async (t) => {
   const { url } = await answering(t, { 'GET /api/v1/prenotazioni': { body: { data: [] } } })
   const { terminal, written, file } = seat(t)
   mkdirSync(join(file, '..'), { recursive: true })

@@ -17,21 +17,21 @@ export interface Ended { code: number | null, stdout: string, stderr: string }
 
 export interface Setting {
   env?: Record<string, string>
-  /** Standard input: all of it. */
+  /** All of standard input. */
   input?: string
 }
 
 /** A user with a home folder of their own. */
 export interface User {
-  /** The real program with these arguments; the end of its process and all that it wrote. */
+  /** Runs the real program with these arguments. Returns the exit code and all output. */
   run (args: readonly string[], setting?: Setting): Promise<Ended>
-  /** The same within this process: for the many cases of one thing. */
+  /** The same within this process, for the many cases of one thing. */
   act (args: readonly string[], setting?: Setting): Promise<Ended>
-  /** Where the key is kept. */
+  /** The file of the key. */
   file: string
   /** The file's content, parsed. */
   kept (): Record<string, unknown>
-  /** Puts a key there. */
+  /** Stores a key there. */
   keep (key: { url: string, key: string, id?: string, expires_at?: string }): void
 }
 

@@ -12,11 +12,11 @@ import type { Test } from 'tap'
 
 export interface Reply { status?: number, headers?: Record<string, string>, body?: object | string }
 export interface Received { method: string, url: string, headers: IncomingHttpHeaders, body: string }
-/** Answers by method and path, `GET /api/config`; what is not named here is a 404. 'never' answers nothing. */
+/** Replies by method and path (`GET /api/config`). Others are a 404. 'never' sends no reply. */
 export type Replies = Record<string, Reply | 'never' | undefined>
 
 /**
- * A server that answers what no real one would be brought to, and remembers what it was asked.
+ * A server with replies that no real one can be made to give. It records its requests.
  * @param certificate with one it speaks https
  */
 export async function standIn (

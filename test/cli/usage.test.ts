@@ -12,7 +12,7 @@ const COMMANDS: readonly string[][] = [
   ['login'], ['logout'], ['key'], ['prenotazioni', 'list'], ['prenotazioni', 'show'], ['alloggiati', 'check'],
   ['alloggiati', 'valida'], ['alloggiati', 'invio'], ['admin', 'create'], ['admin', 'reset-password'], ['service-key']
 ]
-/** What the library would say by itself. */
+/** The library's own texts. */
 const ENGLISH = /usage:|options:|commands:|arguments:|display|output the|\boptions?\b|\[command\]|default:/i
 
 const KEY = 'CANARY-chiave'
@@ -22,7 +22,7 @@ const certificate = selfSigned(folder, 'IP:127.0.0.1')
 const skip = certificate === undefined ? 'openssl is not installed: no certificate to test with' : false
 const EMPTY = { body: { data: [] } }
 
-t.test('every command explains itself in Italian, on standard output, and the whole as well', async (t) => {
+t.test('every command, and the whole program, has Italian help on standard output', async (t) => {
   const { act } = user(t)
   for (const command of [[], ['prenotazioni'], ['alloggiati'], ...COMMANDS]) {
     const { code, stdout, stderr } = await act([...command, '--help'])
@@ -39,7 +39,7 @@ t.test('--version is the version of the package', async (t) => {
 })
 
 t.test(
-  'a wrong use ends with 2, one line on standard error that names what is wrong, and nothing on standard output',
+  'a usage error exits with 2 and one line on standard error that names the mistake, without standard output',
   async (t) => {
     const { act } = user(t)
     const cases: [args: string[], says: string | RegExp][] = [
@@ -79,7 +79,7 @@ t.test(
   }
 )
 
-t.test('an address with a password in it is refused without repeating it, wherever it comes from', async (t) => {
+t.test('a URL with a password is refused without repeating it, wherever it comes from', async (t) => {
   const { act } = user(t)
   for (const ended of [
     await act(['prenotazioni', 'list', '--url', 'http://anna:CANARY@127.0.0.1']),
@@ -110,7 +110,7 @@ t.test('with --json an error is one object on standard error', async (t) => {
   t.equal(errorOf(await act(['prenotazioni', 'list', '--json'])).codice, 'NON_AUTENTICATO')
 })
 
-t.test('a real Send is refused before anything else, whatever is given with it', async (t) => {
+t.test('a real Send is refused before anything else, whatever the options', async (t) => {
   const { act } = user(t)
   for (const args of [['schedine.json'], ['--prenotazione', '1'], ['-']]) {
     const { code, stdout, stderr } = await act(['alloggiati', 'invio', ...args], {
@@ -122,14 +122,14 @@ t.test('a real Send is refused before anything else, whatever is given with it',
   }
 })
 
-t.test('the process itself ends with these codes, and keeps results apart from errors', async (t) => {
+t.test('the process itself exits with these codes, and separates results from errors', async (t) => {
   const { run } = user(t)
   t.match(await run(['--help']), { code: 0, stdout: /^Uso: locanda/, stderr: '' })
   t.match(await run(['prenotazzioni']), { code: 2, stdout: '', stderr: /^Errore: [^\n]+\n$/ })
   t.match(errorOf(await run(['--json', 'prenotazioni', 'list'])), { uscita: 3 })
 })
 
-t.test('a server that is not there ends with 4 and one line, whatever the command', async (t) => {
+t.test('an unreachable server exits with 4 and one line, whatever the command', async (t) => {
   const { run, act, keep } = user(t)
   const url = `http://127.0.0.1:${await freePort()}`
   keep({ url, key: KEY })
@@ -150,7 +150,7 @@ t.test('a server that is not there ends with 4 and one line, whatever the comman
   t.match(errorOf(await run(['--json', ...LIST])), { codice: 'SERVER_NON_RAGGIUNGIBILE', uscita: 4 })
 })
 
-t.test('without a key the advice is to sign in, and nobody is asked anything', async (t) => {
+t.test('without a key the advice is to sign in, without any question', async (t) => {
   const { url, received } = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
   const { act } = user(t)
   const { code, stderr } = await act([...LIST, '--url', url])
@@ -159,7 +159,7 @@ t.test('without a key the advice is to sign in, and nobody is asked anything', a
   t.same(received, [])
 })
 
-t.test('a key that the server does not take ends with 3 and the same advice', async (t) => {
+t.test('a key that the server rejects exits with 3 and the same advice', async (t) => {
   const { url } = await site(t)
   const { act, keep } = user(t)
   for (const key of ['nessuna-chiave-0123456789', `${API_KEY}x`]) {
@@ -179,7 +179,7 @@ t.test('a key that the server does not take ends with 3 and the same advice', as
   }
 })
 
-t.test('the address: --url, else LOCANDA_URL, else the stored one', async (t) => {
+t.test('the URL comes from --url, else LOCANDA_URL, else the stored key', async (t) => {
   const { act, keep } = user(t)
   const [first, second, third] = [
     await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),
@@ -195,7 +195,7 @@ t.test('the address: --url, else LOCANDA_URL, else the stored one', async (t) =>
   t.match((await act([...LIST, '--url', third.url], { env: { LOCANDA_URL: second.url } })).stderr, third.url)
 })
 
-t.test('the key goes to the address that it is stored for, and to no other', async (t) => {
+t.test('the key is sent only to the URL that it is stored for', async (t) => {
   const { act, keep } = user(t)
   const [own, other] = [
     await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),
@@ -215,7 +215,7 @@ t.test('the key goes to the address that it is stored for, and to no other', asy
   t.notMatch(own.received[0]?.url, KEY)
 })
 
-t.test('a redirect is not followed: the key stays where it is', async (t) => {
+t.test('a redirect is not followed, so the key is not forwarded', async (t) => {
   const { act, keep } = user(t)
   const other = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
   for (const status of [301, 302, 307, 308]) {
@@ -231,7 +231,7 @@ t.test('a redirect is not followed: the key stays where it is', async (t) => {
   t.same(other.received, [])
 })
 
-t.test('answers that are not of this service end with 1 and one line', async (t) => {
+t.test('answers of another service exit with 1 and one line', async (t) => {
   const { act, keep } = user(t)
   for (const reply of [
     { body: '<html>Benvenuti</html>' },
@@ -254,7 +254,7 @@ t.test('answers that are not of this service end with 1 and one line', async (t)
   }
 })
 
-t.test('control characters of a server’s answer do not reach the terminal', async (t) => {
+t.test('control characters in a server’s answer do not reach the terminal', async (t) => {
   const { act, keep } = user(t)
   const hostile = 'Anna\u001b[2J\u009b31m\r\nErrore: finto\u202e'
   const { url } = await standIn(t, {
@@ -285,7 +285,7 @@ t.test('control characters of a server’s answer do not reach the terminal', as
 })
 
 t.test(
-  'a certificate that cannot be verified ends with 4, and verification cannot be turned off',
+  'a certificate that cannot be verified exits with 4, and verification cannot be turned off',
   { skip },
   async (t) => {
     const { run, keep } = user(t)

@@ -21,7 +21,7 @@ const FRANCE = 250
 const JOBS = '/api/v1/jobs'
 const start = (name: string) => `${JOBS}/${name}/avvia`
 
-/** A server, calls of an administrator's, and a job whose work the test decides. */
+/** A server, an administrator's calls, and a job whose work the test defines. */
 async function jobServer (t: Test, run: () => Promise<void> = async () => {}, environ: Record<string, string> = {}) {
   const prepare = extraRoutes((app) => {
     app.addJob({ name: 'prova', description: 'Prova', cron: '0 3 * * *', run })
@@ -34,7 +34,7 @@ async function jobServer (t: Test, run: () => Promise<void> = async () => {}, en
   return { ...built, ask, find }
 }
 
-/** What the job does in the server that most tests share, where it has not run when a test begins. */
+/** The job's work in the server that most tests share. It has not run when a test begins. */
 let work: () => Promise<void>
 const server = await jobServer(t, () => work(), { TODAY: '2026-11-22' })
 const { app, call } = server
@@ -51,7 +51,7 @@ for (const [name, today] of [
   ['the day on which it ends', '2026-10-25'],
   ['the last day of a year', '2026-12-31']
 ] as const) {
-  t.test(`GET /api/widget/data counts the arrivals and departures of ${name}, and of no day beside it`, async (t) => {
+  t.test(`GET /api/widget/data counts the arrivals and departures of ${name}, and of no adjacent day`, async (t) => {
     const ofThatDay = await build(t, { TODAY: today, DATABASE_URL: server.url })
     const stays: [arrival: number, nights: number][] = [[-2, 1], [-1, 1], [-2, 2], [0, 3], [0, 1], [1, 1]]
     for (const [arrival, nights] of stays) {
@@ -61,7 +61,7 @@ for (const [name, today] of [
   })
 }
 
-t.test('nextGuest is the main guest of the next arrival from today on, the first booked of a day', async (t) => {
+t.test('nextGuest is the main guest of the next arrival from today on; on one day, the first booked', async (t) => {
   const next = async () => ((await server.call('GET', WIDGET)).json() as { nextGuest: string }).nextGuest
   await create(server.call, { nome_cognome: 'Anna Ieri', check_in: '2026-11-21' })
   t.equal(await next(), '', 'who came yesterday is no next guest')
@@ -82,7 +82,7 @@ t.test('GET /api/map/top-countries counts bookings by country, most first, with 
   t.same((await server.call('GET', `${COUNTRIES}?limit=1`)).json(), [{ country: 'Germania', count: 3 }])
 })
 
-t.test('the counts are those of the bookings, whatever two servers create, change and delete', async (t) => {
+t.test('the counts match the bookings, whatever two servers create, change and delete', async (t) => {
   const first = server
   const second = await build(t, { DATABASE_URL: first.url, DATA_DIR: first.dataDir })
   const country = fc.constantFrom(ITALY, GERMANY, FRANCE)
@@ -119,7 +119,7 @@ t.test('the counts are those of the bookings, whatever two servers create, chang
   )
 })
 
-t.test('the counts follow statements over many rows, and an emptied table', async (t) => {
+t.test('the counts follow statements on many rows, and a truncated table', async (t) => {
   await app.sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Prova', 'IT', 1 + n % 3, '2026-11-22', '2026-11-23', 1 from generate_series(1, 30) n`
@@ -131,7 +131,7 @@ t.test('the counts follow statements over many rows, and an emptied table', asyn
   t.same([...await rows()], [])
 })
 
-t.test('the database takes no day from SQL that the API cannot show', async (t) => {
+t.test('the database rejects days from SQL that the API cannot show', async (t) => {
   const { id } = await create(call)
   for (const change of ["check_in = '0044-03-15 BC'", "check_out = '10000-01-01'", "created_at = 'infinity'"]) {
     await t.rejects(app.sql.unsafe(`update prenotazioni set ${change} where id = ${id}`), { code: '23514' }, change)
@@ -143,20 +143,20 @@ function git (folder: string, ...args: string[]): string {
   return execFileSync('git', [...author, ...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' }).trim()
 }
 
-/** Makes a repository with one commit, and gives the hash. */
+/** Creates a repository with one commit, and returns the hash. */
 function repository (folder: string): string {
   git(folder, 'init', '-q')
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'prova')
   return git(folder, 'rev-parse', 'HEAD')
 }
 
-t.test('without HOSTING_DEPLOY the deploy is local; a database that is gone changes nothing', async (t) => {
+t.test('without HOSTING_DEPLOY the deploy is local, even while the database is down', async (t) => {
   const { app } = await build(t, { DATABASE_URL: server.url })
   await app.sql.end()
   t.match((await app.inject('/api/version')).json(), { hostingDeploy: 'local', version: /^\d+\.\d+\.\d+/ })
 })
 
-t.test('the commit is that of the repository whose root the folder is, and of no other', async (t) => {
+t.test('the commit is that of the repository whose root is the folder, and of no other', async (t) => {
   const outer = temporaryFolder(t)
   t.equal(await checkedOutCommit(outer), '', 'no repository')
   const head = repository(outer)
@@ -166,7 +166,7 @@ t.test('the commit is that of the repository whose root the folder is, and of no
   t.equal(await checkedOutCommit(inner), '', 'a package inside another repository')
 })
 
-t.test('the version is that of the last tag, and says how far the commit is from it', async (t) => {
+t.test('the version is the last tag, with the distance of the commit from it', async (t) => {
   const folder = temporaryFolder(t)
   t.equal(await taggedVersion(folder), undefined, 'no repository')
   repository(folder)
@@ -182,12 +182,12 @@ t.test('the version is that of the last tag, and says how far the commit is from
   t.equal(versionOf('v1.2-3-gabc'), undefined)
 })
 
-/** The schema of sitemaps.org, as the package carries it. */
+/** The schema of sitemaps.org, as included in the package. */
 const SCHEMA = readFileSync(new URL('../../node_modules/sitemap/schema/sitemap.xsd', import.meta.url), 'utf8')
 
 const { url: DATABASE_URL } = server
 
-/** Of each sitemap. */
+/** Validates sitemaps, and returns the URLs of each. */
 async function locations (t: Test, ...sitemaps: readonly string[]): Promise<string[][]> {
   const { valid, errors } = await validateXML({
     xml: sitemaps.map((contents, n) => ({ fileName: `sitemap-${n}.xml`, contents })),
@@ -198,7 +198,7 @@ async function locations (t: Test, ...sitemaps: readonly string[]): Promise<stri
   return sitemaps.map((xml) => [...xml.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, location]) => location!))
 }
 
-t.test('the sitemap lists the public pages by their whole addresses, and anybody can open them', async (t) => {
+t.test('the sitemap lists the public pages by absolute URL, and anybody can open them', async (t) => {
   const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: 'https://locanda.example/' })
   const answer = await app.inject('/sitemap.xml')
   t.equal(answer.statusCode, 200)
@@ -210,7 +210,7 @@ t.test('the sitemap lists the public pages by their whole addresses, and anybody
   }
 })
 
-t.test('the list holds every job, by name, with its next time', async (t) => {
+t.test('the list has every job, by name, with its next run', async (t) => {
   const { ask } = server
   const { data } = (await ask('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
@@ -230,7 +230,7 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   })
 })
 
-t.test('jobs are run by the clock, those of one process and those of every process', async (t) => {
+t.test('jobs run on schedule, those of one process and those of every process', async (t) => {
   const runs = { shared: 0, own: 0 }
   const prepare = extraRoutes((app) => {
     const common = { description: 'Prova', cron: '* * * * * *' }
@@ -241,7 +241,7 @@ t.test('jobs are run by the clock, those of one process and those of every proce
   await until(async () => runs.shared > 1 && runs.own > 1)
 })
 
-t.test('a job that an administrator starts is run at once, is audited, and keeps its next time', async (t) => {
+t.test('a job that an administrator starts runs at once, is audited, and keeps its next run', async (t) => {
   let runs = 0
   const { app, ask, find } = server
   work = async () => { runs++ }
@@ -257,7 +257,7 @@ t.test('a job that an administrator starts is run at once, is audited, and keeps
   t.match([...entries], [{ actor: /^user:/, object: 'lavoro:prova' }])
 })
 
-t.test('an unknown job is a 404, a name that cannot be one a 400', async (t) => {
+t.test('an unknown job is a 404, an invalid name a 400', async (t) => {
   const { ask } = server
   t.match((await ask('POST', start('assente'))).json(), { status: 404, codice: 'LAVORO_NON_TROVATO' })
   t.match((await ask('POST', start('A1'))).json(), { status: 400, dettagli: [{ campo: 'nome' }] })
@@ -275,7 +275,7 @@ t.test('a start that cannot be audited runs nothing', async (t) => {
   t.equal((await ask('POST', start('prova'))).statusCode, 200)
 })
 
-t.test('a job that fails is answered with its outcome, and without the words of its error', async (t) => {
+t.test('a failed job is answered with its outcome, without its error message', async (t) => {
   const { ask } = server
   work = async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) }
   const answer = await ask('POST', start('prova'))
@@ -284,7 +284,7 @@ t.test('a job that fails is answered with its outcome, and without the words of 
   t.notMatch(answer.body, /Anna/)
 })
 
-t.test('a long job is answered before it ends; meanwhile no other process starts it', async (t) => {
+t.test('a long job is answered before it ends, and meanwhile no other process starts it', async (t) => {
   const held = heldWork()
   const first = server
   work = held.run
@@ -319,7 +319,7 @@ t.test('a missed night is caught up by the next server that starts', async (t) =
   t.equal(runs, 1)
 })
 
-t.test('the end of the server waits for the run that was started by hand', async (t) => {
+t.test('shutdown waits for a run that was started by hand', async (t) => {
   const held = heldWork()
   const { app, ask } = await jobServer(t, held.run)
   const answering = ask('POST', start('prova'))

@@ -17,7 +17,7 @@ const EMAIL = {
 interface Sender extends TestApp {
   /** `POST /api/send-email` by an administrator. */
   post (email?: Partial<typeof EMAIL>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
-  /** The same where it is taken, and the milliseconds that the answer took. */
+  /** The same, when it succeeds, with the response time in milliseconds. */
   send (email?: Partial<typeof EMAIL>): Promise<EmailAnswer & { ms: number }>
   /** `GET /api/v1/email` by an administrator. */
   follow (ids: readonly number[]): Promise<Email[]>
@@ -54,7 +54,7 @@ async function sender (
   }
 }
 
-/** A server that takes, refuses or puts off a recipient by its local part. */
+/** A mail server that accepts, rejects or defers a recipient by its local part. */
 const selective = {
   onRcptTo ({ address }: { address: string }, _session: unknown, done: (err?: Error) => void) {
     const refusals: Record<string, Error> = {
@@ -72,13 +72,13 @@ const selective = {
 const smtp = await startSmtp(t, selective)
 const { app, call, post, send, follow, token } = await sender(t, smtp)
 
-/** What arrives from now on. */
+/** The mails that arrive from now on. */
 function arriving () {
   const before = smtp.mails.length
   return () => smtp.mails.slice(before)
 }
 
-t.test('each recipient gets a mail of their own, and the answer says what the server said of each', async (t) => {
+t.test('each recipient gets a mail of their own, and the answer has the mail server\'s reply for each', async (t) => {
   const arrived = arriving()
   const answer = await send({
     recipients: ['ada', 'nessuno', 'filtro', 'lista', 'piena', 'bruno'].map((name) => `${name}@ospiti.example`)
@@ -119,7 +119,7 @@ t.test('each recipient gets a mail of their own, and the answer says what the se
   t.notMatch(JSON.stringify(followed), /ospiti/, 'who a mail is for is not kept')
 })
 
-t.test('a mail says the same as HTML and as plain text', async (t) => {
+t.test('a mail has the same content as HTML and as plain text', async (t) => {
   const arrived = arriving()
   await send({
     body: '<html><head><title>no</title></head><body><h1>Città &amp; mare</h1><p>Vedi <a href="https://a.example/x">' +
@@ -132,7 +132,7 @@ t.test('a mail says the same as HTML and as plain text', async (t) => {
     'Città & mare\n\nVedi la mappa [https://a.example/x].\n\nArrivo 21 novembre')
 })
 
-t.test('a request with anything wrong sends nothing, and the answer names everything that is', async (t) => {
+t.test('a request with any error sends nothing, and the answer names all errors', async (t) => {
   const arrived = arriving()
   const kept = async () => [
     ...await app.sql`select id from mails order by id`,
@@ -170,13 +170,13 @@ t.test('a request with anything wrong sends nothing, and the answer names everyt
   t.equal(arrived().length, 0)
 })
 
-t.test('without a mail server the answer is 503, and nothing is kept', async (t) => {
+t.test('without a mail server the answer is 503, and nothing is stored', async (t) => {
   const { app, post } = await sender(t, undefined)
   t.match((await post()).json(), { status: 503, codice: 'POSTA_NON_CONFIGURATA' })
   t.same(await app.db.select().from(mails), [])
 })
 
-t.test('a mail that cannot be written into the audit log is not sent; the entry names no recipient', async (t) => {
+t.test('a mail that cannot be audited is not sent, and the audit entry names no recipient', async (t) => {
   const smtp = await startSmtp(t, selective)
   const { app, post, logs } = await sender(t, smtp, { LOG_LEVEL: 'trace' })
   const recipients = ['canarino@ospiti.example', 'nessuno@ospiti.example']
@@ -194,7 +194,7 @@ t.test('a mail that cannot be written into the audit log is not sent; the entry 
   t.notMatch(JSON.stringify([logs, rows]), /canarino|nessuno|segreto/i)
 })
 
-t.test('mails can be followed by their ids; unknown ones are left out, and what is no id is refused', async (t) => {
+t.test('mails are listed by id; unknown ids are left out, and invalid ones are refused', async (t) => {
   const { recipients } = await send({ recipients: ['ada@ospiti.example', 'bruno@ospiti.example'] })
   const ids = recipients.map(({ id }) => id)
   t.match(await follow([9_999_999_999, ...ids, 77_777]), ids.map((id) => ({
@@ -211,7 +211,7 @@ t.test('mails can be followed by their ids; unknown ones are left out, and what 
   }
 })
 
-/** HTML that must lose what makes it dangerous; each says `visibile`. */
+/** HTML whose dangerous parts must be removed; each contains `visibile`. */
 const HOSTILE = [
   '<script>alert(1)</script>', '<scr<script>ipt>alert(1)</scr</script>ipt>', '<SCRIPT SRC=//x.example/x.js></SCRIPT>',
   '<img src=x onerror=alert(1)>', '<img src="https://a.example/a.png" onerror="alert(1)" alt="a">',
@@ -258,7 +258,7 @@ t.test('only text, harmless elements and plain addresses of hostile HTML reach a
   }
 })
 
-t.test('harmless HTML stays as it is', async (t) => {
+t.test('harmless HTML is unchanged', async (t) => {
   for (const html of [
     '<p style="color:#333;text-align:center;padding:0 4px">a <b>b</b> <em>c</em></p>',
     '<a href="https://a.example/?a=1&amp;b=2">a</a> <a href="mailto:casa@locanda.example">b</a>',
@@ -272,12 +272,12 @@ t.test('harmless HTML stays as it is', async (t) => {
   }
 })
 
-/** Ten seconds, and a busy machine. */
+/** Ten seconds plus the delay of a busy machine. */
 const IN_TIME_MS = 25_000
 
 const RECIPIENTS = ['ada@ospiti.example', 'bruno@ospiti.example']
 
-t.test('a server that is slow does not hold up the answer; its reply arrives later, and the mail once', async (t) => {
+t.test('a slow mail server does not delay the answer; its reply comes later, and the mail once', async (t) => {
   const answered = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, { decide: () => answered.promise })
   const { app, send, follow } = await sender(t, smtp)

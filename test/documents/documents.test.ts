@@ -33,7 +33,7 @@ t.test('an image is stored, and read back', async (t) => {
   t.match(await sharp(read.rawPayload).metadata(), { format: 'jpeg', width: 64, height: 48 })
 })
 
-t.test('every format that is taken is stored in its own', async (t) => {
+t.test('every accepted format is stored as that format', async (t) => {
   const id = await newBooking()
   const cases = [
     { image: await png(), ext: 'png', type: 'image/png' },
@@ -49,7 +49,7 @@ t.test('every format that is taken is stored in its own', async (t) => {
   }
 })
 
-t.test('a data URL of an image is taken, of anything else not', async (t) => {
+t.test('a data URL of an image is accepted, of anything else refused', async (t) => {
   const id = await newBooking()
   const text = front.toString('base64')
   t.equal((await upload(id, { base64Image: `data:image/jpeg;base64,${text}` })).statusCode, 200)
@@ -60,14 +60,14 @@ t.test('a data URL of an image is taken, of anything else not', async (t) => {
   }
 })
 
-t.test('a text that cannot be Base64 is named with the other faults of the request', async (t) => {
+t.test('invalid Base64 is reported with the other errors of the request', async (t) => {
   const id = await newBooking()
   const answer = await upload(id, { guest: -1, base64Image: 'x', ext: 'svg' })
   t.equal(answer.statusCode, 400)
   t.same(fieldsAtFault(answer).toSorted(), ['base64Image', 'ext', 'guest_idx'])
 })
 
-t.test('the extension must be that of the content', async (t) => {
+t.test('the extension must match the content', async (t) => {
   const id = await newBooking()
   const answer = await upload(id, { image: front, ext: 'png' })
   t.equal(answer.statusCode, 400)
@@ -77,7 +77,7 @@ t.test('the extension must be that of the content', async (t) => {
   t.same(await stored(id), [])
 })
 
-t.test('the booking must exist, and have a place for the guest, before the image is looked at', async (t) => {
+t.test('the booking must exist and have a place for the guest, which is checked before the image', async (t) => {
   const id = await newBooking(2)
   const answer = await upload(id, { guest: 2, base64Image: 'AAAA' })
   t.equal(answer.statusCode, 400)
@@ -87,7 +87,7 @@ t.test('the booking must exist, and have a place for the guest, before the image
   t.equal((await upload(id, { guest: 1, image: front })).statusCode, 200)
 })
 
-t.test('more than 10 MiB of image is a 413, more than 15 MiB of body too', async (t) => {
+t.test('an image over 10 MiB is a 413, and so is a body over 15 MiB', async (t) => {
   const id = await newBooking()
   const bytes = Buffer.alloc(10 * 1024 * 1024 + 1, 1)
   t.match((await upload(id, { image: bytes })).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
@@ -96,7 +96,7 @@ t.test('more than 10 MiB of image is a 413, more than 15 MiB of body too', async
   t.match((await upload(id, { base64Image: text })).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
 })
 
-t.test('an image that is not there is a 404 with its status', async (t) => {
+t.test('a missing image is a 404 with its status', async (t) => {
   const id = await newBooking()
   const missing = [await show(id), await show(id, 1, 'back'), await show(2_000_000)]
   for (const answer of missing) {
@@ -105,7 +105,7 @@ t.test('an image that is not there is a 404 with its status', async (t) => {
   }
 })
 
-t.test('an image that is known is not sent again; a part of one is sent alone', async (t) => {
+t.test('a known image is not sent again, and a range is sent alone', async (t) => {
   const id = await newBooking()
   await upload(id, { image: front })
   const whole = await show(id)
@@ -119,7 +119,7 @@ t.test('an image that is known is not sent again; a part of one is sent alone', 
   t.equal((await show(id, 0, 'front', { 'if-none-match': String(whole.headers.etag) })).statusCode, 200, 'a new image')
 })
 
-t.test('images go with their booking, in the same transaction, and those of others stay', async (t) => {
+t.test('images are deleted with their booking in one transaction, and those of others stay', async (t) => {
   const [kept, deleted] = [await newBooking(), await newBooking()]
   await upload(kept, { image: front })
   for (const side of ['front', 'back']) await upload(deleted, { image: front, side })
@@ -135,7 +135,7 @@ t.test('images go with their booking, in the same transaction, and those of othe
   t.equal((await show(kept)).statusCode, 200)
 })
 
-t.test('a booking whose number begins like that of a deleted one keeps its images', async (t) => {
+t.test('a booking keeps its images when another one whose number is a prefix of its own is deleted', async (t) => {
   const [short, long] = [900_001, 9_000_010]
   await app.sql`
     insert into prenotazioni (id, nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
@@ -147,7 +147,7 @@ t.test('a booking whose number begins like that of a deleted one keeps its image
   t.equal((await stored(long)).length, 1)
 })
 
-t.test('images go with a guest who is taken off the list, those of guests who stay do not', async (t) => {
+t.test('images are deleted with a guest who is removed from the list; images of other guests stay', async (t) => {
   const id = await newBooking(12)
   const guest = (name: string) => ({ nome: name, cognome: 'Bianchi' })
   await saveGuests(call, id, Array.from({ length: 12 }, (_, n) => guest(`Anna${n}`)))
@@ -156,7 +156,7 @@ t.test('images go with a guest who is taken off the list, those of guests who st
   t.same(await stored(id), [`${id}/0/front.jpg`, `${id}/1/front.jpg`])
 })
 
-t.test('images of places that a booking for fewer guests has no more go, those of saved guests stay', async (t) => {
+t.test('images of places that a smaller booking loses are deleted; images of saved guests stay', async (t) => {
   const id = await newBooking(4)
   await saveGuests(call, id, ['Anna', 'Bruno'].map((nome) => ({ nome, cognome: 'Bianchi' })))
   for (const guest of [0, 1, 2, 3]) t.equal((await upload(id, { guest, image: front })).statusCode, 200)
@@ -170,14 +170,14 @@ t.test('images of places that a booking for fewer guests has no more go, those o
   t.same(await fewer(4), names([0, 1]), 'a new guest does not get the image of another one')
 })
 
-t.test('an image of a guest who is not saved yet stays when the others are saved', async (t) => {
+t.test('an image of a guest who is not yet saved stays when the others are saved', async (t) => {
   const id = await newBooking(2)
   await upload(id, { image: front, guest: 1 })
   await saveGuests(call, id, [{ nome: 'Anna', cognome: 'Bianchi' }])
   t.same(await stored(id), [`${id}/1/front.jpg`])
 })
 
-t.test('every upload is on record, without the image', async (t) => {
+t.test('every upload is audited, without the image', async (t) => {
   const id = await newBooking()
   await upload(id, { image: front, side: 'back' })
   await upload(id, { image: front, side: 'back' })
@@ -188,7 +188,7 @@ t.test('every upload is on record, without the image', async (t) => {
     ({ actor: 'server', details: { ospite: 0, lato: 'back', sostituita } })))
 })
 
-t.test('uploads at once to one side leave one image, and it is whole', async (t) => {
+t.test('concurrent uploads of one side leave one complete image', async (t) => {
   const id = await newBooking()
   const images = [front, await png(), await webp()]
   const answers = await Promise.all(['jpg', 'png', 'webp'].map((ext, n) => upload(id, { image: images[n]!, ext })))
@@ -211,7 +211,7 @@ t.test('a booking that is deleted during the upload leaves no image', async (t) 
   t.same(await stored(id), [])
 })
 
-t.test('an answer that is kept for an Idempotency-Key goes with the image that it tells of', async (t) => {
+t.test('the stored answer of an Idempotency-Key is deleted with its image', async (t) => {
   const [gone, shorter, kept, filed] =
     [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   const send = (id: number, guest = 0) =>
@@ -232,7 +232,7 @@ t.test('an answer that is kept for an Idempotency-Key goes with the image that i
   }
 })
 
-t.test('a body with names that JavaScript knows is refused, and the answer says which', async (t) => {
+t.test('a body with names of JavaScript\'s own properties is refused, and the answer names them', async (t) => {
   const id = await newBooking()
   for (const name of ['__proto__', 'constructor']) {
     const payload = `{"booking_id":${id},"guest_idx":0,"side":"front","base64Image":"","ext":"jpg","${name}":{}}`
@@ -243,7 +243,7 @@ t.test('a body with names that JavaScript knows is refused, and the answer says 
   }
 })
 
-t.test('an answer that is stored after the end of what it tells of is forgotten, and no other one', async (t) => {
+t.test('an answer that is stored after its image was deleted is erased, and no other one is', async (t) => {
   const [gone, purged, replaced, again, converted] =
     [await newBooking(), await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   const key = (id: number) => `tardi ${id}`
@@ -259,7 +259,7 @@ t.test('an answer that is stored after the end of what it tells of is forgotten,
     const url = `/storage/v1/object/documents/${id}/0/front.jpg`
     t.equal((await app.inject({ method: 'DELETE', url, headers: bearer })).statusCode, 200)
   }
-  // As if the answers came after the deletion, in which all requests were still under way.
+  // As if the answers were stored after the deletion, during which all requests were still running.
   const late = await app.sql<{ key: string, status: number, body: string, headers: object }[]>`
     select key, status, body, headers from idempotency_keys where key like 'tardi %' or key = 'creata'`
   const isLate = app.sql`key in ${app.sql(late.map(({ key }) => key))}`
@@ -267,13 +267,13 @@ t.test('an answer that is stored after the end of what it tells of is forgotten,
   t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone, created] })).statusCode, 200)
   await removeImage(purged)
   t.equal((await upload(replaced, { image: front })).statusCode, 200)
-  // The name of the one before is not taken again.
+  // The previous name is not reused.
   t.equal((await upload(converted, { image: await png(), ext: 'png' })).statusCode, 200)
   await removeImage(again)
   for (const { key, status, body } of late) {
     await app.sql`update idempotency_keys set status = ${status}, body = ${body} where key = ${key}`
   }
-  // Of the same image, but begun when that one was gone.
+  // Of the same image, but begun when that one had been deleted.
   await app.sql`update idempotency_keys set created_at = clock_timestamp() where key = ${key(again)}`
   const kept = async () => (await app.sql<{ key: string }[]>`
     select key from idempotency_keys where body is not null and ${isLate} order by 1`)

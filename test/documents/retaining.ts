@@ -9,13 +9,13 @@ import { jpeg } from '#test/services/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
 import { store } from '#test/storage/samples.ts'
 
-/** The day on which the receipts of the tests come: that after the arrival. */
+/** The day of the receipts in the tests: the day after the arrival. */
 export const RECEIPT_DAY = '2026-11-22'
 
-/** Each name is another guest, with a document of that name. */
+/** Each name is another guest, with their own document. */
 export const guest = (nome: string): Schedina => single({ nome, numero_documento: `CA00${nome}` })
 
-/** A server on the day of the arrival; `on` moves its clock to another day, and gives it back. */
+/** A server on the day of the arrival; `on` moves its clock to another day and returns it. */
 export async function retaining (t: Test, environ: Record<string, string> = {}) {
   let day = createClock(today)
   const clock: Clock = { now: () => day.now(), today: () => day.today() }
@@ -27,10 +27,10 @@ export async function retaining (t: Test, environ: Record<string, string> = {}) 
   return { first, on }
 }
 
-/** Made once: what they show is of no matter, and how they are uploaded neither. */
+/** Created once: content and upload do not matter here. */
 const image = await jpeg()
 
-/** A booking that arrives on the tests' day, with saved guests, and images of both sides of each one's document. */
+/** A booking that arrives on the tests' day, with saved guests, and images of both sides of each document. */
 export async function booked ({ app, call }: TestApp, guests: readonly Schedina[], numero_ospiti = guests.length) {
   const { id } = await create(call, { check_in: today, numero_notti: 2, numero_ospiti })
   await save({ call }, id, guests)
@@ -50,7 +50,7 @@ export async function send ({ call }: TestApp, id: number): Promise<void> {
   if (sent.statusCode !== 200) throw new Error(sent.body)
 }
 
-/** Fetches the receipt of the arrival day. What was sent around midnight waits for that of the next day, too. */
+/** Fetches the receipt of the arrival day. Submissions sent around midnight need the receipt of the next day, too. */
 export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
   const fetched = await call('GET', `/api/alloggiati/ricevute?data=${today}`)
   if (fetched.statusCode !== 200) throw new Error(fetched.body)
@@ -60,7 +60,7 @@ export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
     on conflict do nothing`
 }
 
-/** As if none had come yet: the one of a day is fetched again, with all that was sent until then. */
+/** Deletes the receipts, so that a day's receipt is fetched again with everything sent until then. */
 export async function forgetReceipts ({ app }: TestApp): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`alter table ricevute disable trigger user`
@@ -69,7 +69,7 @@ export async function forgetReceipts ({ app }: TestApp): Promise<void> {
   })
 }
 
-/** Runs the job that deletes images at their time, and says what became of it. */
+/** Runs the job that deletes expired images, and returns its outcome. */
 export async function purge (server: TestApp): Promise<string | null> {
   return (await runJob(server, 'image-retention')).esito
 }
@@ -80,7 +80,7 @@ export async function held ({ call }: TestApp, id: number): Promise<HeldData[]> 
   return answer.json<{ data: { conservati: HeldData[] } }>().data.conservati
 }
 
-/** How the images of a booking stand, by guest and side. */
+/** The state of a booking's images, by guest and side. */
 export async function imagesOf (server: TestApp, id: number): Promise<Record<string, string>> {
   const images = (await held(server, id)).filter(({ cosa }) => cosa === 'immagine_documento')
   return Object.fromEntries(images.map(({ ospite, lato, stato, fino_a }) =>
@@ -89,7 +89,7 @@ export async function imagesOf (server: TestApp, id: number): Promise<Record<str
 
 let references = 0
 
-/** A submission of a booking that is not ended, put into its state past the triggers that guard the way there. */
+/** Inserts an open submission of a booking, in a state set by bypassing the triggers. */
 export async function openSubmission ({ app }: TestApp, prenotazione_id: number, stato: string): Promise<void> {
   const reference = `AW-20261120-${++references}`
   await app.sql.begin(async (sql) => {
@@ -111,7 +111,7 @@ export async function openSubmission ({ app }: TestApp, prenotazione_id: number,
   })
 }
 
-/** All open submissions of a booking end. */
+/** Closes all open submissions of a booking. */
 export async function endSubmissions ({ app }: TestApp, prenotazione_id: number): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`alter table invii disable trigger user`

@@ -9,7 +9,7 @@ import {
 
 const { first, on } = await retaining(t)
 
-/** Of each test other guests: who was sent is not sent again. */
+/** Each test uses other guests, because a sent guest cannot be sent again. */
 let nth = 0
 const guest = (nome: string) => guestNamed(`${nome}${String.fromCodePoint(64 + nth)}`)
 
@@ -19,7 +19,7 @@ t.beforeEach(async () => {
   await forgetReceipts(first)
 })
 
-t.test('images go so many days after the receipt that covers their guest, and not a day before', async (t) => {
+t.test('images are deleted exactly as many days after the guest\'s receipt as configured', async (t) => {
   const id = await booked(first, [guest('UNO')])
   t.same(await imagesOf(first, id), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
   await send(first, id)
@@ -48,10 +48,10 @@ t.test('images go so many days after the receipt that covers their guest, and no
   t.notMatch(JSON.stringify(after.logs), /PROVETTI|CA00UNO/)
 })
 
-t.test('each guest has their own day: of one who is not covered the images stay', async (t) => {
+t.test('each guest has their own day; images of an uncovered guest stay', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await save(first, id, [guest('UNO')])
-  // The images of the second guest went with the second guest.
+  // The images of the second guest were deleted with the guest.
   t.same(Object.keys(await imagesOf(first, id)), ['0/back', '0/front'])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
@@ -66,7 +66,7 @@ t.test('each guest has their own day: of one who is not covered the images stay'
   t.same(await imagesOf(after, other), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
-t.test('the images of a guest who took the place of one that was sent stay', async (t) => {
+t.test('the images of a guest who replaced one that was sent stay', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
@@ -76,7 +76,7 @@ t.test('the images of a guest who took the place of one that was sent stay', asy
   t.same(await imagesOf(after, id), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
-t.test('guests who were sent without being saved are covered when all of the booking are', async (t) => {
+t.test('guests sent without being saved are covered when all guests of the booking are', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await first.app.sql`delete from ospiti where prenotazione_id = ${id}`
   const sendOne = (nome: string) => first.call('POST', '/api/alloggiati/invio', {
@@ -105,7 +105,7 @@ t.test('images stay while a submission of their booking is open or unknown, whoe
     in_invio: 'invio_aperto',
     sconosciuto: 'esito_sconosciuto',
     da_verificare: 'esito_sconosciuto',
-    // A row of it is not resolved.
+    // One of its rows is not resolved.
     parziale: 'esito_sconosciuto'
   })) {
     await openSubmission(after, id, stato)
@@ -117,7 +117,7 @@ t.test('images stay while a submission of their booking is open or unknown, whoe
   t.same(await imagesOf(after, id), {})
 })
 
-t.test('the images of a guest who was sent before the booking was moved stay, and their status says so', async (t) => {
+t.test('the images of a guest who was sent before the booking moved stay, and their state says so', async (t) => {
   const days = { UNO: '2027-03-01', DUE: '2026-11-23', TRE: '2026-11-20' }
   for (const [name, check_in] of Object.entries(days)) {
     on(today)
@@ -137,7 +137,7 @@ t.test('the images of a guest who was sent before the booking was moved stay, an
   }
 })
 
-t.test('images go on the day of the receipt when there is no day of grace', async (t) => {
+t.test('images are deleted on the day of the receipt when the retention is zero days', async (t) => {
   const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '0' })
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
@@ -148,7 +148,7 @@ t.test('images go on the day of the receipt when there is no day of grace', asyn
   t.same(await imagesOf(next, id), {})
 })
 
-t.test('images that a restored database holds again are deleted again, and on record again', async (t) => {
+t.test('images that return with a restored database are deleted and audited again', async (t) => {
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
@@ -165,7 +165,7 @@ t.test('images that a restored database holds again are deleted again, and on re
   t.equal(n, 2)
 })
 
-t.test('a booking keeps its images while the audit log cannot record them, and the next run purges them', async (t) => {
+t.test('when the audit log cannot be written, that booking keeps its images, and the next run retries', async (t) => {
   const one = await booked(first, [guest('UNO')])
   const two = await booked(first, [guest('DUE')])
   await send(first, one)
@@ -183,7 +183,7 @@ t.test('a booking keeps its images while the audit log cannot record them, and t
   t.same(await imagesOf(after, one), {})
 })
 
-t.test('no image is left out, however many there are', async (t) => {
+t.test('every image is processed, however many there are', async (t) => {
   const many = await booked(first, [guest('UNO')])
   const last = await booked(first, [guest('DUE')])
   await first.app.sql`
@@ -198,7 +198,7 @@ t.test('no image is left out, however many there are', async (t) => {
   t.equal((await after.app.storage.findByPrefix(after.app.db, 'documents', `${many}/`)).length, 1202)
 })
 
-t.test('the images of a saved guest who was never sent stay, also where the booking is for fewer now', async (t) => {
+t.test('images of a saved guest who was never sent stay, even when the booking becomes smaller', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   const prenotazione = { id, check_in: today, numero_notti: 2 }
   const sent = await first.call('POST', '/api/alloggiati/invio', { ospiti: [guest('UNO')], prenotazione })

@@ -5,13 +5,13 @@ export interface Upload {
   guest?: number
   side?: string
   image?: Buffer
-  /** In place of the image. */
+  /** Replaces the image. */
   base64Image?: string
   ext?: string
   headers?: Record<string, string>
 }
 
-/** What the tests do with images of documents. */
+/** Helpers for images of documents. */
 export function uploading ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
   return {
     newBooking: async (numero_ospiti = 2) => (await create(call, { numero_ospiti })).id,

@@ -4,7 +4,7 @@ import type { Letter } from '#schemas/letter.ts'
 
 export const LETTERS = '/api/lettere-benvenuto'
 
-/** What the tests do with welcome letters. */
+/** Helpers for welcome letters. */
 export function lettering ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
   const generate = (prenotazione_id: number, changes: object = {}, headers?: Record<string, string>) =>
     call('POST', `${LETTERS}/genera`, {
@@ -24,7 +24,7 @@ export function lettering ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
   }
 }
 
-/** An invented house. */
+/** An invented establishment. */
 export const HOUSE = {
   nome: 'Locanda del Lago',
   motto: 'Camere con vista dal 1987',

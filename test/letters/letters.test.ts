@@ -13,12 +13,12 @@ const server = await build(t, { PUBLIC_URL, TODAY: '2026-11-23' })
 const { app, call, token, dataDir, logs } = server
 const { newBooking, generate, remove, find, download, stored } = lettering(server)
 
-/** The files of the archive, without the empty one that names it. */
+/** The files of the storage, without the empty marker file. */
 const files = () => readdirSync(join(dataDir, 'files'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.length > 2).length
 const history = async () => (await call('GET', '/api/history')).json<{ data: { tipo: string }[] }>().data
 
-t.test('a letter is made, found and downloaded', async (t) => {
+t.test('a letter is created, found and downloaded', async (t) => {
   const id = await newBooking({ idf_gen: 'BK-4711' })
   t.same(await find(id), { exists: false, data: null })
   const made = await generate(id)
@@ -54,7 +54,7 @@ t.test('a letter is made, found and downloaded', async (t) => {
   t.equal((await download(id, { range: 'bytes=0-3' })).body, '%PDF')
 })
 
-t.test('a letter is a matter of the history, of whoever made it, and cannot be deleted there', async (t) => {
+t.test('a letter appears in its author\'s PDF history, and cannot be deleted there', async (t) => {
   const id = await newBooking()
   const headers = { authorization: `Bearer ${await token({ name: 'carla' })}` }
   const body = { prenotazione_id: id, nome_ospite: 'Bruno Neri', lingua: 'DE' }
@@ -70,7 +70,7 @@ t.test('a letter is a matter of the history, of whoever made it, and cannot be d
   t.equal((await find(id)).exists, true)
 })
 
-t.test('texts of the host stand in the place of ours', async (t) => {
+t.test('the host\'s texts replace ours', async (t) => {
   const id = await newBooking({ idf_gen: 'BK-1' })
   const wishes = {
     nome_ospite: 'famiglia Verdi',
@@ -90,7 +90,7 @@ t.test('texts of the host stand in the place of ours', async (t) => {
   t.match(text, /Vi auguriamo giornate serene/, 'a text of blanks alone counts as none')
 })
 
-t.test('every wrong field of a letter is named, and nothing is made', async (t) => {
+t.test('every invalid field of a letter is named, and nothing is created', async (t) => {
   const id = await newBooking()
   t.same(fieldsAtFault(await call('POST', `${LETTERS}/genera`, {})).toSorted(),
     ['lingua', 'nome_ospite', 'prenotazione_id'])
@@ -120,14 +120,14 @@ t.test('every wrong field of a letter is named, and nothing is made', async (t) 
   t.same(await stored(id), [])
 })
 
-t.test('a letter of an unknown booking is not made, not found and not deleted', async (t) => {
+t.test('a letter of an unknown booking is not created, not found and not deleted', async (t) => {
   t.match((await generate(2_000_000)).json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   t.same(await find(2_000_000), { exists: false, data: null })
   t.match((await download(2_000_000)).json(), { status: 404, codice: 'LETTERA_NON_TROVATA' })
   t.match((await remove(2_000_000)).json(), { error: 'Lettera di benvenuto non trovata', status: 404 })
 })
 
-t.test('a second letter is refused; deleted, it can be made again, with another file', async (t) => {
+t.test('a second letter is refused; after a deletion it can be created again, with another file', async (t) => {
   const id = await newBooking()
   await generate(id)
   const before = await stored(id)
@@ -148,7 +148,7 @@ t.test('a second letter is refused; deleted, it can be made again, with another 
   t.match(noted.json(), { data: [{ object: `prenotazione:${id}` }] })
 })
 
-t.test('one of 20 requests at a time makes the letter: one file, one record, one PDF', async (t) => {
+t.test('of 20 concurrent requests one creates the letter: one file, one record, one PDF', async (t) => {
   const id = await newBooking()
   let rendered = 0
   const { make } = app.pdf
@@ -167,13 +167,13 @@ t.test('one of 20 requests at a time makes the letter: one file, one record, one
   t.equal(files(), count + 1)
 })
 
-t.test('one of two processes that make the same letter keeps it, and no file is left of the other', async (t) => {
+t.test('of two processes that create the same letter one succeeds, and the other leaves no file', async (t) => {
   const other = await build(t, { DATABASE_URL: server.url, DATA_DIR: dataDir, TODAY: '2026-11-23' })
-  // Whose thread has loaded the engine.
+  // Reuses the thread that has already loaded the engine.
   other.app.workers.run = app.workers.run
   const id = await newBooking()
   const count = files()
-  // Each has found no letter when the other one makes its PDF.
+  // Each has found no letter before the other one makes its PDF.
   const ready: (() => void)[] = []
   const both = new Promise<void>((resolve) => { ready.push(resolve) })
   let waiting = 0
@@ -193,7 +193,7 @@ t.test('one of two processes that make the same letter keeps it, and no file is 
   await waitFor(() => files() === count + 1)
 })
 
-t.test('a letter of a booking that is deleted meanwhile is not kept, nor its file', async (t) => {
+t.test('when a booking is deleted meanwhile, neither its letter nor the file is kept', async (t) => {
   const id = await newBooking()
   const count = files()
   const { make } = app.pdf
@@ -208,7 +208,7 @@ t.test('a letter of a booking that is deleted meanwhile is not kept, nor its fil
   await waitFor(() => files() === count)
 })
 
-t.test('letters go with their bookings, in the same transaction; those of others stay', async (t) => {
+t.test('letters are deleted with their bookings in one transaction; letters of other bookings stay', async (t) => {
   const [kept, deleted, more, like] = [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   for (const id of [kept, deleted, more, like]) await generate(id)
   app.addBookingHook('beforeDelete', async (_tx, ids) => { if (ids.includes(like)) throw new NonAutorizzato() })
@@ -226,7 +226,7 @@ t.test('letters go with their bookings, in the same transaction; those of others
   t.equal((await find(kept)).exists, true)
 })
 
-t.test('deletions of a letter and of its booking at a time all end', async (t) => {
+t.test('concurrent deletions of a letter and of its booking do not deadlock', async (t) => {
   const ids = await Promise.all(Array.from({ length: 6 }, () => newBooking()))
   for (const id of ids) await generate(id)
   const answers = await Promise.all([
@@ -236,7 +236,7 @@ t.test('deletions of a letter and of its booking at a time all end', async (t) =
   for (const id of ids) t.same(await stored(id), [])
 })
 
-t.test('the list has all letters, the newest first, whole or in pages', async (t) => {
+t.test('the list has all letters, newest first, whole or in pages', async (t) => {
   const whole = await call('GET', LETTERS)
   t.match(whole.headers['content-type'], /json/)
   const { data } = whole.json<{ data: { id: number }[] }>()
@@ -251,7 +251,7 @@ t.test('the list has all letters, the newest first, whole or in pages', async (t
   t.same(fieldsAtFault(await call('GET', `${LETTERS}?cursor=abc`)), ['cursor'])
 })
 
-t.test('a full engine is a 503 that leaves nothing, and the same request works later', async (t) => {
+t.test('a busy engine is a 503 that leaves nothing, and the same request works later', async (t) => {
   const id = await newBooking()
   const { run } = app.workers
   t.teardown(() => { app.workers.run = run })
@@ -263,7 +263,7 @@ t.test('a full engine is a 503 that leaves nothing, and the same request works l
   t.equal((await generate(id, {}, headers)).statusCode, 201)
 })
 
-t.test('the same Idempotency-Key makes one letter, and is forgotten with it', async (t) => {
+t.test('the same Idempotency-Key creates one letter, and its record is deleted with the letter', async (t) => {
   const id = await newBooking()
   const headers = { 'idempotency-key': 'stessa' }
   const first = await generate(id, {}, headers)
@@ -275,7 +275,7 @@ t.test('the same Idempotency-Key makes one letter, and is forgotten with it', as
   t.equal((await find(id)).exists, false)
 })
 
-t.test('the stored answer is forgotten when the file is deleted through the storage protocol, too', async (t) => {
+t.test('the stored answer is also erased when the storage protocol deletes the file', async (t) => {
   const id = await newBooking()
   const headers = { 'idempotency-key': 'dal file' }
   t.equal((await generate(id, {}, headers)).statusCode, 201)
@@ -288,7 +288,7 @@ t.test('the stored answer is forgotten when the file is deleted through the stor
   t.match((await generate(id, {}, headers)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
 })
 
-t.test('the guest is told of the letter, gets it with the export, and erasure takes it', async (t) => {
+t.test('the guest finds the letter in the report and the export, and the erasure deletes it', async (t) => {
   const id = await newBooking()
   await generate(id)
   const url = `/api/v1/prenotazioni/${id}`
@@ -302,14 +302,14 @@ t.test('the guest is told of the letter, gets it with the export, and erasure ta
   t.same(await stored(id), [])
 })
 
-t.test('a character that no font has is told of in a header', async (t) => {
+t.test('a character without a font causes a warning in a header', async (t) => {
   const id = await newBooking()
   const made = await generate(id, { nome_ospite: 'გიორგი Anna' })
   t.equal(made.statusCode, 201)
   t.match(JSON.parse(String(made.headers['x-pdf-warnings'])), [{ codice: /^CARATTERE/ }])
 })
 
-t.test('no name of a guest stands in the log', (t) => {
+t.test('the log contains no name of a guest', (t) => {
   t.notMatch(JSON.stringify(logs), /Bianchi|Verdi|Bruno|Benvenut/)
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no fault of ours')
   t.end()

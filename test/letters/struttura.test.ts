@@ -28,7 +28,7 @@ const HARMS: [harm: string, harm: (path: string) => void][] = [
   ['overwritten', (path) => writeFileSync(path, 'altro')]
 ]
 
-t.test('a letter of a house that has said nothing is good: no label without its value', async (t) => {
+t.test('a letter without establishment data has no label without its value', async (t) => {
   t.ok(Object.values(await get()).every((value) => value === null))
   const id = await newBooking()
   t.equal((await generate(id)).headers['x-pdf-warnings'], undefined)
@@ -38,7 +38,7 @@ t.test('a letter of a house that has said nothing is good: no label without its 
   t.notMatch(text, /CIN|Wi-Fi|Password|Colazione|Telefono|Prenotazione|cordiali|null|undefined|, ,|· ·/)
 })
 
-t.test('the data of the house read back, and stand in the letters', async (t) => {
+t.test('the establishment\'s data read back, and appear in the letters', async (t) => {
   const saved = await put(HOUSE)
   t.equal(saved.statusCode, 200)
   t.match(saved.json(), { data: HOUSE, status: 200 })
@@ -54,7 +54,7 @@ t.test('the data of the house read back, and stand in the letters', async (t) =>
   t.match(text, /Como, lunedì 23 novembre 2026/)
 })
 
-t.test('a change of nothing, or of what GET adds, changes neither version nor log', async (t) => {
+t.test('a change of nothing, or of read-only fields, changes neither version nor log', async (t) => {
   const entries = () => app.sql`select from audit_log where action = 'struttura_cambiata'`
   const before = await entries()
   const { headers, ...first } = await call('GET', URL)
@@ -67,14 +67,14 @@ t.test('a change of nothing, or of what GET adds, changes neither version nor lo
   t.equal((await entries()).length, before.length)
 })
 
-t.test('only the fields that are present change, null or blanks empty one', async (t) => {
+t.test('only the fields that are present change; null or blanks clear one', async (t) => {
   await put({ motto: null, firma: '  ', luogo: 'Lecco' })
   const stored = await get()
   t.match(stored, { motto: null, firma: null, luogo: 'Lecco', nome: HOUSE.nome })
   t.match((await put({ ...stored, motto: 'Di nuovo' })).json(), { data: { motto: 'Di nuovo', luogo: 'Lecco' } })
 })
 
-t.test('a change names the version that it is made on: another one is a 412, and nothing changes', async (t) => {
+t.test('a change names its version: another one is a 412, and nothing changes', async (t) => {
   const read = await call('GET', URL)
   const etag = String(read.headers.etag)
   t.equal((await call('GET', URL, undefined, { 'if-none-match': etag })).statusCode, 304)
@@ -88,7 +88,7 @@ t.test('a change names the version that it is made on: another one is a 412, and
   t.not((await call('GET', URL)).headers.etag, saved.headers.etag, 'the logo is a part of it')
 })
 
-t.test('a logo that is deleted as a file changes the version of the house that showed it', async (t) => {
+t.test('deleting the logo\'s file changes the version of the establishment', async (t) => {
   await putLogo(await png())
   const etag = String((await call('GET', URL)).headers.etag)
   const [logo] = await app.storage.findByPrefix(app.db, 'letters', 'struttura/logo.')
@@ -104,7 +104,7 @@ t.test('a logo that is deleted as a file changes the version of the house that s
   await putLogo(await png())
 })
 
-t.test('none of many first changes at a time is lost', async (t) => {
+t.test('concurrent first changes are all kept', async (t) => {
   const other = await build(t)
   const headers = { authorization: `Bearer ${await other.token({ role: 'admin', name: 'carla' })}` }
   const change = { nome: 'a', motto: 'b', luogo: 'c', cin: 'd', firma: 'e' }
@@ -114,7 +114,7 @@ t.test('none of many first changes at a time is lost', async (t) => {
   t.match((await other.call('GET', URL)).json(), { data: change })
 })
 
-t.test('everybody reads, administrators change', async (t) => {
+t.test('everybody may read, administrators may change', async (t) => {
   for (const [method, url] of [['PUT', URL], ['PUT', LOGO], ['DELETE', LOGO]] as const) {
     const payload = url === LOGO ? { base64Image: 'x' } : { nome: 'x' }
     t.equal((await app.inject({ method, url, headers: operator, payload })).statusCode, 403, `${method} ${url}`)
@@ -127,7 +127,7 @@ t.test('everybody reads, administrators change', async (t) => {
   }
 })
 
-t.test('every wrong field is named, and nothing changes', async (t) => {
+t.test('every invalid field is named, and nothing changes', async (t) => {
   const before = await get()
   const wrong = {
     nome: 'x'.repeat(101),
@@ -147,7 +147,7 @@ t.test('every wrong field is named, and nothing changes', async (t) => {
   t.same(await get(), before)
 })
 
-t.test('a logo stands in the letter, encoded anew; another one takes its place, and it can be deleted', async (t) => {
+t.test('a logo is re-encoded and printed in the letter; it can be replaced and deleted', async (t) => {
   const large = await sharp({ create: { width: 1600, height: 400, channels: 3, background: '#804020' } })
     .withExif({ IFD0: { Copyright: 'SEGRETO-EXIF' } }).jpeg().toBuffer()
   t.same((await putLogo(large)).json(), {
@@ -174,7 +174,7 @@ t.test('a logo stands in the letter, encoded anew; another one takes its place, 
   t.ok((await download(id)).rawPayload.equals(withLogo), 'letters that are made keep theirs')
 })
 
-t.test('a file that is no PNG and no JPEG is no logo, and the one before stays', async (t) => {
+t.test('a file that is neither PNG nor JPEG is refused, and the previous logo stays', async (t) => {
   await putLogo(await jpeg())
   const before = (await call('GET', LOGO)).headers.etag
   for (const image of [await webp(), Buffer.from('<svg/>'), Buffer.alloc(0), (await png()).subarray(0, 40)]) {
@@ -186,7 +186,7 @@ t.test('a file that is no PNG and no JPEG is no logo, and the one before stays',
   t.equal((await call('GET', LOGO)).headers.etag, before)
 })
 
-t.test('the longest texts make a letter of more pages, and what stands in them is text', async (t) => {
+t.test('the longest texts fill several pages, and markup in them is printed as text', async (t) => {
   const hostile = '{{ 7 | times: 7 }}<b>&amp;</b>{% raw %}'
   const long = (length: number) => 'parola '.repeat(length).slice(0, length - 4) + 'FINE'
   await put({
@@ -231,7 +231,7 @@ t.test('a logo that is deleted while a letter is made is left out of it', async 
   t.ok(isDeleted)
 })
 
-t.test('the password of the Wi-Fi stands neither in the log nor in clear in the database', async (t) => {
+t.test('the Wi-Fi password is neither in the log nor in plain text in the database', async (t) => {
   const wifi_password = 'parola-molto-segreta'
   await put({ wifi_password })
   t.equal((await get()).wifi_password, wifi_password)
@@ -243,7 +243,7 @@ t.test('the password of the Wi-Fi stands neither in the log nor in clear in the 
 })
 
 for (const [name, harm] of HARMS) {
-  t.test(`a logo whose file is ${name} keeps no letter from being made: a warning says it is without`, async (t) => {
+  t.test(`a logo whose file is ${name} does not prevent a letter: a warning says that it is missing`, async (t) => {
     t.equal((await putLogo(await png())).statusCode, 200)
     const [logo] = await app.storage.findByPrefix(app.db, 'letters', 'struttura/')
     harm(join(dataDir, 'files', logo!.id.slice(0, 2), logo!.id))
@@ -258,7 +258,7 @@ for (const [name, harm] of HARMS) {
   })
 }
 
-t.test('a logo that was sealed with a key that is no more keeps no letter from being made', async (t) => {
+t.test('a logo encrypted with a lost key does not prevent a letter', async (t) => {
   t.equal((await putLogo(await png())).statusCode, 200)
   await app.sql`update objects set wrapped_key = overlay(wrapped_key placing '\\x00000000'::bytea from 20 for 4)
     where bucket = 'letters' and name like 'struttura/%'`

@@ -30,7 +30,7 @@ function send (file: string | Buffer, fields: Record<string, string> = {}, heade
   return app.inject({ method: 'POST', url: '/api/v1/report/csv', payload, headers: { ...own, ...headers } })
 }
 
-t.test('a PDF is made from a template in the request, and downloaded by whoever asked for it', async (t) => {
+t.test('a PDF is created from a template in the request, and its owner can download it', async (t) => {
   const body = { template: pageWith('<p>Buongiorno {{ ospite.nome }}</p>'), data: { ospite: { nome: 'Łukasz' } } }
   const answer = await post('/api/generate-pdf', body, anna.headers)
   t.equal(answer.statusCode, 200)
@@ -47,7 +47,7 @@ t.test('a PDF is made from a template in the request, and downloaded by whoever 
   t.same(await readPages(read.rawPayload), ['Buongiorno Łukasz'])
 })
 
-t.test('missing variables are told in a header, in ASCII, and the PDF is made all the same', async (t) => {
+t.test('missing variables are listed in an ASCII header, and the PDF is created all the same', async (t) => {
   const body = { template: pageWith('<p>{{ città }}{{ nome }} x</p>'), data: {} }
   const answer = await post('/api/generate-pdf', { ...body, nome: 'perché' }, anna.headers)
   t.same(JSON.parse(String(answer.headers['x-pdf-warnings'])), [
@@ -66,7 +66,7 @@ t.test('an unknown template is a 404, whatever form its id has', async (t) => {
   }
 })
 
-t.test('one of template and template_id is asked for, not both', async (t) => {
+t.test('exactly one of template and template_id is required', async (t) => {
   t.same(fieldsAtFault(await call('POST', '/api/generate-pdf', { data: {} })), ['template_id'])
   const both = { template: pageWith('x'), template_id: 'd2577b23c4d40496', data: {} }
   t.same(fieldsAtFault(await call('POST', '/api/generate-pdf', both)), ['template_id'])
@@ -74,14 +74,14 @@ t.test('one of template and template_id is asked for, not both', async (t) => {
     ['data', 'template', 'x'])
 })
 
-t.test('a fault of a template is a 400 that says line and column', async (t) => {
+t.test('a template error is a 400 with line and column', async (t) => {
   const answer = await call('POST', '/api/generate-pdf', { template: '<document>\n<page><nix/></page></document>' })
   t.match(answer.json(), {
     status: 400, codice: 'ELEMENTO_SCONOSCIUTO', riga: 2, colonna: 7, dettagli: [{ campo: 'template' }]
   })
 })
 
-t.test('a report is the PDF itself, and the caller finds it in the list and in the history', async (t) => {
+t.test('a report is answered as PDF, and appears in the caller\'s list and history', async (t) => {
   const carla = await person(test, 'carla')
   const answer = await post('/api/generate-template', { rows: sampleRows(7) }, carla.headers)
   t.equal(answer.statusCode, 200)
@@ -104,7 +104,7 @@ t.test('a report is the PDF itself, and the caller finds it in the list and in t
   t.ok(read.rawPayload.equals(answer.rawPayload), 'the same bytes')
 })
 
-t.test('a caller who prefers JSON gets the report’s address; a machine keeps nothing without it', async (t) => {
+t.test('a caller who prefers JSON gets the report’s URL; for a machine the PDF is stored only then', async (t) => {
   const rows = sampleRows(2)
   const before = (await call('GET', '/api/history')).json<{ data: object[] }>().data.length
   const bytes = await call('POST', '/api/generate-template', { rows })
@@ -121,14 +121,14 @@ t.test('a caller who prefers JSON gets the report’s address; a machine keeps n
   }
 })
 
-t.test('a machine makes a report for a person, who then has it', async (t) => {
+t.test('a machine creates a report for a person, who then owns it', async (t) => {
   const dario = await person(test, 'dario')
   await call('POST', '/api/generate-template', { rows: [], user_id: dario.id })
   const list = (await get(`/api/csv-pdf-list?user_id=${dario.id}`, dario.headers)).json<{ data: object[] }>()
   t.equal(list.data.length, 1)
 })
 
-t.test('a person sees their own PDFs alone; the server key and administrators see everybody’s', async (t) => {
+t.test('a person sees only their own PDFs; the server key and administrators see all', async (t) => {
   const { download_url } = (await post('/api/generate-pdf', { template: pageWith('x') }, anna.headers)).json<Made>()
   const path = pathOf(download_url)
   const list = `/api/csv-pdf-list?user_id=${anna.id}`
@@ -152,7 +152,7 @@ t.test('a person sees their own PDFs alone; the server key and administrators se
   t.same(fieldsAtFault(await call('GET', '/api/csv-pdf-list')), ['user_id'])
 })
 
-t.test('lists come in pages, the newest first', async (t) => {
+t.test('lists are paged, newest first', async (t) => {
   const elena = await person(test, 'elena')
   for (let at = 0; at < 3; at++) {
     await post('/api/generate-pdf', { template: pageWith('x'), nome: `n${at}` }, elena.headers)
@@ -165,7 +165,7 @@ t.test('lists come in pages, the newest first', async (t) => {
   t.equal((await get(next, elena.headers)).headers.link, undefined)
 })
 
-t.test('a PDF that is deleted is gone, with its file', async (t) => {
+t.test('a deleted PDF is gone, with its file', async (t) => {
   const made = (await post('/api/generate-pdf', { template: pageWith('x') }, anna.headers)).json<Made>()
   const url = `/api/v1/pdf/${made.transaction_ref}`
   const gone = await app.inject({ method: 'DELETE', url, headers: anna.headers })
@@ -176,7 +176,7 @@ t.test('a PDF that is deleted is gone, with its file', async (t) => {
   t.equal((await get('/api/csv-pdf-download/1', anna.headers)).statusCode, 404)
 })
 
-t.test('the same Idempotency-Key makes one PDF: a repeated request gets its bytes, or its address', async (t) => {
+t.test('the same Idempotency-Key creates one PDF: a repeated request gets its bytes or its URL', async (t) => {
   const franca = await person(test, 'franca')
   const headers = { ...franca.headers, 'idempotency-key': 'uno' }
   const body = { rows: sampleRows(3) }
@@ -204,7 +204,7 @@ t.test('rows that are no list of objects, or too many, are a 400; a body that is
   t.equal(long.statusCode, 413)
 })
 
-t.test('many requests at a time are all answered, each with its own PDF', async (t) => {
+t.test('many concurrent requests are all answered, each with its own PDF', async (t) => {
   const names = Array.from({ length: 12 }, (_, at) => `nome ${at}`)
   const answers = await Promise.all(names.map((nome) =>
     post('/api/generate-pdf', { template: pageWith('{{ nome }}'), data: { nome } }, anna.headers)))
@@ -213,7 +213,7 @@ t.test('many requests at a time are all answered, each with its own PDF', async 
   t.same(texts, names)
 })
 
-t.test('the key that made a PDF that was deleted since tells of no PDF, and makes no other', async (t) => {
+t.test('the key of a deleted PDF returns no PDF and creates no other', async (t) => {
   const request = () => call('POST', '/api/generate-pdf', { template: pageWith('uno') }, { 'idempotency-key': 'uno' })
   const first = (await request()).json<{ transaction_ref: string }>()
   const again = await request()
@@ -223,7 +223,7 @@ t.test('the key that made a PDF that was deleted since tells of no PDF, and make
   t.match((await request()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
 })
 
-t.test('a CSV file becomes a report, which is kept for the person', async (t) => {
+t.test('a CSV file becomes a report, which is stored for the person', async (t) => {
   const answer = await send('\uFEFFlistingTitle;Q1Payouts\nForlì;1.234,56\nLugo;0,44\n', { decimali: 'virgola' })
   t.equal(answer.headers['content-type'], 'application/pdf')
   t.match((await readPages(answer.rawPayload)).join(' '), /Totale incassi 1\.235,00 €.*Forlì 1\.234,56 €/)
@@ -233,7 +233,7 @@ t.test('a CSV file becomes a report, which is kept for the person', async (t) =>
   t.equal(list.json<{ data: object[] }>().data.length, 2)
 })
 
-t.test('a fault of the file is a 400 that names it and its line', async (t) => {
+t.test('an error in the file is a 400 that names it and its line', async (t) => {
   t.match((await send('a,b\n1,2\n3\n')).json(), {
     status: 400, codice: 'CSV_NON_VALIDO', riga: 3, dettagli: [{ campo: 'file' }], error: /^File CSV non valido: riga 3/
   })
@@ -249,7 +249,7 @@ t.test('a fault of the file is a 400 that names it and its line', async (t) => {
   })
 })
 
-t.test('JSON is a 415, and a form without the file a 400', async (t) => {
+t.test('JSON is a 415, and a form without the file is a 400', async (t) => {
   const json = await app.inject({ method: 'POST', url: '/api/v1/report/csv', payload: {}, headers: gianni.headers })
   t.equal(json.statusCode, 415)
   const empty = await app.inject({
@@ -261,7 +261,7 @@ t.test('JSON is a 415, and a form without the file a 400', async (t) => {
   t.match(empty.json(), { status: 400, dettagli: [{ campo: 'file' }] })
 })
 
-t.test('the same Idempotency-Key with the same file gives the same PDF, with another one a 422', async (t) => {
+t.test('the same Idempotency-Key with the same file gives the same PDF, with another file a 422', async (t) => {
   const key = { 'idempotency-key': 'csv' }
   const first = await send('a\n1', {}, key)
   const second = await send('a\n1', {}, key)

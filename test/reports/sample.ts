@@ -1,6 +1,6 @@
 import type { TestApp } from '#test/helper.ts'
 
-/** Rows of a financial report as the contract shows them; every amount is ten cents and whole euros by number. */
+/** Rows of a financial report by the contract. Each amount is ten cents plus the row's number in whole euros. */
 export function sampleRows (count: number): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, at) => ({
     listingId: `L${at % 3}`,
@@ -14,7 +14,7 @@ export function sampleRows (count: number): Record<string, unknown>[] {
   }))
 }
 
-/** Somebody who has signed in: the header that proves it, and the id. */
+/** A signed-in person: the header with their token, and the id. */
 export async function person (
   { app, token }: Pick<TestApp, 'app' | 'token'>, name: string, role: 'operator' | 'admin' = 'operator'
 ) {
@@ -23,7 +23,7 @@ export async function person (
   return { headers: { authorization }, id: row!.id }
 }
 
-/** A path out of the address by which a PDF is downloaded. */
+/** The path of a PDF's download URL. */
 export function pathOf (url: string): string {
   return new URL(url).pathname
 }

@@ -48,7 +48,7 @@ t.test('a template is saved, read with its variables, listed, used and deleted',
   t.equal((await call('POST', '/api/generate-pdf', { template_id: ID, data: esempio })).statusCode, 404)
 })
 
-t.test('If-Match holds a template to the version that was read', async (t) => {
+t.test('If-Match restricts a change to the version that was read', async (t) => {
   const body = { nome: 'Conferma', template: pageWith('uno') }
   t.equal((await put(ID, body, { 'if-match': '"1"' })).statusCode, 412, 'there is none yet')
   const first = await put(ID, body, { 'if-none-match': '*' })
@@ -62,7 +62,7 @@ t.test('If-Match holds a template to the version that was read', async (t) => {
   t.equal((await remove(ID, { 'if-match': '"3"' })).statusCode, 200)
 })
 
-t.test('each of many who save a template at a time has a version of its own, and one has made it', async (t) => {
+t.test('concurrent saves of one template each get their own version, and exactly one creates it', async (t) => {
   const id = 'cccccccccccccccc'
   const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => put(id, { nome: `n${at}`, template })))
   t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 201])
@@ -73,7 +73,7 @@ t.test('each of many who save a template at a time has a version of its own, and
   t.same(data.map(({ versione }) => versione), [6, 5, 4, 3, 2, 1])
 })
 
-t.test('the versions of a template are kept, fifty of them, and go with it', async (t) => {
+t.test('fifty versions of a template are kept, and they are deleted with it', async (t) => {
   const id = 'eeeeeeeeeeeeeeee'
   const save = (version: number) =>
     put(id, { nome: `Versione ${version}`, template: pageWith(`${version}`), esempio: { version } })
@@ -101,7 +101,7 @@ t.test('the versions of a template are kept, fifty of them, and go with it', asy
   t.notMatch((await call('GET', URL)).body, id)
 })
 
-t.test('only administrators change templates; everybody who has credentials reads and tries them', async (t) => {
+t.test('only administrators change templates; every authenticated caller reads and tries them', async (t) => {
   for (const headers of [anna, { 'x-api-key': 'chiave-di-prova-0123456789' }]) {
     const body = { nome: 'x', template: pageWith('x') }
     t.equal((await app.inject({ method: 'PUT', url: `${URL}/${ID}`, payload: body, headers })).statusCode, 403)
@@ -111,7 +111,7 @@ t.test('only administrators change templates; everybody who has credentials read
   t.equal((await app.inject({ url: URL })).statusCode, 401)
 })
 
-t.test('the templates of the product are read, and not changed', async (t) => {
+t.test('the templates of the product are read-only', async (t) => {
   for (const id of [REPORT, LETTER]) {
     const read = (await call('GET', `${URL}/${id}`)).json<{ data: { template: string, variabili: string[] } }>().data
     t.match(read.template, /^<document /)
@@ -125,7 +125,7 @@ t.test('the templates of the product are read, and not changed', async (t) => {
   }
 })
 
-t.test('a copy of the report’s template makes reports', async (t) => {
+t.test('a copy of the report’s template produces reports', async (t) => {
   const { template } = (await call('GET', `${URL}/${REPORT}`)).json<{ data: { template: string } }>().data
   const copy = { nome: 'Copia', template: template.replace('Dettaglio', 'Le righe') }
   t.equal((await put('abcdefabcdef0123', copy)).statusCode, 201)
@@ -134,7 +134,7 @@ t.test('a copy of the report’s template makes reports', async (t) => {
   t.match((await readPages(answer.rawPayload)).join(' '), /Le righe .*A 1,00 €/)
 })
 
-t.test('a preview takes the data that are given, else the example; nothing is kept', async (t) => {
+t.test('a preview uses the given data, else the example; nothing is stored', async (t) => {
   await put(ID, { nome: 'Conferma', template, esempio })
   const text = async (body: object) =>
     (await readPages((await call('POST', `${URL}/${ID}/preview`, body)).rawPayload))[0]
@@ -144,7 +144,7 @@ t.test('a preview takes the data that are given, else the example; nothing is ke
   t.equal(data.length, 1, 'of the first test')
 })
 
-t.test('a template that is at fault is not saved: the answer says line and column', async (t) => {
+t.test('an invalid template is not saved, and the answer has line and column', async (t) => {
   const cases = [
     ['<document>\n <page><nix/></page></document>', 'ELEMENTO_SCONOSCIUTO', 2],
     [pageWith('{% if a %}'), 'SINTASSI_NON_VALIDA', 1],
@@ -165,7 +165,7 @@ t.test('a template that is at fault is not saved: the answer says line and colum
   t.same(fieldsAtFault(await put(ID, { nome: '', template: 'x'.repeat(64_001) })).sort(), ['nome', 'template'])
 })
 
-t.test('a check says what a template wants, and tries it on an example where there is one', async (t) => {
+t.test('a check lists the variables of a template, and tries it on an example if there is one', async (t) => {
   const check = async (body: object) => (await call('POST', `${URL}/valida`, body)).json<object>()
   const wants = pageWith('<p style="color: {{ colore }}">{{ a.b | currency: valuta }}</p>')
   t.same(await check({ template: wants }), {
@@ -179,12 +179,12 @@ t.test('a check says what a template wants, and tries it on an example where the
   })
 })
 
-t.test('changes of templates are in the audit log', async (t) => {
+t.test('changes of templates are audited', async (t) => {
   const { body } = await app.inject({ url: '/api/v1/audit', headers: admin })
   for (const action of ['modello_salvato', 'modello_eliminato']) t.match(body, action)
 })
 
-t.test('names of properties that every object has are refused, or are fields like any other', async (t) => {
+t.test('names of JavaScript\'s own properties are refused, or treated as ordinary fields', async (t) => {
   for (const name of ['constructor', 'toString', 'hasOwnProperty', 'length']) {
     const rows = [{ [name]: '1.00', listingTitle: 'constructor' }, { listingTitle: '__proto__' }]
     t.equal((await call('POST', '/api/generate-template', { rows })).statusCode, 200, name)
@@ -205,7 +205,7 @@ t.test('rows with millions of values, or a value of megabytes, are refused', asy
   for (const answer of answers.slice(1)) t.match(answer.json(), { dettagli: [{ campo: 'rows' }], riga: null })
 })
 
-t.test('rows of which each has other columns are refused before anybody looks at all of them', async (t) => {
+t.test('rows that each have other columns are refused before all of them are examined', async (t) => {
   const rows = Array.from({ length: 8000 }, (_, row) =>
     Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${row}x${at}`, 1])))
   const answer = await call('POST', '/api/generate-template', { rows })
@@ -213,14 +213,14 @@ t.test('rows of which each has other columns are refused before anybody looks at
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no fault of ours')
 })
 
-t.test('a column whose name has dots is shown and added like any other', async (t) => {
+t.test('a column with dots in its name is shown and summed like any other', async (t) => {
   const rows = [{ 'Importo es. IVA': '10.50', 'a.b': 'uno' }, { 'Importo es. IVA': '0.50', 'a.b': 'due' }]
   const text = (await readPages((await call('POST', '/api/generate-template', { rows })).rawPayload)).join(' ')
   t.match(text, /11,00/)
   t.match(text, /10,50.*uno/)
 })
 
-t.test('layouts that the renderer cannot make, again and again, keep no other PDF from being made', async (t) => {
+t.test('layouts that repeatedly fail to render do not block other PDFs', async (t) => {
   const template = pageWith('<row><div style="flex: 1"><qr size="0" value="a"/></div><p>\u00AD\u00ADa</p></row>')
   for (let time = 0; time < 40; time++) {
     t.match((await call('POST', '/api/generate-pdf', { template })).statusCode, 400)
@@ -228,7 +228,7 @@ t.test('layouts that the renderer cannot make, again and again, keep no other PD
   t.equal((await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })).statusCode, 200)
 })
 
-t.test('a PDF that takes too much ends its thread alone: the next request is answered', async (t) => {
+t.test('a PDF that takes too long ends only its thread, and the next request is answered', async (t) => {
   const template = pageWith('{% for i in (1..2500) %}<p>{{ testo }}</p>{% endfor %}')
   // It would take several seconds.
   const { run } = app.workers

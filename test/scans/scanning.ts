@@ -16,7 +16,7 @@ export const HOLDER: SaveScanBody = {
   issuingCountry: 'ITA'
 }
 
-/** What the tests do with scans. */
+/** Helpers for scans. */
 export function scanning ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
   return {
     save: (changes: Record<string, unknown> = {}) => call('POST', '/api/save-scan', { ...HOLDER, ...changes }),

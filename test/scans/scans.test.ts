@@ -23,7 +23,7 @@ type Data = Static<typeof ScanGuestAnswer>['data']
 const { first, on } = await retaining(t)
 const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito
 
-t.test('a scan is kept, and reads back as it was saved', async (t) => {
+t.test('a scan is stored, and reads back as it was saved', async (t) => {
   const answer = await save()
   t.equal(answer.statusCode, 200, answer.body)
   const { id, ...rest } = answer.json<{ id: number }>()
@@ -31,14 +31,14 @@ t.test('a scan is kept, and reads back as it was saved', async (t) => {
   t.match(await show(id), { id, ...HOLDER, prenotazione_id: null, guest_idx: null, immagine: null })
 })
 
-t.test('the fields that the contract asks for are enough', async (t) => {
+t.test('the required fields of the contract are enough', async (t) => {
   const { expiryDate: _date, documentCode: _code, issuingCountry: _issuer, ...least } = HOLDER
   const answer = await call('POST', '/api/save-scan', least)
   t.equal(answer.statusCode, 200)
   t.match(await show(answer.json<{ id: number }>().id), { ...least, expiryDate: '', documentCode: '' })
 })
 
-t.test('a wrong scan is a 400 that names every field at fault, and nothing is kept', async (t) => {
+t.test('an invalid scan is a 400 that names every wrong field, and nothing is stored', async (t) => {
   const before = await app.sql`select count(*)::int as n from scansioni`
   const answer = await call('POST', '/api/save-scan', {
     name: ' ', docNum: '', birthDate: '1964-02-30', gender: 'X', nationality: 'Italia', expiryDate: 'domani', altro: 1
@@ -54,21 +54,21 @@ t.test('a wrong scan is a 400 that names every field at fault, and nothing is ke
   t.same(await app.sql`select count(*)::int as n from scansioni`, before)
 })
 
-t.test('a scan of a booking that does not exist is a 404, of a place that it has not a 400', async (t) => {
+t.test('a scan for a missing booking is a 404, for a missing place a 400', async (t) => {
   t.equal((await save({ prenotazione_id: 2_000_000, guest_idx: 0, image })).statusCode, 404)
   const { id } = await create(call, { numero_ospiti: 1 })
   t.same(fieldsAtFault(await save({ prenotazione_id: id, guest_idx: 1, image })), ['guest_idx'])
   t.same(await pictures(), [])
 })
 
-t.test('the data of a document lie sealed in the database, and are in no log', async (t) => {
+t.test('document data are encrypted in the database, and absent from logs', async (t) => {
   await saved()
   const [row] = await app.sql`select string_agg(encode(dati, 'escape'), '') as text from scansioni`
   t.notMatch(row!.text, /PROVETTI|BIANCA|CA00000AA|1964/)
   t.notMatch(JSON.stringify(logs), /PROVETTI|CA00000AA/)
 })
 
-t.test('stored answers forget a scan that is deleted, and a guest who is removed', async (t) => {
+t.test('stored answers about a deleted scan or a removed guest are erased', async (t) => {
   const key = { 'idempotency-key': 'una-scansione' }
   const first = await call('POST', '/api/save-scan', HOLDER, key)
   const { id } = first.json<{ id: number }>()
@@ -87,14 +87,14 @@ t.test('stored answers forget a scan that is deleted, and a guest who is removed
   t.match(again.json(), { codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, 'the scan was of the guest who was removed')
 })
 
-t.test('data that were sealed for one scan are not read as another one', async (t) => {
+t.test('data encrypted for one scan cannot be read as another one', async (t) => {
   const [one, two] = [await saved(), await saved({ name: 'ADA' })]
   await app.sql`update scansioni set dati = (select dati from scansioni where id = ${one}) where id = ${two}`
   t.equal((await call('GET', `${SCANS}/${two}`)).statusCode, 500)
   await app.sql`delete from scansioni where id = ${two}`
 })
 
-t.test('a picture is kept beside the scan, without its metadata, and goes with it', async (t) => {
+t.test('a picture is stored with the scan, without its metadata, and is deleted with it', async (t) => {
   const id = await saved({ image })
   t.equal((await show(id))?.immagine, `${SCANS}/${id}/immagine`)
   const read = await call('GET', `${SCANS}/${id}/immagine`)
@@ -112,7 +112,7 @@ t.test('a picture is kept beside the scan, without its metadata, and goes with i
   for (const answer of answers) t.match(answer.json(), { status: 404, codice: 'SCANSIONE_NON_TROVATA' })
 })
 
-t.test('the list has the newest first, in pages, and those of a booking alone', async (t) => {
+t.test('the list is newest first, in pages, and can be limited to a booking', async (t) => {
   const { id: booking } = await create(call, { numero_ospiti: 2 })
   const ids = [await saved(), await saved({ prenotazione_id: booking, guest_idx: 1 }), await saved()]
   const seen: number[] = []
@@ -132,7 +132,7 @@ t.test('the list has the newest first, in pages, and those of a booking alone', 
   t.same(fieldsAtFault(await call('GET', `${SCANS}?cursor=abc`)), ['cursor'])
 })
 
-t.test('scans go with their booking and with their guest, and those of others stay', async (t) => {
+t.test('scans are deleted with their booking and with their guest, and those of others stay', async (t) => {
   const { id: booking } = await create(call, { numero_ospiti: 2 })
   const { id: other } = await create(call, { numero_ospiti: 2 })
   await saveGuests(call, booking, [{ nome: 'Ada', cognome: 'Prova' }, { nome: 'Eva', cognome: 'Prova' }])
@@ -150,7 +150,7 @@ t.test('scans go with their booking and with their guest, and those of others st
   await call('DELETE', `${SCANS}/${kept}`)
 })
 
-t.test('a person is told of a minor, of an expired document, and of a document that another guest has', async (t) => {
+t.test('notices report a minor, an expired document, and a document that another guest has', async (t) => {
   const { id } = await create(call, { numero_ospiti: 2 })
   await saveGuests(call, id, [{ nome: 'Ada', cognome: 'Prova', numero_documento: 'ca-00000 aa' }])
   const told = async (changes: object) =>
@@ -162,7 +162,7 @@ t.test('a person is told of a minor, of an expired document, and of a document t
   t.same(await told({ prenotazione_id: id, guest_idx: 0 }), [], 'it is the own document')
 })
 
-t.test('a scan with its picture is kept over a connection, too', async (t) => {
+t.test('a scan with its picture is also stored over a real connection', async (t) => {
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
   const body = JSON.stringify({ ...HOLDER, image })
@@ -170,7 +170,7 @@ t.test('a scan with its picture is kept over a connection, too', async (t) => {
   t.equal(answer.status, 200, await answer.text())
 })
 
-t.test('every scan that is saved or deleted is on record, without what the document says', async (t) => {
+t.test('every saved or deleted scan is audited, without the document\'s data', async (t) => {
   const id = await saved({ image: (await jpeg()).toString('base64') })
   await call('DELETE', `${SCANS}/${id}`)
   const found = await app.sql`select action, details from audit_log where object = ${`scansione:${id}`} order by id`
@@ -180,7 +180,7 @@ t.test('every scan that is saved or deleted is on record, without what the docum
   ])
 })
 
-t.test('a scan becomes a guest of a booking in one call, and says what is still missing', async (t) => {
+t.test('a scan becomes a guest of a booking in one call, which lists missing data', async (t) => {
   const [id, booking] = [await saved(), await newBooking(1)]
   const answer = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0 })
   t.equal(answer.statusCode, 200, answer.body)
@@ -208,7 +208,7 @@ t.test('a scan becomes a guest of a booking in one call, and says what is still 
   t.equal((await call('POST', `${BOOKINGS}/${booking}/invio`, { testMode: true })).statusCode, 200)
 })
 
-t.test('a foreign passport needs its birth state alone', async (t) => {
+t.test('a foreign passport requires only the state of birth', async (t) => {
   const id = await saved({ nationality: 'FRA', issuingCountry: 'FRA', documentCode: 'P', docNum: 'V12345678' })
   const booking = await newBooking(1)
   const answer = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0, dati: { stato_nascita: '100000215' } })
@@ -217,13 +217,13 @@ t.test('a foreign passport needs its birth state alone', async (t) => {
   })
 })
 
-t.test('the code of the police is taken for a nationality, too', async (t) => {
+t.test('the police\'s code is accepted as nationality, too', async (t) => {
   const id = await saved({ nationality: '100000215' })
   const answer = await makeGuest(id, { prenotazione_id: await newBooking(), guest_idx: 0 })
   t.match(answer.json(), { data: { ospite: { cittadinanza: '100000215' } } })
 })
 
-t.test('a guest keeps from before whatever still holds: the birth place of that day, the type', async (t) => {
+t.test('a guest keeps the fields that are still valid: the birth place of the same birth date, the type', async (t) => {
   const booking = await newBooking(1)
   const guest = {
     ...{ nome: 'Bianca', cognome: 'Provetti', data_nascita: '1964-12-30', tipo_alloggiato: '16' },
@@ -238,7 +238,7 @@ t.test('a guest keeps from before whatever still holds: the birth place of that 
   t.match(other.json(), { data: { ospite: { comune_nascita: null, stato_nascita: null, tipo_alloggiato: '16' } } })
 })
 
-t.test('guests follow each other: a place behind a free one, or that is not there, is a 400', async (t) => {
+t.test('guests fill places in order: a place behind a free one, or a missing one, is a 400', async (t) => {
   const [id, booking] = [await saved(), await newBooking(2)]
   t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 1 })), ['guest_idx'])
   for (const guest_idx of [0, 1]) {
@@ -249,14 +249,14 @@ t.test('guests follow each other: a place behind a free one, or that is not ther
   t.equal((await read(call, booking)).ospiti.length, 2)
 })
 
-t.test('the second guest with the same document is told of', async (t) => {
+t.test('a second guest with the same document causes a notice', async (t) => {
   const booking = await newBooking(2)
   await makeGuest(await saved(), { prenotazione_id: booking, guest_idx: 0 })
   const answer = await makeGuest(await saved({ name: 'ADA' }), { prenotazione_id: booking, guest_idx: 1 })
   t.match(answer.json(), { data: { avvisi: [{ campo: 'docNum', messaggio: /ospite 1/ }] } })
 })
 
-t.test('a scan or booking that does not exist is a 404, and nothing is changed', async (t) => {
+t.test('a missing scan or booking is a 404, and nothing changes', async (t) => {
   const [id, booking] = [await saved(), await newBooking()]
   const { updated_at: before } = await read(call, booking)
   t.equal((await makeGuest(2_000_000, { prenotazione_id: booking, guest_idx: 0 })).statusCode, 404)
@@ -274,7 +274,7 @@ t.test('saving a guest changes the version of the booking', async (t) => {
   t.not(await tag(), before)
 })
 
-t.test('a guest’s scan goes so many days after the receipt, with its picture, and not a day before', async (t) => {
+t.test('a guest’s scan and its picture are deleted exactly as many days after the receipt as configured', async (t) => {
   const { id } = await create(first.call, { check_in: today, numero_notti: 2, numero_ospiti: 1 })
   await saveStay(first, id, [guest('UNO')])
   const image = (await jpeg()).toString('base64')
@@ -299,7 +299,7 @@ t.test('a guest’s scan goes so many days after the receipt, with its picture, 
   t.same([...entries], [{ object: `prenotazione:${id}`, details: { scansioni: [String(scan)] } }])
 })
 
-t.test('a scan that is nobody’s goes so many days after it was saved', async (t) => {
+t.test('a scan without a guest is deleted a number of days after it was saved', async (t) => {
   const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '3' })
   const scan = await scanning(first).saved({ image: (await jpeg()).toString('base64') })
   await first.app.sql`update scansioni set created_at = '2026-11-21T22:59:00Z'`
@@ -313,14 +313,14 @@ t.test('a scan that is nobody’s goes so many days after it was saved', async (
   t.same(await scanning(after).pictures(), [])
 })
 
-t.test('pictures of scans are left alone by the job of the images, whatever their names', async (t) => {
+t.test('the image job ignores pictures of scans, whatever their names', async (t) => {
   on(today)
   await scanning(first).saved({ image: (await jpeg()).toString('base64') })
   t.equal((await runJob(first, 'image-retention')).esito, 'riuscito')
   t.equal((await scanning(first).pictures()).length, 1)
 })
 
-t.test('the export of a booking has its scans, with their pictures, and its erasure deletes them', async (t) => {
+t.test('the export of a booking contains its scans with their pictures, and its erasure deletes them', async (t) => {
   on(today)
   const { id } = await create(first.call, { numero_ospiti: 1 })
   const scan = await scanning(first).saved({

@@ -36,7 +36,7 @@ t.test('GET /api/settings/features answers anybody with a bare array in the orde
   )
 })
 
-t.test('POST /api/settings/features makes an unknown key a new flag, sets a known one, and answers it', async (t) => {
+t.test('POST /api/settings/features creates an unknown key, sets a known one, and returns it', async (t) => {
   for (const enabled of [true, false, false]) {
     const answer = await admin('POST', FEATURES, { key: 'check_in_online', enabled })
     t.equal(answer.statusCode, 200)
@@ -57,7 +57,7 @@ t.test('POST /api/settings/features makes an unknown key a new flag, sets a know
   )
 })
 
-t.test('a key or a value that does not fit is refused, and the answer names the field', async (t) => {
+t.test('an invalid key or value is refused, and the answer names the field', async (t) => {
   for (const key of ['', 'A', 'a b', 'è', 'a/b', 'z'.repeat(65), 'a\n', 'a\u0000', 7, null]) {
     const answer = await admin('POST', FEATURES, { key, enabled: true })
     t.equal(answer.statusCode, 400, JSON.stringify(key))
@@ -68,7 +68,7 @@ t.test('a key or a value that does not fit is refused, and the answer names the 
   }
 })
 
-t.test('there are at most a thousand flags, and those that there are can still be set', async (t) => {
+t.test('there are at most a thousand flags, and existing ones can still be set', async (t) => {
   const full = await build(t)
   const { admin } = administrator(full)
   await full.app.sql`insert into feature_flags (key, enabled) select 'f' || n, true from generate_series(1, 999) n`
@@ -109,7 +109,7 @@ const across = (address: string): Ask => async ({ url, payload, headers, ...rest
   return { status: answer.status, body: await answer.text() }
 }
 
-t.test('a change is in force in every process when it is answered', async (t) => {
+t.test('a change is effective in every process when it is answered', async (t) => {
   const shared = {
     MASTER_KEY: randomBytes(32).toString('base64'),
     PUBLIC_URL: 'http://127.0.0.1:1',
@@ -146,7 +146,7 @@ t.test('a change is in force in every process when it is answered', async (t) =>
   t.same(misses, [])
 })
 
-t.test('a change whose notification is lost is in force all the same', async (t) => {
+t.test('a change whose notification is lost becomes effective all the same', async (t) => {
   const { app } = one
   const silently = (work: string) => app.sql.begin(async (tx) => {
     await tx`alter table feature_flags disable trigger feature_flags_changed`
@@ -160,7 +160,7 @@ t.test('a change whose notification is lost is in force all the same', async (t)
     }
   }
 
-  await t.test('as soon as a process listens again that was cut off', async (t) => {
+  await t.test('as soon as a disconnected process listens again', async (t) => {
     const listeners = () => app.sql<{ pid: number }[]>`
       select pid from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}`
     await silently("insert into feature_flags values ('a', true)")
@@ -175,7 +175,7 @@ t.test('a change whose notification is lost is in force all the same', async (t)
   })
 })
 
-t.test('without the database the last known flags are answered, and a maintenance stays in force', async (t) => {
+t.test('without the database the last known flags are answered, and maintenance stays on', async (t) => {
   const { url } = await testDatabase(t)
   const gate = await gateTo(t, url)
   const server = await build(t, { DATABASE_URL: gate.url })
@@ -207,7 +207,7 @@ const SIGN_IN = [
   'GET /auth/v1/user',
   'HEAD /auth/v1/user',
   'POST /auth/v1/logout',
-  // An administrator who must prove a second factor, or has to have one, could not end the maintenance.
+  // Without these an administrator who needs a second factor could not end maintenance.
   'POST /auth/v1/factors',
   'DELETE /auth/v1/factors/:factor_id',
   'POST /auth/v1/factors/:factor_id/challenge',
@@ -217,12 +217,12 @@ const SIGN_IN = [
   'POST /auth/v1/factors/recovery-codes/verify'
 ]
 
-/** For the tests that switch it: each begins and ends without a maintenance. */
+/** For the tests that switch it: each begins and ends without maintenance. */
 const off = (t: Test) => t.teardown(() => admin('POST', MAINTENANCE, { enabled: false }))
 
 const { police, server: ledgerHouse, admin: ledgerAdmin, decide } = await ledgerServer(t)
 
-t.test('switched on again it says and allows what is asked for now, since its beginning', async (t) => {
+t.test('switching it on again replaces message and exceptions, and keeps the start time', async (t) => {
   off(t)
   const rows = async () => (await server.app.sql`select from maintenance`).length
   const [rowsBefore, [{ last }]] = [await rows(), await server.app.sql<[{ last: number }]>`
@@ -255,7 +255,7 @@ t.test('switched on again it says and allows what is asked for now, since its be
   })))
 })
 
-t.test('a change that does not fit is refused, and the answer names the field', async (t) => {
+t.test('an invalid change is refused, and the answer names the field', async (t) => {
   const fields = async (body: object) => {
     const answer = await admin('POST', MAINTENANCE, body)
     t.equal(answer.statusCode, 400)
@@ -270,7 +270,7 @@ t.test('a change that does not fit is refused, and the answer names the field', 
   t.strictSame((await server.call('GET', MAINTENANCE)).json(), OFF)
 })
 
-t.test('during a maintenance every route that is not public answers non-administrators with a 503', async (t) => {
+t.test('during maintenance every route that is not public answers non-administrators with a 503', async (t) => {
   off(t)
   const { app, token } = server
   const operator = await token()
@@ -282,7 +282,7 @@ t.test('during a maintenance every route that is not public answers non-administ
   t.type(apiKey, 'string')
   const callers: Record<string, string>[] =
     [{}, { 'x-api-key': API_KEY }, bearer(operator), { 'x-api-key': apiKey }]
-  // What browsers ask before a request is not a request of anybody.
+  // A browser's preflight request is not authenticated.
   const named = routes.filter(({ method }) => method !== 'OPTIONS').flatMap(({ method, url, config }) =>
     [method].flat().map((each) => ({ method: each, url, access: config?.access, name: `${each} ${url}` }))
   )
@@ -303,7 +303,7 @@ t.test('during a maintenance every route that is not public answers non-administ
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true, message: 'Alle 14' } })
   for (const route of guarded) {
     const answers = await Promise.all(callers.map((headers) => ask(route, headers)))
-    // In one comparison for all callers: each costs as much as a request.
+    // One comparison for all callers, because each costs as much as a request.
     t.match(answers, callers.map(() => ({
       statusCode: 503, headers: { 'retry-after': '60', 'cache-control': 'no-store' }
     })), route.name)
@@ -332,7 +332,7 @@ t.test('during a maintenance every route that is not public answers non-administ
   t.equal(await isLetIn(app, bearer(operator)), 200)
 })
 
-t.test('the official client signs in, refreshes, asks who it is and signs out during a maintenance', async (t) => {
+t.test('the official client signs in, refreshes, reads its user and signs out during maintenance', async (t) => {
   const { app, open, person, token } = await provider(t)
   const { email } = await person()
   await app.inject({
@@ -352,7 +352,7 @@ t.test('the official client signs in, refreshes, asks who it is and signs out du
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(session!.access_token) })).statusCode, 403)
 })
 
-t.test('a maintenance survives the restart of the server', async (t) => {
+t.test('maintenance survives a restart of the server', async (t) => {
   const { app, url, dataDir, token } = await build(t)
   await app.inject({
     method: 'POST', url: MAINTENANCE, headers: bearer(await token({ service: true })), payload: { enabled: true }
@@ -379,7 +379,7 @@ const count = async () => (await ledgerHouse.app.sql<{ n: number }[]>`select cou
 
 t.afterEach(() => ledgerAdmin('POST', MAINTENANCE, { enabled: false }))
 
-t.test('during a maintenance nothing new is sent to the police, not by an administrator either', async (t) => {
+t.test('during maintenance nothing new is sent to the police, not even by an administrator', async (t) => {
   const [guest, begun, before] = [anybody(), police.begun.length, await count()]
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
   const refused = await ledgerAdmin('POST', INVIO, invio([guest]))
@@ -391,7 +391,7 @@ t.test('during a maintenance nothing new is sent to the police, not by an admini
   t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest has stayed free')
 })
 
-t.test('administrators send what is allowed by name, until it is not allowed any more', async (t) => {
+t.test('administrators send what the exceptions allow, until they no longer do', async (t) => {
   const [guest, sends] = [anybody(), calls('Send')]
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true, allow: ['invii'] })
   t.equal((await ledgerAdmin('POST', INVIO, invio([anybody()]))).statusCode, 200)
@@ -401,7 +401,7 @@ t.test('administrators send what is allowed by name, until it is not allowed any
   t.equal(sends(), 1)
 })
 
-t.test('a decision to send again is refused during a maintenance, one that sends nothing is not', async (t) => {
+t.test('during maintenance a decision to send again is refused; other decisions are allowed', async (t) => {
   const sends = calls('Send')
   const { versione, data_arrivo, id } = await detail(ledgerHouse, await unknown(police, ledgerHouse, [anybody()]))
   const decide = (decisione: string) => ledgerAdmin('POST', `${INVII}/${id}/decisione`, {
@@ -417,7 +417,7 @@ t.test('a decision to send again is refused during a maintenance, one that sends
   t.equal(sends(), 1)
 })
 
-t.test('a submission under way when a maintenance begins goes on to its end', async (t) => {
+t.test('a submission in progress when maintenance begins continues to its end', async (t) => {
   const sends = calls('Send')
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -435,7 +435,7 @@ t.test('a submission under way when a maintenance begins goes on to its end', as
   t.equal(sends(), 1)
 })
 
-t.test('a submission that waits when a maintenance begins is sent by the sweep', async (t) => {
+t.test('a submission that waits when maintenance begins is sent by the sweep', async (t) => {
   const id = await unknown(police, ledgerHouse, [anybody()])
   police.on.Test = (socket) => socket.resetAndDestroy()
   await decide(id, 'reinvia')
@@ -447,7 +447,7 @@ t.test('a submission that waits when a maintenance begins is sent by the sweep',
   await until(async () => (await ledgerAdmin('GET', `${INVII}/${id}`)).json().data.stato === 'acquisito')
 })
 
-t.test('when the beginning of a maintenance is answered, nothing becomes ready any more', async (t) => {
+t.test('once the start of maintenance is answered, no submission becomes ready', async (t) => {
   for (let round = 0; round < 5; round++) {
     const sending = Array.from({ length: 6 }, () => ledgerAdmin('POST', INVIO, invio([anybody()])))
     await Promise.race(sending)

@@ -1,4 +1,4 @@
-/** An attempt to leave the SQL role: the statement, and the SQLSTATE or status with which it must end. */
+/** An attempt to leave the SQL role: the statement, and the SQLSTATE or status that it must end with. */
 export interface Attack { sql: string, ends: string }
 
 /** `200`: it may run, and must change nothing that is protected. */

@@ -36,10 +36,10 @@ const tables = await sql<{ name: string }[]>`
   where relnamespace = 'public'::regnamespace and relkind = 'r'
     and relname not in ('audit_log', 'jobs', 'sessions', 'prenotazioni_per_paese')`
 
-/** Of every row, in whatever order: the rows of a table take a tenth of the time that their text takes in order. */
+/** Over every row in any order: sorting a table's text takes ten times as long as summing its rows. */
 const SUM = "select count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from"
 
-/** What the database is made of, and a sum over every row that no statement may change: in one statement. */
+/** The structure of the database, and a sum over every protected row, in one statement. */
 const FINGERPRINT = `
   with lines as (
     select concat('rel ', relname, relkind, relowner, relacl, relhastriggers) as line
@@ -48,7 +48,7 @@ const FINGERPRINT = `
     union all select concat('fn ', proname, proacl, prosecdef) from pg_proc where oid >= 16384
     union all select concat('ns ', nspname, nspacl) from pg_namespace where nspname !~ 'temp'
     union all select concat('db ', datacl) from pg_database where datname = current_database()
-    -- Other tests have roles of their own in this cluster, which come and go meanwhile.
+    -- Other tests create and drop roles of their own in this cluster meanwhile.
     union all select concat('role ', rolname, rolsuper, rolcreaterole, rolcreatedb) from pg_roles
       where rolname in (current_user, '${role}')
     union all select concat('member ', roleid, member) from pg_auth_members where '${role}'::regrole in (roleid, member)
@@ -61,9 +61,9 @@ const FINGERPRINT = `
 const fingerprint = async () => (await sql.unsafe(FINGERPRINT, [], { prepare: true })).map((row) => ({ ...row }))
 const AT_A_TIME = 12
 
-t.test('no statement leaves the SQL role: each ends as it must, and what is protected is as it was', async (t) => {
+t.test('no statement leaves the SQL role: each ends as expected, and protected data are unchanged', async (t) => {
   const before = await fingerprint()
-  // What one of them changes, another one does not put back: it is enough to look after some.
+  // No attack can undo the change of another one, so it is enough to check after each batch.
   for (let at = 0; at < ATTACKS.length; at += AT_A_TIME) {
     const some = ATTACKS.slice(at, at + AT_A_TIME)
     for (const { sql: statement, ends } of some) {
@@ -75,7 +75,7 @@ t.test('no statement leaves the SQL role: each ends as it must, and what is prot
   }
 })
 
-t.test('afterwards the server and the console work as before', async (t) => {
+t.test('afterwards the server and the console still work', async (t) => {
   t.equal((await run('select 1')).statusCode, 200)
   t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
   t.match(await app.audit.verify(), { integro: true })
@@ -88,14 +88,14 @@ t.test('afterwards the server and the console work as before', async (t) => {
   t.notMatch(JSON.stringify(logs.filter(({ level }) => Number(level) >= 50)), /request failed/)
 })
 
-/** Credentials, and addresses that may hold a secret: the role may not even read them. */
+/** Credentials, and addresses that may contain a secret: the role may not even read them. */
 const CLOSED = [
   'users', 'identities', 'sessions', 'seen_sessions', 'flow_states', 'one_time_tokens', 'signing_keys', 'api_keys',
   'factors', 'factor_challenges', 'recovery_codes', 'webauthn_credentials', 'webauthn_challenges', 'admin_sessions',
   'mails', 'idempotency_keys', 'forgotten_answers', 'sandbox_token', 'counters', 'storage_keys', 'webhooks'
 ]
 
-t.test('the role reads all tables but the closed ones, and writes bookings and guests without ids', async (t) => {
+t.test('the role reads all tables except the closed ones, and writes bookings and guests without ids', async (t) => {
   const granted = await sql<{
     name: string,
     columns: number,
@@ -130,7 +130,7 @@ t.test('the role reads all tables but the closed ones, and writes bookings and g
   t.same(elsewhere, [])
 })
 
-t.test('a table that is new is closed', async (t) => {
+t.test('a new table is closed by default', async (t) => {
   await app.sql`create table novita (a int)`
   t.teardown(() => app.sql`drop table novita`)
   t.match((await run('select * from novita')).json(), { sqlstate: '42501' })
@@ -164,7 +164,7 @@ t.test('processes that start at the same time share one role', async (t) => {
 t.test('with another master key the console works', async (t) => {
   const { sql, url } = await testDatabase(t)
   for (const key of [1, 2]) {
-    // Sealed with the key of before.
+    // Encrypted with the previous key.
     await sql`delete from signing_keys`
     await forgetKey(sql)
     const MASTER_KEY = Buffer.alloc(32, key).toString('base64')
@@ -205,7 +205,7 @@ t.test('bookings and guests can be written, and the counts of countries follow',
   t.same((await run('select totale from prenotazioni_per_paese where paese_id = 1')).json().data, [{ totale: 1 }])
 })
 
-t.test('a statement that PostgreSQL refuses is a 400 with the SQLSTATE, the position and the message', async (t) => {
+t.test('a statement that PostgreSQL rejects is a 400 with the SQLSTATE, the position and the message', async (t) => {
   const answer = await run('select nome from prenotazioni')
   t.equal(answer.statusCode, 400)
   t.match(answer.json(), {
@@ -216,22 +216,22 @@ t.test('a statement that PostgreSQL refuses is a 400 with the SQLSTATE, the posi
   t.match((await run('select $1::int')).json(), { sqlstate: '08P01', codice: 'SQL_NON_VALIDO' })
 })
 
-t.test('the settings that a statement gives to its role concern no other statement', async (t) => {
+t.test('settings that a statement gives to its role affect no other statement', async (t) => {
   for (const setting of ["transaction_timeout = '1ms'", 'default_transaction_read_only = on']) {
-    // PostgreSQL has the first one from its version 17 on.
+    // PostgreSQL knows the first one from version 17 on.
     await run(`alter role current_user set ${setting}`)
     t.equal((await run('update prenotazioni set lingua = lingua')).statusCode, 200, setting)
   }
 })
 
-t.test('a statement that fails leaves nothing of itself in the database', async (t) => {
+t.test('a statement that fails leaves nothing in the database', async (t) => {
   t.match((await run("update prenotazioni set lingua = 'fr' where 1 / (id - id) = 1")).json(), { sqlstate: '22012' })
   const inside = "with w as (update prenotazioni set lingua = 'fr' returning id) select 1 / (id - id) from w"
   t.match((await run(inside)).json(), { sqlstate: '22012' })
   t.same((await run("select count(*)::int as n from prenotazioni where lingua = 'fr'")).json().data, [{ n: 0 }])
 })
 
-t.test('every statement is in the audit log before it runs, without words of people', async (t) => {
+t.test('every statement is audited before it runs, with personal data masked', async (t) => {
   await run("select 'Mario Rossi', 42 /* Via Roma */ from prenotazioni where nome_cognome = $$Ada$$ -- fine")
   const [row] = await app.sql`select actor, action, details, ip from audit_log order by id desc limit 1`
   t.match(row, {
@@ -249,7 +249,7 @@ t.test('every statement is in the audit log before it runs, without words of peo
   t.equal(found.statusCode, 200, 'a statement sees the log')
 })
 
-t.test('a statement that cannot be written down is not run', async (t) => {
+t.test('a statement that cannot be audited is not run', async (t) => {
   await app.sql`alter table audit_log add constraint nothing_more check (id < 0) not valid`
   t.teardown(() => app.sql`alter table audit_log drop constraint nothing_more`)
   t.equal((await run("update prenotazioni set lingua = 'xx'")).statusCode, 503)
@@ -258,7 +258,7 @@ t.test('a statement that cannot be written down is not run', async (t) => {
   await app.sql`alter table audit_log add constraint nothing_more check (true)`
 })
 
-t.test('no log line holds SQL, a password or a value', async (t) => {
+t.test('no log line contains SQL, a password or a value', async (t) => {
   await run("select 'canarino-nel-log'::int")
   await run('select canarino_nel_log')
   const text = JSON.stringify(logs)
@@ -287,7 +287,7 @@ t.test('only the beginning of a message of millions of characters is shown', asy
   t.ok(answer.body.length < 10_000)
 })
 
-t.test('made-up questions to the processes are not answered, those of a process are', async (t) => {
+t.test('forged questions to the processes are not answered, real ones are', async (t) => {
   const own = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
   const answered: string[] = []
   const last = Promise.withResolvers<void>()
@@ -304,7 +304,7 @@ t.test('made-up questions to the processes are not answered, those of a process 
   t.same(answered, [own])
 })
 
-/** Values of the built-in types, each as its type and the text of it. */
+/** Values of the built-in types, each as its type and its text. */
 const VALUES: readonly (readonly [type: string, ...texts: string[]])[] = [
   ['boolean', 'true', 'false'],
   ['smallint', '-32768', '32767'],
@@ -335,11 +335,11 @@ const VALUES: readonly (readonly [type: string, ...texts: string[]])[] = [
   ['pg_snapshot', '10:20:10,14']
 ]
 
-t.test('a value of every built-in type comes as JSON from which PostgreSQL makes the same value again', async (t) => {
+t.test('a value of every built-in type becomes JSON from which PostgreSQL restores the same value', async (t) => {
   const given = VALUES.flatMap(([type, ...texts]) => texts.map((text) => ({
     type, text, literal: `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'::${type}`
   })))
-  // All in one row: each statement of the console has a connection of its own.
+  // All in one row, because each statement of the console has a connection of its own.
   const answer = await run(`select ${
     given.map(({ literal }, n) => `${literal} as v${n}, (${literal})::text as t${n}`).join()}`)
   t.equal(answer.statusCode, 200)
@@ -348,7 +348,7 @@ t.test('a value of every built-in type comes as JSON from which PostgreSQL makes
   const values = given.map(({ type }, n) => {
     const value = row[`v${n}`]
     if (typeof value === 'string' && !/^jsonb?$/.test(type)) return value
-    // The bare JSON text of the value: a parsed number would be a double already.
+    // The raw JSON text of the value: a parsed number would be a double already.
     const begin = `"v${n}":`
     return body.slice(body.indexOf(begin) + begin.length, body.indexOf(`,"t${n}":`))
   })
@@ -360,7 +360,7 @@ t.test('a value of every built-in type comes as JSON from which PostgreSQL makes
   }
 })
 
-t.test('names are distinct whatever they were, and the first of each keeps its own', async () => {
+t.test('names become distinct, and the first of each keeps its own', async () => {
   const name = fc.constantFrom('a', 'a_2', 'a_3', 'b', '__proto__')
   fc.assert(fc.property(fc.array(name), (names) => {
     const distinct = distinctNames(names)
@@ -383,11 +383,11 @@ const CASES: readonly (readonly [string, string])[] = [
   ['select (nome,1990-05-12,12.5)', 'select (nome,?-?-?,?)']
 ]
 
-t.test('words that the database does not know are masked, wherever they stand', async (t) => {
+t.test('words that the database does not know are masked, wherever they are', async (t) => {
   for (const [statement, masked] of CASES) t.equal(maskUnknown(statement, KNOWN), masked)
 })
 
-t.test('the masked text holds no part of a constant, and it is short', async () => {
+t.test('the masked text contains no part of a constant, and it is short', async () => {
   const text = fc.string().map((s) => s.replaceAll('\0', ''))
   const constant = fc.oneof(
     text.map((s) => `'${(s + 'canarino').replaceAll("'", "''")}'`),
@@ -409,13 +409,13 @@ t.test('a value of a gigabyte does not enter the memory of the server', async (t
   const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss) }, 5)
   const answer = await run("select repeat('x', 1000000000)")
   clearInterval(watch)
-  // On a busy machine PostgreSQL needs more than ten seconds to make it.
+  // On a busy machine PostgreSQL needs more than ten seconds to produce it.
   t.match(answer.json(), { status: 400, codice: /^SQL_(RISPOSTA_TROPPO_GRANDE|NON_VALIDO)$/ })
   t.match((await run("select repeat('x', 50000000)")).json(), { status: 400, codice: 'SQL_RISPOSTA_TROPPO_GRANDE' })
   t.ok(peak - before < 150_000_000, `${peak - before} bytes`)
 })
 
-t.test('a statement whose answer is too large has done nothing', async (t) => {
+t.test('a statement whose answer is too large is rolled back', async (t) => {
   const answer = await run(`insert into prenotazioni
     (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'x', 'IT', 1, '2026-03-01', '2026-03-02', 1 from generate_series(1, 10001) returning id`)
@@ -425,7 +425,7 @@ t.test('a statement whose answer is too large has done nothing', async (t) => {
   t.equal((await run('select generate_series(1, 10000)')).json().rowCount, 10_000, 'ten thousand rows are not too many')
 })
 
-t.test('a statement is cancelled after ten seconds, though it catches that; a third at once is a 503', async (t) => {
+t.test('a statement is cancelled after ten seconds, even if it catches that; a third at once is a 503', async (t) => {
   const stubborn = `do $$ begin loop
     begin perform pg_sleep(60); exception when query_canceled then null; end; end loop; end $$`
   const both = Promise.all([run('select pg_sleep(60)'), run(stubborn)])

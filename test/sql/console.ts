@@ -5,11 +5,11 @@ import { build, type TestApp } from '#test/helper.ts'
 export const PASSWORD = 'una-password-per-le-prove'
 
 export interface ConsoleApp extends TestApp {
-  /** A statement of an administrator, with the right password. */
+  /** Runs a statement as an administrator, with the right password. */
   run (sql: string, password?: string, name?: string): Promise<LightMyRequestResponse>
 }
 
-/** An application whose SQL console has a password, and somebody who may use it. */
+/** An application whose SQL console has a password, and a person who may use it. */
 export async function buildConsole (
   t: Test,
   environ: Record<string, string | undefined> = {},

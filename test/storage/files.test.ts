@@ -28,7 +28,7 @@ const NOW = Date.parse('2026-11-21T09:30:00Z')
 const port = await listen(app)
 const base = `http://127.0.0.1:${port}`
 const KEY = { 'x-api-key': API_KEY }
-/** More than any buffer on the way holds. */
+/** Larger than any buffer on the way. */
 const LARGE = Buffer.alloc(24 * 1024 * 1024, 7)
 await store(test, 'public', 'grande', LARGE, { contentType: 'application/octet-stream' })
 await app.inject({
@@ -38,11 +38,11 @@ await app.inject({
   payload: { name: 'piccolo', file_size_limit: 1000 }
 })
 
-/** The files in the folder of the storage, whatever they are. */
+/** All files in the folder of the storage. */
 const filesOnDisk = () => readdirSync(join(dataDir, 'files'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile()).map(({ name }) => name).sort()
 
-t.test('the proxy serves a file with headers that let a browser show it, and do nothing with it', async (t) => {
+t.test('the proxy serves a file with headers that let a browser show it, and do nothing else with it', async (t) => {
   const { id } = await store(test, 'documents', NAME)
   const answer = await call('GET', `/api/storage/documents/${NAME}`)
   t.equal(answer.statusCode, 200)
@@ -63,7 +63,7 @@ t.test('the proxy serves a file with headers that let a browser show it, and do 
   t.match(head.headers, { 'content-length': String(JPEG.length), etag: `"${id}"` })
 })
 
-t.test('a part is sent when a part is asked for, a 304 to who has it', async (t) => {
+t.test('a range is answered with that range, and a cached file with a 304', async (t) => {
   const { id, updated_at: changed } = await store(test, 'documents', NAME)
   const get = (headers: Record<string, string>) => call('GET', `/api/storage/documents/${NAME}`, undefined, headers)
   const part = await get({ range: 'bytes=2-5' })
@@ -85,7 +85,7 @@ t.test('a part is sent when a part is asked for, a 304 to who has it', async (t)
   t.equal((await get({ 'if-none-match': '"altro"', 'if-modified-since': changed.toUTCString() })).statusCode, 200)
 })
 
-t.test('files that a browser would run are saved, not shown', async (t) => {
+t.test('files that a browser would execute are downloaded, not shown', async (t) => {
   const types = {
     'image/svg+xml': 'attachment',
     'text/html': 'attachment',
@@ -110,7 +110,7 @@ t.test('files that a browser would run are saved, not shown', async (t) => {
   }
 })
 
-t.test('an unknown bucket and an unknown file are answered alike, and so is a report of somebody else', async (t) => {
+t.test('an unknown bucket, an unknown file and another person\'s report get the same answer', async (t) => {
   const [anna, bruno] = [await signIn(app, 'anna', 'operator'), await signIn(app, 'bruno', 'operator')]
   const bearer = ({ access_token: token }: typeof anna) => ({ authorization: `Bearer ${token}` })
   await store(test, 'reports', 'q1.pdf', 'pdf', { owner: `user:${anna.user.id}`, contentType: 'application/pdf' })
@@ -138,7 +138,7 @@ t.test('an unknown bucket and an unknown file are answered alike, and so is a re
   t.equal((await call('GET', '/api/storage/reports/q1.pdf')).statusCode, 200, 'the server key')
 })
 
-t.test('a signed link is good for sixty seconds, without credentials', async (t) => {
+t.test('a signed link is valid for sixty seconds, without credentials', async (t) => {
   await store(test, 'documents', NAME)
   const before = Date.now()
   const answer = await link('documents', NAME)
@@ -153,7 +153,7 @@ t.test('a signed link is good for sixty seconds, without credentials', async (t)
   t.equal((await link('documents', '12/0/back.jpg')).statusCode, 404)
 })
 
-t.test('a link to a file that was replaced, deleted or purged is dead', async (t) => {
+t.test('a link to a file that was replaced, deleted or purged is void', async (t) => {
   await store(test, 'documents', NAME)
   const url = pathOf(((await link('documents', NAME)).json() as { signedUrl: string }).signedUrl)
   const second = await store(test, 'documents', NAME, 'altro')
@@ -164,7 +164,7 @@ t.test('a link to a file that was replaced, deleted or purged is dead', async (t
   t.match((await app.inject(next)).json(), { code: 'NoSuchKey' })
 })
 
-t.test('the token of a link is no credential, and no credential is the token of a link', async (t) => {
+t.test('a link\'s token is no credential, and no credential is a link\'s token', async (t) => {
   await store(test, 'documents', NAME)
   const url = pathOf(((await link('documents', NAME)).json() as { signedUrl: string }).signedUrl)
   const [path, storageToken = ''] = url.split('?token=')
@@ -197,7 +197,7 @@ t.test('neither a log line nor an answer repeats the token of a link', async (t)
   t.notOk((await call('GET', '/metrics')).body.includes(signature))
 })
 
-t.test('a link is good for its file until the second in which it ends', async (t) => {
+t.test('a link is valid for its file until the second of its expiry', async (t) => {
   const { token, expiresAt } = links.signDownload(FILE, 60, NOW)
   t.equal(expiresAt.toISOString(), '2026-11-21T09:31:00.000Z')
   t.match(links.readDownload(token, FILE, NOW), { object: FILE.id })
@@ -215,7 +215,7 @@ t.test('a link opens no other file, no other bucket, and does not upload', async
   t.match(links.readUpload(upload, FILE, NOW), { owner: 'user:1', upsert: true })
 })
 
-t.test('a link of which any character was changed, or signed by another installation, is no link', async (t) => {
+t.test('a link with any changed character, or signed by another installation, is invalid', async (t) => {
   const { token } = links.signDownload(FILE, 60, NOW)
   const foreign = createLinks(createKeys(Buffer.alloc(32, 8))).signDownload(FILE, 60, NOW).token
   t.equal(links.readDownload(foreign, FILE, NOW), 'invalid')
@@ -223,7 +223,7 @@ t.test('a link of which any character was changed, or signed by another installa
     const changed = token.slice(0, at) + other + token.slice(at + 1)
     if (changed === token) return true
     const read = links.readDownload(changed, FILE, NOW)
-    // The last character of a signature has two bits that mean nothing.
+    // The last character of a signature has two unused bits.
     return read === 'invalid' || (at === token.length - 1 && typeof read === 'object')
   }))
   fc.assert(fc.property(fc.string(), (text) => links.readDownload(text, FILE, NOW) === 'invalid'))
@@ -232,7 +232,7 @@ t.test('a link of which any character was changed, or signed by another installa
   t.equal(links.readDownload(`${none}.${claims}.`, FILE, NOW), 'invalid')
 })
 
-t.test('a large file comes whole, and each part of it is the part that it says', async (t) => {
+t.test('a large file is sent complete, and each range matches its headers', async (t) => {
   const answer = await fetch(`${base}/api/storage/public/grande`, { headers: KEY })
   t.equal(LARGE.compare(Buffer.from(await answer.arrayBuffer())), 0)
   const part = await fetch(`${base}/api/storage/public/grande`, { headers: { ...KEY, range: 'bytes=65000-200000' } })
@@ -240,7 +240,7 @@ t.test('a large file comes whole, and each part of it is the part that it says',
   t.equal((await part.arrayBuffer()).byteLength, 135_001)
 })
 
-t.test('a caller who does not read is cut, and its file closed', async (t) => {
+t.test('a client that does not read is disconnected, and its file closed', async (t) => {
   const hasty = await build(t, {}, undefined, { times: { stalledReaderMs: 400 } })
   await store(hasty, 'public', 'grande', LARGE, { contentType: 'application/octet-stream' })
   const socket = await openSocket(t, await listen(hasty.app), target('GET', '/api/storage/public/grande', KEY))
@@ -255,7 +255,7 @@ t.test('a caller who does not read is cut, and its file closed', async (t) => {
   t.ok(socket.bytesRead > 0 && socket.bytesRead < LARGE.length, String(socket.bytesRead))
 })
 
-t.test('so many downloads of one caller are under way at a time', async (t) => {
+t.test('concurrent downloads of one caller are limited', async (t) => {
   const sockets: Socket[] = []
   for (let count = 0; count < 16; count++) {
     const socket = connect(port, '127.0.0.1')
@@ -277,7 +277,7 @@ t.test('so many downloads of one caller are under way at a time', async (t) => {
   }
 })
 
-t.test('an upload whose client leaves half-way leaves neither row nor file', async (t) => {
+t.test('an upload whose client disconnects leaves neither row nor file', async (t) => {
   const before = filesOnDisk()
   const headers = { ...KEY, 'content-type': 'text/plain', 'content-length': String(LARGE.length) }
   const socket = await openSocket(t, port, target('POST', '/storage/v1/object/public/meta', headers))
@@ -293,7 +293,7 @@ t.test('an upload whose client leaves half-way leaves neither row nor file', asy
   t.same(ofThis.filter(({ level }) => Number(level) >= 40), [], 'nobody is called for that')
 })
 
-t.test('a client hears that its file is too large, also when it does not say how large it is', async (t) => {
+t.test('a client is told that its file is too large, even without Content-Length', async (t) => {
   const before = filesOnDisk()
   const send = (body: RequestInit['body'], headers: Record<string, string>) => fetch(
     `${base}/storage/v1/object/piccolo/x`, { method: 'POST', headers: { ...KEY, ...headers }, body, duplex: 'half' })
@@ -314,7 +314,7 @@ t.test('a client hears that its file is too large, also when it does not say how
   t.same(filesOnDisk(), before)
 })
 
-t.test('a client that hangs up after its file was given up, and before it hears so, ends nothing else', async (t) => {
+t.test('a client that disconnects after its file was rejected, before the answer, crashes nothing', async (t) => {
   const givenUp = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const slow = await build(t, {}, undefined, {
@@ -344,7 +344,7 @@ t.test('a client that hangs up after its file was given up, and before it hears 
   t.equal((await slow.call('GET', '/api/storage/piccolo/x')).statusCode, 404)
 })
 
-t.test('a form that is none, or is broken off, is refused as such', async (t) => {
+t.test('an invalid or truncated form is refused as such', async (t) => {
   const part = '--x\r\nContent-Disposition: form-data; name=""; filename="a"\r\nContent-Type: text/plain\r\n\r\nab'
   for (const [type, payload] of [
     ['multipart/form-data', 'a=1'],

@@ -18,7 +18,7 @@ const { app, call, logs, token } = test
 const move = (sourceKey: string, destinationKey: string) =>
   call('POST', '/storage/v1/object/move', { bucketId: 'public', sourceKey, destinationKey })
 
-/** Moves wait, in the middle, until as many are under way as the test says: they meet for sure. */
+/** Makes moves wait in the middle until the given number of them is running, so that they certainly overlap. */
 async function meet (moves: number, work: () => Promise<void>): Promise<void> {
   await app.sql.unsafe(`
     create function wait_for_others () returns trigger language plpgsql as $$
@@ -66,7 +66,7 @@ const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
 t.test('the official client', async (t) => {
   const base = `http://127.0.0.1:${await listen(app)}`
   const { backendKey } = app.identity.directory.clientConfig
-  /** The official client, unmodified; without somebody it is not signed in. */
+  /** The official client, unmodified; without `who` it is not signed in. */
   const client = async (who?: Who) => createClient(base, backendKey, {
     auth: { persistSession: false, autoRefreshToken: false },
     global: { headers: who ? { authorization: `Bearer ${await token(who)}` } : {} }
@@ -74,7 +74,7 @@ t.test('the official client', async (t) => {
   const admin = await client({ name: 'capo', role: 'admin' })
   const anna = await client({ name: 'anna' })
 
-  t.test('an administrator makes, changes, empties and deletes a bucket, but for the product’s', async (t) => {
+  t.test('an administrator creates, changes, empties and deletes a bucket, except the product’s', async (t) => {
     const { storage } = admin
     t.same((await storage.createBucket('mappe', { public: false, fileSizeLimit: '1mb' })).data, { name: 'mappe' })
     t.match((await storage.createBucket('mappe')).error, { statusCode: '409', message: 'The resource already exists' })
@@ -151,7 +151,7 @@ t.test('the official client', async (t) => {
     t.match((await files.info('info/altro.txt')).error, { statusCode: '404', message: 'Object not found' })
   })
 
-  t.test('lists: folders first, then files; in parts; by prefix', async (t) => {
+  t.test('lists show folders first, then files; in pages; by prefix', async (t) => {
     const files = anna.storage.from('public')
     for (const name of ['b.txt', 'a.txt', 'sotto/uno.txt', 'sotto/due/tre.txt', 'Zeta.txt', 'a_b.txt']) {
       t.equal((await files.upload(`elenco/${name}`, name)).error, null)
@@ -232,7 +232,7 @@ t.test('the official client', async (t) => {
     })
   })
 
-  t.test('files of public buckets are read by everybody, others by nobody without credentials', async (t) => {
+  t.test('files of public buckets are readable by everybody, all others require credentials', async (t) => {
     await anna.storage.from('public').upload('aperto/logo.png', PNG, { contentType: 'image/png', cacheControl: '300' })
     const nobody = (await client()).storage
     const { data: { publicUrl } } = nobody.from('public').getPublicUrl('aperto/logo.png')
@@ -257,7 +257,7 @@ t.test('the official client', async (t) => {
 })
 
 for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
-  t.test(`${names.length} moves, each to the name of another one, at once are refused, all of them`, async (t) => {
+  t.test(`${names.length} concurrent moves, each to the name of another file, are all refused`, async (t) => {
     const stored = await Promise.all(names.map((name) => store(test, 'public', name, name)))
     await meet(names.length, async () => {
       const answers = await Promise.all(names.map((name, at) => move(name, names[(at + 1) % names.length]!)))
@@ -268,14 +268,14 @@ for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
   })
 }
 
-t.test('exactly one of two moves to one free name at once is carried out', async (t) => {
+t.test('exactly one of two concurrent moves to one free name succeeds', async (t) => {
   for (const name of ['d', 'e']) await store(test, 'public', name, name)
   const answers = await Promise.all([move('d', 'f'), move('e', 'f')])
   t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 400])
   t.match(answers.find(({ statusCode }) => statusCode === 400)!.json(), { code: 'KeyAlreadyExists' })
 })
 
-t.test('the product’s buckets take no file by the protocol, from nobody', async (t) => {
+t.test('the protocol uploads no file to the product’s buckets, whoever calls', async (t) => {
   await upload('public/da.txt', KEY)
   for (const bucket of CLOSED) {
     for (const who of [KEY, OPERATOR, ADMIN]) {
@@ -291,7 +291,7 @@ t.test('the product’s buckets take no file by the protocol, from nobody', asyn
   t.same(await app.db.select().from(objects).where(eq(objects.bucket, 'documents')), [])
 })
 
-t.test('no file leaves the product’s buckets under another name: what deletes it would not find it', async (t) => {
+t.test('no file can leave the product’s buckets under another name, where its deletion would miss it', async (t) => {
   for (const bucket of CLOSED) {
     await store(test, bucket, '1/0/front.jpg')
     const out = { bucketId: bucket, sourceKey: '1/0/front.jpg', destinationBucket: 'public', destinationKey: 'x.jpg' }
@@ -302,7 +302,7 @@ t.test('no file leaves the product’s buckets under another name: what deletes 
   }
 })
 
-t.test('images are deleted by who may delete bookings, letters, pictures and reports by administrators', async (t) => {
+t.test('images are deleted by callers who may delete bookings; letters, pictures, reports by administrators', async (t) => {
   for (const bucket of CLOSED) {
     const { id } = await store(test, bucket, '1/0/front.jpg')
     const byOperator = await send('DELETE', `/object/${bucket}`, OPERATOR, { prefixes: ['1/0/front.jpg'] })
@@ -317,7 +317,7 @@ t.test('images are deleted by who may delete bookings, letters, pictures and rep
   }
 })
 
-t.test('a bucket that an administrator has made is everybody’s with credentials, and nobody’s without', async (t) => {
+t.test('every authenticated caller may use a bucket that an administrator created, and nobody else', async (t) => {
   t.equal((await send('POST', '/bucket', ADMIN, { name: 'interni' })).statusCode, 200)
   t.equal((await upload('interni/a.txt', OPERATOR)).statusCode, 200)
   t.equal((await send('GET', '/object/interni/a.txt', KEY)).body, 'ciao')
@@ -329,7 +329,7 @@ t.test('a bucket that an administrator has made is everybody’s with credential
   t.match((await send('GET', '/object/info/public/interni/a.txt', {})).json(), { code: 'NoSuchKey' })
 })
 
-t.test('a key for reading reads, lists and signs links, and changes nothing', async (t) => {
+t.test('a read-only key reads, lists and signs links, and changes nothing', async (t) => {
   const { user } = await signIn(app, 'anna', 'operator')
   const reading = { 'x-api-key': (await mintKey(app.db, app.identity.apiKeys, user.id, { scopes: 'lettura' })).apiKey }
   await upload('public/k.txt', KEY)
@@ -343,7 +343,7 @@ t.test('a key for reading reads, lists and signs links, and changes nothing', as
   ]) t.same([answer.statusCode, answer.json()], [403, denied])
 })
 
-t.test('uploads, moves and deletions are in the audit log, without names', async (t) => {
+t.test('uploads, moves and deletions are audited, without names', async (t) => {
   await upload('public/Mario Rossi.txt', OPERATOR)
   await send('POST', '/object/move', OPERATOR, {
     bucketId: 'public', sourceKey: 'Mario Rossi.txt', destinationKey: 'Anna Bianchi.txt'
@@ -356,7 +356,7 @@ t.test('uploads, moves and deletions are in the audit log, without names', async
   t.notMatch(JSON.stringify(data), /Mario|Anna/)
 })
 
-t.test('no file is larger than its bucket allows, whether it says its size or not', async (t) => {
+t.test('no file exceeds its bucket\'s limit, with or without Content-Length', async (t) => {
   await send('POST', '/bucket', ADMIN, { name: 'piccolo', file_size_limit: '1kb', allowed_mime_types: ['text/*'] })
   const tooLarge = {
     statusCode: '413',
@@ -375,7 +375,7 @@ t.test('no file is larger than its bucket allows, whether it says its size or no
   )
 })
 
-t.test('headers that would travel with the file are checked', async (t) => {
+t.test('headers that are stored with the file are validated', async (t) => {
   const wrong: Record<string, string>[] = [
     { 'content-type': 'text' }, { 'content-type': 'text/html\t' }, { 'content-type': `text/${'x'.repeat(200)}` },
     { 'cache-control': 'è' }, { 'cache-control': 'x'.repeat(200) }, { 'x-metadata': 'bm8=' }, { 'x-metadata': 'W10=' },
@@ -394,7 +394,7 @@ t.test('headers that would travel with the file are checked', async (t) => {
   t.match(answer.json(), { code: 'EntityTooLarge', message: /metadata/ })
 })
 
-t.test('names that are none are refused, and found nowhere', async (t) => {
+t.test('invalid names are refused, and found nowhere', async (t) => {
   const names = [
     '..%2f..%2fetc%2fpasswd', 'a//b', 'a/', '/a', 'a%00b', 'a%5cb', 'a%25b', 'a%3fb', 'a%23b',
     'caff%C3%A8', `${'x'.repeat(256)}`, `${'x/'.repeat(600)}x`, 'a%0d%0ab', '%7f'
@@ -407,7 +407,7 @@ t.test('names that are none are refused, and found nowhere', async (t) => {
   t.equal((await call('GET', '/api/storage/d%2focs/x')).statusCode, 404)
 })
 
-t.test('an emptied bucket has no rows, and its files are to be removed', async (t) => {
+t.test('an emptied bucket has no rows, and its files are discarded', async (t) => {
   await send('POST', '/bucket', ADMIN, { name: 'pieno' })
   for (const name of ['a', 'b', 'c/d']) await upload(`pieno/${name}`, OPERATOR)
   const before = await app.db.$count(objects, eq(objects.bucket, 'pieno'))
@@ -419,7 +419,7 @@ t.test('an emptied bucket has no rows, and its files are to be removed', async (
   for (const bucket of CLOSED) t.same((await send('POST', `/bucket/${bucket}/empty`, ADMIN, {})).json(), denied)
 })
 
-t.test('rate limits, bad addresses and maintenance are refused in the protocol’s form, too', async (t) => {
+t.test('rate limits, invalid URLs and maintenance are refused in the protocol’s form, too', async (t) => {
   const busy = await build(t, { DATABASE_URL: test.url, RATE_LIMIT_MAX: '3' })
   const ask = (url: string) => busy.app.inject({ url, headers: KEY })
   for (let count = 0; count < 3; count++) await ask('/storage/v1/bucket')
@@ -440,7 +440,7 @@ t.test('rate limits, bad addresses and maintenance are refused in the protocol�
   await maintain(false)
 })
 
-t.test('browsers may ask with OPTIONS what they may send, without credentials and on every path', async (t) => {
+t.test('preflight requests are answered without credentials on every path', async (t) => {
   const headers = {
     origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-upsert'
   }

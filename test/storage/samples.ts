@@ -1,10 +1,10 @@
 import type { TestApp } from '#test/helper.ts'
 import type { StoredObject } from '#src/services/files/storage.ts'
 
-/** A JPEG by its first bytes; nobody looks further here. */
+/** The first bytes of a JPEG, which are enough here. */
 export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')
 
-/** Puts a file where endpoints of their own would put it. */
+/** Stores a file as the endpoints of its bucket would. */
 export async function store (
   { app }: Pick<TestApp, 'app'>,
   bucket: string,
@@ -17,7 +17,7 @@ export async function store (
   return await app.db.transaction((tx) => app.storage.keep(tx, written, { replace: true }))
 }
 
-/** Takes a file away, as a purge would. */
+/** Discards a file, as a purge would. */
 export async function discard ({ app }: Pick<TestApp, 'app'>, file: StoredObject): Promise<void> {
   await app.db.transaction((tx) => app.storage.discard(tx, [file]))
 }

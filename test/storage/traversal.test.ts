@@ -13,13 +13,13 @@ const CANARY = 'segreto-che-nessuno-deve-leggere'
 const CASES = 400
 const STORED = /^[\da-f]{2}(?:\/[\da-f-]{36}(?:\.tmp)?)?$/
 
-/** Steps out of a folder, and what lies there. */
+/** Steps out of a folder, and targets there. */
 const fragment = fc.constantFrom(
   '..', '.', '...', '....//', '/', '//', '\\', '..\\', 'etc', 'passwd', '/etc/passwd', 'master.key', 'segreto.txt',
   'postgres', 'files', 'public', 'documents', '\0', ' ', '~', 'file:', 'C:', '%', ';', '?x', '..;', '.git',
   'proc/self/environ', '12/0/front.jpg'
 )
-/** How a fragment may be written in an address. */
+/** The ways to encode a fragment in a URL. */
 const encodings: Record<string, (text: string) => string> = {
   asItIs: (text) => text.replaceAll('\0', '%00').replaceAll(' ', '%20'),
   once: encodeEach((byte) => `%${byte}`),
@@ -35,7 +35,7 @@ const path = fc.tuple(
   fc.array(piece, { minLength: 1, maxLength: 6 }), fc.constantFrom('/', '%2f', '%5c', '%252f', '\\', '')
 ).map(([pieces, separator]) => pieces.join(separator))
 
-/** A JSON body takes a name without any encoding. */
+/** A JSON body contains a name without any encoding. */
 const name = fc.array(fragment, { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join('/'))
 const way = fc.oneof(
   fc.record({
@@ -71,7 +71,7 @@ const way = fc.oneof(
   })
 )
 
-t.test('no address, in any encoding, names a file outside the storage', { skip: noStrace }, async (t) => {
+t.test('no URL, in any encoding, names a file outside the storage', { skip: noStrace }, async (t) => {
   const folder = temporaryFolder(t)
   const { PATH = '', HOME = '' } = process.env
   const { url } = await testDatabase(t)
@@ -99,8 +99,8 @@ t.test('no address, in any encoding, names a file outside the storage', { skip: 
   }), { numRuns: CASES })
   t.match(await get('saluto'), 'ciao', 'the server goes on')
 
-  // How full the disk is, which a job asks at its minute, is no file, nor is the list of names among which another
-  // one looks for heads that a crash has left.
+  // Ignores a job's check of the free disk space, and the directory listing with which another one looks for chain
+  // heads that a crash has left.
   const calls = (await end()).filter(({ text, paths }) =>
     !text.includes(' statfs(') && !(paths.every((path) => path === folder) && text.includes('O_DIRECTORY')))
   const named = calls.flatMap(({ paths, text, succeeded }) => paths.map((path) => ({ path, text, succeeded })))
@@ -113,14 +113,14 @@ t.test('no address, in any encoding, names a file outside the storage', { skip: 
   t.comment(`traversal: ${answers} requests, ${calls.length} calls that name files, none outside the storage`)
 })
 
-/** What a running server names besides stored files: the heads of its chains. */
+/** The other files that a running server names: the heads of its chains. */
 const HEADS = ['audit-chain.json', 'ledger-chain.json']
-/** What glibc's malloc reads by itself: for how many threads it has to care, and whether memory can be given back. */
+/** Files that glibc's malloc reads by itself: the number of CPUs, and the overcommit mode. */
 const OF_THE_C_LIBRARY = ['/sys/devices/system/cpu/online', '/proc/sys/vm/overcommit_memory']
 
 function isAllowed (path: string, root: string, folder: string): boolean {
   if (path === root || (path.startsWith(`${root}/`) && STORED.test(path.slice(root.length + 1)))) return true
-  // Without a name it is what is open already.
+  // Without a name the call is about an open file.
   if (path === '' || OF_THE_C_LIBRARY.includes(path)) return true
   return HEADS.some((head) => path.startsWith(join(folder, head)))
 }

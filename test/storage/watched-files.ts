@@ -5,23 +5,23 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const found = spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=%file', 'true'])
 
-/** Why no process can be watched on this machine, for `skip`; false: one can. */
+/** Why no process can be traced on this machine, for `skip`; false when one can. */
 export const noStrace = found.status === 0 ? false : 'strace is not installed, or may not trace'
 
-/** A call of the kernel that names a file, as it was made, and whether it succeeded. */
+/** A system call that names a file, and whether it succeeded. */
 export interface FileCall { paths: string[], text: string, succeeded: boolean }
 
 /**
- * Watches every call by which a process, in any of its threads, names a file: the kernel is asked, not the program.
- * @param log where the calls are noted
- * @returns ends the watch and tells the calls
+ * Traces every system call by which a process, in any of its threads, names a file.
+ * @param log the file that the calls are written to
+ * @returns a function that ends the trace and returns the calls
  */
 export async function watchFiles (pid: number, log: string): Promise<() => Promise<FileCall[]>> {
   const tracer = spawn('strace', ['-f', '-y', '-s', '4096', '-e', 'trace=%file', '-o', log, '-p', String(pid)], {
     stdio: ['ignore', 'ignore', 'pipe']
   })
   const ended = once(tracer, 'exit')
-  // It says so when it holds every thread.
+  // strace says so once it is attached to every thread.
   let said = ''
   tracer.stderr.setEncoding('utf8').on('data', (text: string) => { said += text })
   while (!said.includes('attached')) {
