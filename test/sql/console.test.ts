@@ -48,7 +48,7 @@ const FINGERPRINT = `
     union all select concat('fn ', proname, proacl, prosecdef) from pg_proc where oid >= 16384
     union all select concat('ns ', nspname, nspacl) from pg_namespace where nspname !~ 'temp'
     union all select concat('db ', datacl) from pg_database where datname = current_database()
-    -- Other tests create and drop roles of their own in this cluster meanwhile.
+    -- Other tests have roles of their own in this cluster, which come and go meanwhile.
     union all select concat('role ', rolname, rolsuper, rolcreaterole, rolcreatedb) from pg_roles
       where rolname in (current_user, '${role}')
     union all select concat('member ', roleid, member) from pg_auth_members where '${role}'::regrole in (roleid, member)

@@ -77,7 +77,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.equal((await signIn('dario@example.org')).statusCode, 200)
   })
 
-  t.test('an address is the same in upper and lower case, and a text that is no address is refused', async (t) => {
+  t.test('an address is the same in upper and lower case, and an invalid address is refused', async (t) => {
     const id = await person('Rosa@example.org')
     t.match(await sql`select email from users where id = ${id}`, [{ email: 'rosa@example.org' }])
     t.equal(
@@ -140,7 +140,7 @@ t.test('a change of a user by an administrator', async (t) => {
   })
 })
 
-/** Names under which rights are kept here or elsewhere. */
+/** Names of rights, here or in other products. */
 const RIGHTS: Readonly<Record<string, unknown>> = {
   role: 'admin',
   roles: ['admin'],
@@ -179,7 +179,7 @@ async function rights (app: FastifyInstance, token: string) {
   ]
 }
 
-t.test('no field that a person writes about themselves gives a right', async (t) => {
+t.test('no field that people write about themselves gives a right', async (t) => {
   const { app } = server
   for (const [role, letIn] of [['operator', 200], ['pending', 403]] as const) {
     const { access_token, user } = await signIn(app, role, role)
@@ -222,7 +222,7 @@ t.test('no field that a person writes about themselves gives a right', async (t)
   )
 })
 
-/** In lower case, composed or compatible form each of these is `kate@example.org`, or looks like it. */
+/** In lower case, composed or compatibility form each of these is `kate@example.org`, or looks like it. */
 const FOREIGN = [
   '\u212Aate@example.org', // Kelvin sign
   'k\uff41te@example.org', // full-width a
@@ -236,7 +236,7 @@ const FOREIGN = [
   'stra\u00dfe@example.org'
 ]
 
-t.test('an address that is not plain ASCII is refused by every way in', async (t) => {
+t.test('an address that is not plain ASCII is refused by every endpoint', async (t) => {
   const place = await site(t)
   const { app, person, smtp, token } = place
   const id = await person('kate@example.org')
@@ -280,7 +280,7 @@ const OWN_PASSWORD = 'canarino-una-frase-lunga'
 const OTHER = 'canarino-un’altra-frase'
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
-t.test('neither the log at trace level nor the audit log has a secret or personal data', async (t) => {
+t.test('neither the log at trace level nor the audit log contains a secret or personal data', async (t) => {
   const { app, logs, sql, token } = await held(t, { LOG_LEVEL: 'trace' })
   const service = await token({ service: true })
   const secrets = new Set<string>([service, API_KEY])
@@ -388,7 +388,7 @@ t.test('neither the log at trace level nor the audit log has a secret or persona
   await call('DELETE', `/auth/v1/admin/users/${id}`, { by: service })
   await call('DELETE', `/auth/v1/admin/users/${id}`, { by: service })
 
-  // The database breaks under what is still open.
+  // The database fails for requests that are still running.
   await app.sql`alter table users rename to users_gone`
   await grant('password', { email: EMAIL, password: OWN_PASSWORD })
   await call('POST', '/auth/v1/admin/users', { by: service, body: account })

@@ -4,13 +4,13 @@ import type { Test } from 'tap'
 import { serverAddress } from '#test/database.ts'
 
 export interface Gate {
-  /** The database behind it. */
+  /** The URL of the database behind it. */
   url: string
-  /** Refuses new connections, and cuts those that are open. */
+  /** Rejects new connections, and closes open ones. */
   shut (): Promise<void>
 }
 
-/** A way to a database that can be closed. */
+/** A proxy to a database that can be shut. */
 export async function gateTo (t: Test, url: string): Promise<Gate> {
   const target = serverAddress(url)
   const sockets = new Set<Socket>()

@@ -17,17 +17,17 @@ export interface Held extends TestApp {
   person (email: string, changes?: object): Promise<string>
   signIn (email: string, password?: string, app?: FastifyInstance): Promise<LightMyRequestResponse>
   /**
-   * Does something in a transaction that is not committed before what is begun meanwhile stands in front of its locks.
-   * What that has come to is answered.
+   * Holds `change` in an open transaction until the request that `begun` starts waits for its locks, then commits.
+   * Returns the answer.
    */
   meanwhile<T> (change: Moment, begun: () => Promise<T>): Promise<T>
-  /** The same for several, each of which is begun when the one before stands in front of a lock. */
+  /** The same for several requests, each started once the one before waits for a lock. */
   inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]>
 }
 
 type Moment = (tx: postgres.TransactionSql) => Promise<unknown>
 
-/** An application, and a connection beside it that can hold a moment. */
+/** An application, and a second connection that can hold a transaction open. */
 export async function held (t: Test, environ: Record<string, string> = {}): Promise<Held> {
   const { sql, url } = await testDatabase(t)
   const test = await build(t, { DATABASE_URL: url, RATE_LIMIT_LOGIN_MAX: '100000', ...environ })

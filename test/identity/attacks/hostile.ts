@@ -3,7 +3,7 @@ import { anyCharacter } from '#test/any-character.ts'
 
 const HALF = '\ud83d'
 
-/** Text that something between a request and the database may stumble over. */
+/** Text that can break something between a request and the database. */
 export const hostileText: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '',

@@ -18,10 +18,10 @@ const OTHER_PASSWORD: Change = (tx, id) => tx`update users set password_hash = '
 
 const { app, token, person, signIn, sql, meanwhile, inTurn } = await held(t)
 
-t.test('changes of a person while they are signing in', async (t) => {
+t.test('changes of a person during a sign-in', async (t) => {
   const sessionsOf = async (id: string) => (await sql`select id from sessions where user_id = ${id}`).length
 
-  t.test('a sign-in with a password sees a change that commits meanwhile', async (t) => {
+  t.test('a sign-in with a password sees a concurrently committed change', async (t) => {
     const cases: [name: string, code: string, change: Change][] = [
       ['a ban', 'user_banned', BAN],
       ['an address not confirmed any more', 'email_not_confirmed', UNCONFIRMED],
@@ -43,7 +43,7 @@ t.test('changes of a person while they are signing in', async (t) => {
       'each is written down')
   })
 
-  t.test('a sign-in with the code of a mail or a provider sees a change that commits meanwhile', async (t) => {
+  t.test('a sign-in with a mail\'s or a provider\'s code sees a concurrently committed change', async (t) => {
     const verifier = randomBytes(32).toString('hex')
     const cases: [name: string, status: number, code: string, change: Change][] = [
       ['a ban', 400, 'user_banned', BAN],
@@ -72,7 +72,7 @@ t.test('changes of a person while they are signing in', async (t) => {
     }
   })
 
-  t.test('a refresh sees a change that commits meanwhile', async (t) => {
+  t.test('a refresh sees a concurrently committed change', async (t) => {
     const cases: [name: string, code: string, change: Change][] = [
       [
         'a ban',
@@ -137,7 +137,7 @@ t.test('changes of a person while they change their account', async (t) => {
     }
   })
 
-  t.test('a person who was deleted or banned changes nothing', async (t) => {
+  t.test('a deleted or banned person cannot change anything', async (t) => {
     for (const change of [DELETION, BAN]) {
       const { id, access_token } = await signedIn()
       const answer = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))
@@ -146,7 +146,7 @@ t.test('changes of a person while they change their account', async (t) => {
     }
   })
 
-  t.test('a change does not undo what another request writes at the same moment', async (t) => {
+  t.test('a change does not undo what a concurrent request writes', async (t) => {
     const { id, access_token } = await signedIn()
     await meanwhile(
       (tx) => tx`update users set user_metadata = user_metadata || '{"surname":"Neri"}' where id = ${id}`,
@@ -183,10 +183,10 @@ t.test('changes of a person while they change their account', async (t) => {
 })
 
 /**
- * Each pair waits in turn for the account, which somebody else holds. One of two that wait for each other would be
- * ended by PostgreSQL (40P01) and answered with 503.
+ * Each pair waits in turn for the account, which another transaction has locked. In a deadlock PostgreSQL would abort
+ * one (40P01), which is answered with 503.
  */
-t.test('no two requests on one account wait for each other', async (t) => {
+t.test('concurrent requests on one account do not deadlock', async (t) => {
   const service = await token({ service: true })
   const verifier = randomBytes(32).toString('hex')
   let people = 0
@@ -241,7 +241,7 @@ t.test('no two requests on one account wait for each other', async (t) => {
     t.same([...await sql`select 1 from one_time_tokens where sent_to = ${email}`], [], 'the mail before it is void')
   })
 
-  t.test('a first proof, which ends what others had, and the exchange of a code of theirs', async (t) => {
+  t.test('a first proof, which revokes earlier access, and the exchange of a stranger\'s code', async (t) => {
     const { id, email, hold } = await somebody({ email_confirm: false })
     const { hashed_token: token_hash } = await linkOf(email, 'magiclink')
     const answers = await inTurn(hold, [

@@ -58,7 +58,7 @@ t.test('the directory of an external provider', async (t) => {
     t.match((await auditOf('utente_creato'))[0]!.object, /^account:[0-9a-f]{16}$/)
   })
 
-  t.test('the address of a profile picture is noted at the provider, beside what stands there', async (t) => {
+  t.test('the URL of a profile picture is stored at the provider, and other metadata stay', async (t) => {
     const { app } = first
     const { id } = (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'foto@example.org' })).json()
     const set = async (userId: string) => await app.inject({
@@ -138,7 +138,7 @@ t.test('the directory of an external provider', async (t) => {
     t.equal((await identitiesOf(token)).length, 1, 'of two at once the second finds the last')
   })
 
-  t.test('a person who has signed out at the provider unlinks nothing', async (t) => {
+  t.test('a person who has signed out at the provider cannot unlink an identity', async (t) => {
     const token = await idp.twin.token({ name: 'nina' })
     await link(token)
     t.equal((await as(token, 'GET', '/api/sessions')).statusCode, 200)
@@ -205,7 +205,7 @@ t.test('answers of other versions of the provider', async (t) => {
       [{ email: 'u1@example.org', aud: 'authenticated', phone: '', identities: [], is_anonymous: false }])
   })
 
-  t.test('all pages of the list are read, also when the provider’s pages are smaller', async (t) => {
+  t.test('all pages of the list are read, even when the provider’s pages are smaller', async (t) => {
     const users = Array.from({ length: 2345 }, (_, n) => userOf(n))
     const paged = (size: number, headers: boolean) => fake.answer((request, response) => {
       const page = Number(new URL(request.url!, fake.url).searchParams.get('page'))
@@ -225,7 +225,7 @@ t.test('answers of other versions of the provider', async (t) => {
     }
   })
 
-  t.test('a new operator is asked for in the provider’s protocol, and its refusal names the field', async (t) => {
+  t.test('a new operator is requested in the provider’s protocol, and its refusal names the field', async (t) => {
     const bodies: unknown[] = []
     const answering = (status: number, body: unknown) =>
       fake.answer((request, response) => {
@@ -268,7 +268,7 @@ const SECRET = 'CANARY-segreto-condiviso-di-almeno-32-byte'
 const PASSWORD = 'CANARY-una-frase-lunga-e-mia'
 const UNREACHABLE = { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
 
-t.test('an external provider that goes away and comes back', async (t) => {
+t.test('an external provider that becomes unavailable and returns', async (t) => {
   const idp = await startProvider(t)
   const environ = {
     ...idp.environ, IDP_JWT_SECRET: SECRET, MASTER_KEY: randomBytes(32).toString('base64'), LOG_LEVEL: 'trace'
@@ -302,7 +302,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
   await idp.stop()
   const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
 
-  t.test('people who have signed in go on, with tokens of known keys', async (t) => {
+  t.test('signed-in people continue, with tokens of known keys', async (t) => {
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
@@ -322,7 +322,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.same([await status(signed), await status(anna)], [401, 200])
   })
 
-  t.test('a server that has no key set answers 503', async (t) => {
+  t.test('a server without a key set answers 503', async (t) => {
     const answer = await call(bearer(anna), 'GET', SOMEWHERE, undefined, second)
     t.match(answer.json(), UNREACHABLE)
     t.ok(Number(answer.headers['retry-after']) > 0)
@@ -332,12 +332,12 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal(await status(idp.anonKey, second), 401)
   })
 
-  t.test('a session first seen after a revoke-all is answered 503 until the provider can be asked', async (t) => {
+  t.test('a session first seen after a revoke-all gets 503 until the provider responds', async (t) => {
     t.match((await call(bearer(unseen))).json(), UNREACHABLE)
     t.equal(await status(gone), 401)
   })
 
-  t.test('only the service key administers while the provider cannot be asked', async (t) => {
+  t.test('only the service key administers while the provider is unavailable', async (t) => {
     for (const headers of [bearer(anna), key]) {
       for (const url of ['/api/operators', '/api/users', '/api/v1/audit', '/api/v1/keys?tutte=true']) {
         t.match((await call(headers, 'GET', url)).json(), UNREACHABLE, url)
@@ -347,7 +347,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal((await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit')).statusCode, 200)
   })
 
-  t.test('a change at the provider fails with a 503, and the audit log says so', async (t) => {
+  t.test('a change at the provider fails with a 503, and the audit log records it', async (t) => {
     t.match((await call(bearer(idp.serviceKey), 'GET', '/api/users')).json(), UNREACHABLE)
     t.match((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).json(), UNREACHABLE)
     t.match((await call(bearer(anna), 'POST', '/api/auth/unlink', { provider: 'google' })).json(), UNREACHABLE)

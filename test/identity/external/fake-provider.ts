@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** A provider on loopback whose answers the test chooses, and the requests that it got. */
+/** A provider on loopback with replies that the test chooses. It records its requests. */
 export async function fakeProvider (t: Test, first: RequestListener) {
   let behaviour = first
   const requests: Pick<IncomingMessage, 'method' | 'url' | 'headers'>[] = []

@@ -13,7 +13,7 @@ export const jwk = (key: KeyObject, members: object = {}): JsonWebKey => ({
   ...members
 })
 export const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString()
-/** A set in which the key `ec` goes by all these ids. */
+/** A set with the key `ec` under all these ids. */
 export const set = (...kids: string[]) => ({
   keys: kids.map((kid) => jwk(ec.publicKey, { kid, alg: 'ES256', use: 'sig' }))
 })
@@ -21,8 +21,8 @@ export const set = (...kids: string[]) => ({
 export type Behaviour = (response: ServerResponse) => void
 
 /**
- * A provider on loopback that publishes keys and counts the requests, with a cache in front of it whose clock stands
- * until the test moves it.
+ * A provider on loopback that publishes keys and counts requests. The cache in front of it has a clock that only the
+ * test advances.
  */
 export async function keyProvider (t: Test, first: object | Behaviour, options: Partial<JwksOptions> = {}) {
   const seen = { fetches: 0, paths: new Set<string>() }
@@ -49,11 +49,11 @@ export async function keyProvider (t: Test, first: object | Behaviour, options: 
     clock,
     stop: provider.stop,
     key: jwks.key,
-    /** The PEM of the key that is known by this id. */
+    /** The PEM of the key with this id. */
     pem: async (kid: string) => (await jwks.key(kid))?.pem,
     /** Sets its behaviour from now on. */
     answer: (value: object | Behaviour) => provider.answer(answering(value)),
-    /** Waits for the fetch that is under way: a caller that asks for an unknown key shares it. */
+    /** Waits for the fetch in progress, which a caller with an unknown key shares. */
     settled: async () => { await jwks.key(`attesa ${clock.ms}`) }
   }
 }
@@ -68,7 +68,7 @@ const redirecting: Behaviour = (response) => {
   if (response.req.url === '/altrove') json(set('a'))(response)
   else response.writeHead(302, { location: '/altrove' }).end()
 }
-/** A set with the key `a`, of so many bytes. */
+/** A set with the key `a`, padded to this many bytes. */
 export const padded = (bytes: number) => JSON.stringify(set('a')).padEnd(bytes)
 const endless: Behaviour = (response) => {
   const more = () => { if (!response.destroyed && response.write(' '.repeat(16_384))) setImmediate(more) }
@@ -76,7 +76,7 @@ const endless: Behaviour = (response) => {
   more()
 }
 
-/** Answers that are no set, and the reason that is logged. */
+/** Responses that are no key set, and the reason that is logged. */
 export const FAILURES: readonly [string, Behaviour, string][] = [
   ['an error', failing, 'status 500'],
   ['a 204', (response) => response.writeHead(204).end(), 'status 204'],

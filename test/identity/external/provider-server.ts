@@ -6,22 +6,22 @@ import { build, type TestApp } from '#test/helper.ts'
 import { freePort } from '#test/free-port.ts'
 
 /**
- * A server of ours, with its embedded provider, on a database and a port of its own. In this process: the server that
- * uses it knows nothing but its address, and another process would have all of this to load once more.
+ * A server of ours with its embedded provider, on its own database and port. It runs in this process, because another
+ * process would have to load everything again. The server that uses it knows only its URL.
  */
 export interface Provider {
   url: string
   anonKey: string
   serviceKey: string
   master: Buffer
-  /** The provider from the inside, also while nobody can reach it: people sign in here without a password. */
+  /** The provider's application, usable even while its port is closed: people sign in here without a password. */
   twin: TestApp
   /** The settings of a server that uses it. */
   environ: Record<string, string>
   /** A call with its service key. */
   admin (method: string, path: string, body?: object): Promise<unknown>
   signIn (email: string, password: string): Promise<{ access_token: string }>
-  /** It is gone at once. */
+  /** Stops at once. */
   stop (): Promise<void>
   start (): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startProvider (t: Test): Promise<Provider> {
   const twin = await build(t, {
     MASTER_KEY: master.toString('base64'), PUBLIC_URL: url, RATE_LIMIT_MAX: '100000', RATE_LIMIT_LOGIN_MAX: '1000'
   })
-  // As a server makes one when it starts: none of those whom tests make is the last.
+  // The first administrator, as a server creates one: the tests' own administrators are never the last.
   const first = { email: 'admin@locanda.local', confirmed: true, app_metadata: { role: 'admin' } }
   await twin.app.db.transaction((tx) => createUser(tx, first))
   await twin.app.listen({ host: '127.0.0.1', port })
@@ -73,5 +73,5 @@ export async function startProvider (t: Test): Promise<Provider> {
   }
 }
 
-/** For `build`: on a busy machine the provider may need longer for an answer than the server waits in production. */
+/** For `build`: on a busy machine the provider may respond later than the production timeout. */
 export const PATIENT = { times: { idpTimeoutMs: 120_000 } }

@@ -58,14 +58,14 @@ t.test('administrators of an external provider', async (t) => {
     const { apiKey } = (await first.app.inject({ url: `/api/cli/auth/key${query}`, headers: bearer(token) })).json()
     return { 'x-api-key': String(apiKey) }
   }
-  /** Whether somebody would be one who comes with a session of the administrators' pages, and no token. */
+  /** Whether the person is an administrator when they use the administrators' pages without a token. */
   const byPage = async (token: string, { app }: TestApp = first) => {
     const { sub: userId, session_id: sessionId } = claimsOf(token)
     return (await app.inject({ url: `/prova/pagine/${userId}/${sessionId}`, headers: { 'x-api-key': API_KEY } })).json()
       .is
   }
 
-  t.test('the provider’s present role counts at every request', async (t) => {
+  t.test('the provider’s current role counts at every request', async (t) => {
     const token = await idp.twin.token({ name: 'anna', role: 'operator' })
     t.equal(await status(bearer(token)), 403)
     await change(token, { app_metadata: { role: 'admin' } })
@@ -104,7 +104,7 @@ t.test('administrators of an external provider', async (t) => {
       { codice: 'ACCOUNT_IN_ATTESA', status: 403 })
   })
 
-  t.test('a person who signed out, was banned or deleted at the provider administers nothing', async (t) => {
+  t.test('a person who signed out, was banned or was deleted at the provider cannot administer', async (t) => {
     const [out, banned, gone] = [
       await idp.twin.token({ name: 'uscita', role: 'admin' }),
       await idp.twin.token({ name: 'bandita', role: 'admin' }),
@@ -127,7 +127,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(bearer(banned)), 200, 'a ban ends')
   })
 
-  t.test('an API key has the rights that its person has at present', async (t) => {
+  t.test('an API key has the current rights of its person', async (t) => {
     const token = await idp.twin.token({ name: 'carla', role: 'operator' })
     const [key, reading] = [await keyOf(token), await keyOf(token, '?scopes=lettura')]
     t.equal(await status(key, SOMEWHERE), 200)
@@ -141,7 +141,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(key), 403)
   })
 
-  t.test('a revoked key is refused at once, and in a second process as soon as it has heard of it', async (t) => {
+  t.test('a revoked key is refused at once, and in a second process as soon as it is notified', async (t) => {
     const token = await idp.twin.token({ name: 'delia', role: 'operator' })
     const key = await keyOf(token)
     const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
@@ -157,7 +157,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(answer, 401)
   })
 
-  t.test('a key of a banned or deleted person is refused for administration at once, else in a minute', async (t) => {
+  t.test('a key of a banned or deleted person loses administration at once, and all access within a minute', async (t) => {
     const [banned, gone] = [
       await idp.twin.token({ name: 'dario', role: 'admin' }),
       await idp.twin.token({ name: 'elio', role: 'admin' })
@@ -174,7 +174,7 @@ t.test('administrators of an external provider', async (t) => {
     }
   })
 
-  t.test('without the service key API keys are neither made nor accepted, and tokens still administer', async (t) => {
+  t.test('without the service key API keys are neither created nor accepted, and tokens still administer', async (t) => {
     const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
     const key = await keyOf(token)
     const bare = await server({ IDP_SERVICE_KEY: undefined, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
@@ -190,7 +190,7 @@ t.test('administrators of an external provider', async (t) => {
     const token = await idp.twin.token({ name: 'gaia', role: 'admin' })
     t.equal(await status(bearer(token)), 200)
     t.equal(await byPage(token), true)
-    // A list waits until what was seen is written down.
+    // The list waits until pending records are written.
     t.equal(await status(bearer(token), '/api/sessions'), 200)
     await first.app.db.update(seen_sessions).set({ revoked_at: new Date() })
       .where(eq(seen_sessions.id, claimsOf(token).session_id))
@@ -216,7 +216,7 @@ t.test('sessions of an external provider', async (t) => {
   const statusOf = async ({ app }: TestApp, token: string, agent = 'prova') => (
     (await app.inject({ url: SOMEWHERE, headers: { ...bearer(token), 'user-agent': agent } })).statusCode)
   const status = async (token: string, at = first) => await statusOf(at, token)
-  /** As soon as the second process has heard of it: a notification is on its way for a moment. */
+  /** Once the second process has received the notification. */
   const refused = (token: string, at = first) => until(async () => await status(token, at) === 401)
   const listed = async (token: string, { app } = first) =>
     (await app.inject({ url: '/api/sessions', headers: bearer(token) })).json<Listed[]>()
@@ -227,7 +227,7 @@ t.test('sessions of an external provider', async (t) => {
   const row = async (token: string) =>
     (await first.app.db.select().from(seen_sessions).where(eq(seen_sessions.id, claimsOf(token).session_id)))[0]!
 
-  t.test('each session that is seen is listed to its person, with the device that last used it', async (t) => {
+  t.test('a person\'s list shows each seen session, with the device that last used it', async (t) => {
     const [one, other, stranger] = [await token('amelia'), await token('amelia'), await token('bruno')]
     t.equal(await statusOf(first, one, 'telefono'), 200)
     t.equal(await status(stranger), 200)
@@ -247,7 +247,7 @@ t.test('sessions of an external provider', async (t) => {
     t.same((await listed(one)).map(({ id }) => id), [claimsOf(one).session_id])
   })
 
-  t.test('revoke-all refuses every token of the person at once in every process', async (t) => {
+  t.test('revoke-all rejects every token of the person at once in every process', async (t) => {
     const [one, other, unseen, stranger] = [
       await token('elena'), await token('elena'), await token('elena'), await token('fabio')
     ]
@@ -270,7 +270,7 @@ t.test('sessions of an external provider', async (t) => {
     await refused(again, second)
   })
 
-  t.test('a session that is first seen at the moment of a revocation is refused', async (t) => {
+  t.test('a session that is first seen during a revocation is refused', async (t) => {
     const [one, other] = [await token('ivo'), await token('ivo')]
     t.equal(await status(one), 200)
     await Promise.all([
@@ -280,7 +280,7 @@ t.test('sessions of an external provider', async (t) => {
     for (const app of [first, second]) await refused(other, app)
   })
 
-  t.test('when the audit log cannot be written, the sessions go on, at the provider and here', async (t) => {
+  t.test('when the audit log cannot be written, the sessions continue, at the provider and here', async (t) => {
     const one = await token('lia')
     t.equal(await status(one), 200)
     const writable = await unwritable(sql)
@@ -291,7 +291,7 @@ t.test('sessions of an external provider', async (t) => {
     t.notOk(await isOver(one))
   })
 
-  t.test('revocations are written to the audit log before and after', async (t) => {
+  t.test('revocations are audited before and after', async (t) => {
     const one = await token('mara')
     await revokeAll(one)
     const object = `user:${claimsOf(one).sub}`
@@ -342,7 +342,7 @@ t.test('with an external provider a session is at the level of its token, and ke
   t.same(await asked({ 'x-api-key': answer.json<{ apiKey: string }>().apiKey }), [200, undefined])
 })
 
-t.test('a key made with the password alone administers until the provider tells of a second factor', async (t) => {
+t.test('a key made with the password alone administers until the provider reports a second factor', async (t) => {
   const { app } = await build(t, { ...idp.environ }, undefined, PATIENT)
   const email = 'brunella@example.org'
   await idp.admin('POST', '/admin/users', {
@@ -382,7 +382,7 @@ t.test('the client of an external provider', async (t) => {
   const client = idpClient({ settings, log })
   const get = async (path = `/admin/users/${ID}`) => await client.asService('CANARY-service', 'GET', path)
 
-  t.test('an unusable answer is one error and one log line without personal data or secrets', async (t) => {
+  t.test('an unusable response is one error and one log line without personal data or secrets', async (t) => {
     const redirecting: RequestListener = (request, response) => {
       if (request.url === '/altrove') json(200, {})(request, response)
       else response.writeHead(307, { location: '/altrove' }).end()
@@ -422,7 +422,7 @@ t.test('the client of an external provider', async (t) => {
       'a person can be refused')
   })
 
-  t.test('an answer that does not come, or not to its end, is given up after the time limit', async (t) => {
+  t.test('a response that is late or incomplete times out', async (t) => {
     const hasty = idpClient({ settings, log, timeoutMs: 50 })
     for (const behaviour of [
       () => {},
@@ -445,14 +445,14 @@ t.test('the client of an external provider', async (t) => {
 const OTHER = '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11'
 const user = (more = {}) => json(200, { id: ID, created_at: '2026-11-21T09:30:00Z', ...more })
 
-t.test('the look-up of users at an external provider', async (t) => {
+t.test('the lookup of users at an external provider', async (t) => {
   const { requests, ...fake } = await fakeProvider(t, user())
   const clock = { ms: 0 }
   const client = idpClient({ settings: { base: fake.url, anonKey: 'anonima' }, log: { warn () {} } })
   const create = () => userLookup({ client, serviceKey: 'di-servizio', clock: () => clock.ms })
   t.beforeEach(() => { requests.length = 0 })
 
-  t.test('an answer is cached for a minute, and administration asks again at once', async (t) => {
+  t.test('a lookup is cached for a minute, and administration always asks again', async (t) => {
     const people = create()
     fake.answer(user({ app_metadata: { role: 'admin' } }))
     t.match(await people.recent(ID), { app_metadata: { role: 'admin' } })
@@ -468,7 +468,7 @@ t.test('the look-up of users at an external provider', async (t) => {
     t.equal(requests.length, 3)
   })
 
-  t.test('no answer, or an answer about another user, is an error and is not cached', async (t) => {
+  t.test('no response, or one about another user, is an error and is not cached', async (t) => {
     const people = create()
     for (const behaviour of [json(500, {}), json(200, {}), json(200, null), json(200, { id: OTHER }), json(401, {})]) {
       fake.answer(behaviour)
@@ -486,7 +486,7 @@ const MASTER_KEY = randomBytes(32).toString('base64')
 const read = (environ: Record<string, string>) =>
   externalSettings(readConfig({ MASTER_KEY, IDP_ANON_KEY: 'anonima', ...environ }))
 
-t.test('the provider’s address must be https or loopback', async (t) => {
+t.test('the provider’s URL must be https or loopback', async (t) => {
   for (const url of [
     'https://idp.example', 'http://127.0.0.1:9999', 'http://localhost', 'http://[::1]:8000',
     'https://idp.example/sotto'

@@ -22,7 +22,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
 
-t.test('only keys that verify signatures are used, and of a private key only the public part', async (t) => {
+t.test('only keys for verifying signatures are used, and only the public part of a private key', async (t) => {
   const good = { kid: 'buona' }
   const refused: unknown[] = [
     null,
@@ -70,7 +70,7 @@ t.test('fifty unknown ids cost one fetch, together or in turn, and the known key
   t.equal(seen.fetches, 1)
 })
 
-t.test('fifty unknown ids cost one fetch also when the provider fails, and all are answered 503', async (t) => {
+t.test('fifty unknown ids cost one fetch even when the provider fails, and all get 503', async (t) => {
   const { key, seen, clock, warnings, answer } = await keyProvider(t, failing)
   await Promise.all(Array.from({ length: 50 }, (_, n) => t.rejects(key(`k${n}`), UNREACHABLE)))
   clock.ms += 29_999
@@ -83,7 +83,7 @@ t.test('fifty unknown ids cost one fetch also when the provider fails, and all a
   t.same(warnings, [{ motivo: 'status 500' }])
 })
 
-t.test('a new key is accepted within thirty seconds, even when a caller asked for it too early', async (t) => {
+t.test('a new key is accepted within thirty seconds, even when a caller used it too early', async (t) => {
   const { key, pem: pemOf, seen, clock, answer } = await keyProvider(t, set('vecchia'))
   await key('vecchia')
   answer(set('vecchia', 'nuova'))
@@ -146,7 +146,7 @@ t.test('known keys are used for a day while the provider fails, and then refused
 })
 
 for (const [name, behaviour, motivo] of FAILURES) {
-  t.test(`an answer that is no key set leaves the last set in use: ${name}`, async (t) => {
+  t.test(`a response that is no key set leaves the last set in use: ${name}`, async (t) => {
     const { key, seen, clock, warnings, settled, answer } = await keyProvider(t, behaviour)
     await t.rejects(key('a'), UNREACHABLE)
     t.same(warnings, [{ motivo }])
@@ -165,11 +165,11 @@ for (const [name, behaviour, motivo] of FAILURES) {
   })
 }
 
-t.test('a provider that hangs at any point is given up, and its connection is closed', async (t) => {
+t.test('a provider that hangs at any point times out, and its connection is closed', async (t) => {
   const hanging: Behaviour[] = [() => {}, (response) => response.writeHead(200).write('{"keys":[')]
   for (const hang of hanging) {
     const dropped = Promise.withResolvers<void>()
-    // The time is up when the request has arrived, on a machine of any speed.
+    // The timeout starts when the request has arrived, so that the machine's speed does not matter.
     const limit = new AbortController()
     t.intercept(AbortSignal, 'timeout', { value: () => limit.signal })
     const { key, warnings } = await keyProvider(t, (response) => {
@@ -198,7 +198,7 @@ t.test('tokens of an external provider', async (t) => {
     }), PATIENT)
     const status = async (token: string, url = SOMEWHERE, more = {}) =>
       (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
-    // A provider that is overloaded refuses the first fetch of its keys (503); the server asks again after 30 seconds.
+    // An overloaded provider refuses the first fetch of its keys (503); the server asks again after 30 seconds.
     while (await status(shop.victim.access_token) === 503) await sleep(1000)
     return { app, status }
   }
@@ -237,8 +237,8 @@ t.test('tokens of an external provider', async (t) => {
     t.throws(() => app.identity.signer)
   })
 
-  t.test('forged tokens are refused, with the public keys alone and with a shared secret', async (t) => {
-    // Which sessions there are, only the provider knows.
+  t.test('forged tokens are refused, with public keys only and with a shared secret', async (t) => {
+    // Only the provider knows which sessions exist.
     const forged = (from: Workshop) =>
       Object.entries(forgedTokens(from, idp.master)).filter(([name]) => name !== 'a session that never was')
     const secret = Buffer.from(SECRET)
@@ -246,7 +246,7 @@ t.test('tokens of an external provider', async (t) => {
       ...shop, secret, machine: (parts, signer = hmac(secret)) => shop.machine(parts, signer)
     }
     const lists = [[bare, forged(shop)], [withSecret, forged(shop)], [withSecret, forged(withOurs)]] as const
-    // In turns: each kind of token comes in each of these ways.
+    // Rotates, so that each kind of token is sent in each of these ways.
     const ways = [
       ['by itself', SOMEWHERE, {}],
       ['to an administrator’s route', ADMINS, {}],
@@ -281,7 +281,7 @@ t.test('tokens of an external provider', async (t) => {
     }
   })
 
-  t.test('a token that was issued more than a day ago, or in the future, is refused', async (t) => {
+  t.test('a token issued more than a day ago, or in the future, is refused', async (t) => {
     const issued = async (seconds: number) =>
       await status(shop.person({ claims: { iat: now() + seconds, exp: now() + 7 * 86_400 } }))
     t.equal(await issued(-24 * 3600 - 1), 401)
@@ -296,7 +296,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(row?.expires_at.getTime(), (Number(claimsOf(endless).iat) + 24 * 3600) * 1000, 'but for a day')
   })
 
-  t.test('HS256 is accepted only with the shared secret, and only where one is set', async (t) => {
+  t.test('HS256 is accepted only with the shared secret, and only when one is set', async (t) => {
     const person = (key: string, claims = {}) =>
       shop.person(
         { header: { alg: 'HS256', kid: undefined }, claims: { session_id: randomUUID(), ...claims } },
@@ -348,7 +348,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: false } })), 200)
   })
 
-  t.test('a session id is good only for one person', async (t) => {
+  t.test('a session id is valid for one person only', async (t) => {
     const { sub, session_id } = claimsOf(shop.victim.access_token)
     t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)
     await app.identity.waitForListeners()
@@ -384,7 +384,7 @@ t.test('tokens of a provider with several keys', async (t) => {
     )
   const status = async (token: string) => (await app.inject({ url: SOMEWHERE, headers: bearer(token) })).statusCode
 
-  t.test('each key is good for its own algorithm', async (t) => {
+  t.test('each key is valid for its own algorithm only', async (t) => {
     t.equal(await status(token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))), 200)
     t.equal(await status(token('ES256', 'e', ecdsa(pem(ec.privateKey)))), 200)
     t.equal(await status(token('ES256', 'erre', ecdsa(pem(ec.privateKey)))), 401)
@@ -397,12 +397,12 @@ t.test('tokens of a provider with several keys', async (t) => {
     t.same(fake.requests.map(({ url }) => url), ['/auth/v1/.well-known/jwks.json'])
   })
 
-  t.test('a token is refused soon after its key has been withdrawn, although it was accepted before', async (t) => {
+  t.test('a token is refused soon after its key was withdrawn, although it was accepted before', async (t) => {
     const [withdrawn, other] = [
       token('ES256', 'e', ecdsa(pem(ec.privateKey))),
       token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))
     ]
-    // For these requests alone: a connection to the database that is closed by such a clock is not opened again before.
+    // Only for these requests: with such a clock, a closed database connection would not reopen in time.
     const minutes = new AsyncLocalStorage<number>()
     for (const clock of [Date, performance]) {
       const real = clock.now.bind(clock)
@@ -412,7 +412,7 @@ t.test('tokens of a provider with several keys', async (t) => {
     t.equal(await status(withdrawn), 200)
     fake.answer(keys('erre'))
     t.equal(await later(10, withdrawn), 200, 'the set is fetched anew in the background')
-    // A caller that asks for an unknown key waits for the fetch.
+    // A caller with an unknown key waits for the fetch.
     t.equal(await later(10, token('ES256', 'ignoto', ecdsa(pem(ec.privateKey)))), 401)
     t.equal(await later(20, withdrawn), 401)
     t.equal(await later(20, other), 200)

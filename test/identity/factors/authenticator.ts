@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import { Secret, TOTP } from 'otpauth'
 import type { Client, Person, Provider } from '#test/identity/protocol/client.ts'
 
-/** The code that an app shows now; `steps` of half a minute later. */
+/** The code that an app shows now, or `steps` half minutes later. */
 export function codeOf (secret: string, steps = 0): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
 }
 
-/** Lets the code of this half minute be taken once more: tests do not wait for the next one. */
+/** Lets the code of this half minute be used again, so that tests need not wait for the next one. */
 export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
   await sql`update factors set last_step = null`
 }
@@ -15,11 +15,11 @@ export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
 export interface App {
   id: string
   secret: string
-  /** The code that has proven the app at its enrolment. */
+  /** The code that proved the app at its enrolment. */
   code: string
 }
 
-/** Enrols an app of the person who is signed in with a client, and proves it: the client is at `aal2` then. */
+/** Enrols an app for the client's signed-in person, and proves it. Then the client is at `aal2`. */
 export async function enrolApp ({ auth }: Client, friendlyName?: string): Promise<App> {
   const { data, error } = await auth.mfa.enroll({ factorType: 'totp', friendlyName })
   if (error) throw error

@@ -11,19 +11,19 @@ const CLIENT = readFileSync(
   'utf8'
 )
 
-/** A page in Chromium with devices that answer by themselves (WebAuthn's virtual authenticators). */
+/** A page in Chromium with devices that respond automatically (WebAuthn's virtual authenticators). */
 export interface Page {
-  /** Evaluates an expression, which may be a promise, and gives its value as JSON. */
+  /** Evaluates an expression, which may be a promise, and returns its value as JSON. */
   evaluate<T> (expression: string): Promise<T>
-  /** Devices that know their person, or do not any more. */
+  /** Sets whether the devices can verify their person. */
   knowPerson (isKnown: boolean): Promise<void>
-  /** Other devices in place of these: those of somebody else. */
+  /** Replaces the devices by another person's. */
   changeDevices (): Promise<void>
 }
 
 /**
- * Opens a page of a server at its own address, with the official client in it. Nothing but this machine can be reached.
- * The page's policy does not count: it lets no page load anything, and this one is no page of the server's.
+ * Opens a page at a server's own URL, with the official client in it. Only this machine can be reached. The page's
+ * policy is bypassed, because it blocks all loading and this is no page of the server's.
  */
 export async function openPage (t: Test, url: string): Promise<Page> {
   const { send, evaluate } = await openTab(t, url)
@@ -42,7 +42,7 @@ export async function openPage (t: Test, url: string): Promise<Page> {
   }
   await changeDevices()
 
-  // The reload may still be under way: scripts are lost with the page before it, which has the same address.
+  // The reload may still be running: scripts are lost with the previous page, which has the same URL.
   const isThere = `!window.isBefore && document.readyState + location.href === 'complete${url}'`
   await until(() => evaluate<boolean>(isThere).catch(() => false))
   await evaluate(`${CLIENT}; 0`)

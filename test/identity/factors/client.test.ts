@@ -32,7 +32,7 @@ t.test('a session with the password alone signs out only sessions like itself', 
   t.match((await half.auth.getUser()).error, { name: 'AuthSessionMissingError' }, 'the owner ends all others')
 })
 
-t.test('a person is told by mail of every factor that is added and removed, and of new codes', async (t) => {
+t.test('a person is notified by mail of every added or removed factor, and of new codes', async (t) => {
   const before = smtp.mails.length
   const { client, person: { id: userId, email }, app: { id } } = await personWithApp(server)
   await client.auth.mfa.recoveryCodes.generate()
@@ -55,7 +55,7 @@ t.test('a person is told by mail of every factor that is added and removed, and 
   t.equal(smtp.mails.length - before, 7)
 })
 
-t.test('a passkey is made only within a day of a sign-in or a proof, as a new password is set', async (t) => {
+t.test('a passkey can be created only within a day of a sign-in or a proof, as for a new password', async (t) => {
   const { app, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const somebody = await token()
   const begin = async () => {
@@ -147,7 +147,7 @@ t.test('a person enrols an app, proves it with its first code, and is at aal2; t
   t.same(await auditOf(`factor:${id}`), ['fattore_registrato', 'fattore_confermato'])
 })
 
-t.test('the level and the methods stay through refreshes, and the refresh token from before is void', async (t) => {
+t.test('level and methods survive refreshes, and the refresh token from before the proof is void', async (t) => {
   const { client, person: somebody, app: phone } = await personWithApp(server)
   t.equal((await client.auth.refreshSession()).error, null)
   t.same(await levels(client), ['aal2', 'aal2'])
@@ -166,7 +166,7 @@ t.test('the level and the methods stay through refreshes, and the refresh token 
   t.equal((await again.auth.refreshSession()).error, null, 'the session that was proven goes on')
 })
 
-t.test('a code is good once, a challenge too, and wrong ones are refused and put on record', async (t) => {
+t.test('codes and challenges are single-use, and wrong ones are refused and audited', async (t) => {
   const { client: { auth }, app: { id, secret, code: used } } = await personWithApp(server)
   t.match((await auth.mfa.challengeAndVerify({ factorId: id, code: used })).error,
     { code: 'mfa_verification_failed', status: 422 })
@@ -184,7 +184,7 @@ t.test('a code is good once, a challenge too, and wrong ones are refused and put
   t.equal((await auditOf(`factor:${id}`)).filter((action) => action === 'accesso_fallito').length, 4)
 })
 
-t.test('a challenge is good for five minutes, from where it was begun, and for its own factor', async (t) => {
+t.test('a challenge is valid for five minutes, on its client\'s network, and for its own factor', async (t) => {
   const { client, app: { id, secret } } = await personWithApp(server)
   const { auth } = client
   await forgetCodes(app)
@@ -205,7 +205,7 @@ t.test('a challenge is good for five minutes, from where it was begun, and for i
   }
 })
 
-t.test('the factor of another person is like none at all, to challenge, prove, rename and remove', async (t) => {
+t.test('the factor of another person is like a missing one, to challenge, prove, rename and remove', async (t) => {
   const [mine, theirs] = [await personWithApp(server), await personWithApp(server)]
   const { auth } = mine.client
   const factorId = theirs.app.id
@@ -219,7 +219,7 @@ t.test('the factor of another person is like none at all, to challenge, prove, r
   t.match((await auth.mfa.unenroll({ factorId: 'x' })).error, { code: 'validation_failed', status: 404 })
 })
 
-t.test('the same name twice, too many, and kinds that are not offered are refused', async (t) => {
+t.test('a duplicate name, too many factors, and unsupported kinds are refused', async (t) => {
   const client = await signedIn(await person())
   const { auth } = client
   const enroll = async (friendlyName?: string) => (await auth.mfa.enroll({ factorType: 'totp', friendlyName })).error
@@ -238,7 +238,7 @@ t.test('the same name twice, too many, and kinds that are not offered are refuse
   t.match((await auth.mfa.enroll({ factorType: 'pigeon' })).error, { code: 'validation_failed' })
 })
 
-t.test('ten recovery codes stand in for a lost app, each once, in whichever spelling', async (t) => {
+t.test('ten recovery codes replace a lost app, each once, in any spelling', async (t) => {
   const { client, person: somebody, app: phone } = await personWithApp(server)
   const { recoveryCodes } = client.auth.mfa
   t.match((await recoveryCodes.getStatus()).error, { code: 'mfa_factor_not_found' })
@@ -276,7 +276,7 @@ t.test('ten recovery codes stand in for a lost app, each once, in whichever spel
   t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
 })
 
-t.test('an administrator sees and removes the factors of a person; recovery codes go with the last', async (t) => {
+t.test('an administrator lists and removes a person\'s factors; recovery codes are removed with the last', async (t) => {
   const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
   const codes = (await client.auth.mfa.recoveryCodes.generate()).data!
   const { auth: { admin } } = open({ key: await server.token({ service: true }) })

@@ -1,10 +1,10 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 
-/** A device’s answer, as browsers write it. */
+/** A device’s response, as browsers write it. */
 export interface DeviceAnswer extends Record<string, unknown> { id: string, response: Record<string, unknown> }
 
-/** A device in software, at the page of an address: for answers that no browser gives. */
+/** A device in software, on the page at a URL, for responses that no browser creates. */
 export interface Device {
   create (challenge: string): DeviceAnswer
   prove (challenge: string): DeviceAnswer

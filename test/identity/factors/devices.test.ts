@@ -48,7 +48,7 @@ async function enrol (app: FastifyInstance, token: string, { create }: Device) {
   return await post(app, token, `/factors/${id}/verify`, proof)
 }
 
-t.test('a credential id is at most 1,023 bytes long: a longer one is refused plainly', async (t) => {
+t.test('a credential id over 1,023 bytes is refused with a clear error', async (t) => {
   for (const add of [register, enrol]) {
     const somebody = await token({ name: add.name })
     for (const length of [1024, 3000, 65_000]) {
@@ -60,7 +60,7 @@ t.test('a credential id is at most 1,023 bytes long: a longer one is refused pla
   }
 })
 
-t.test('a passkey that is removed ends the sessions that passkeys began, and no others', async (t) => {
+t.test('removing a passkey ends the sessions that passkeys began, and no others', async (t) => {
   const anna = await token({ name: 'anna' })
   const { sub: userId } = claimsOf(anna)
   const key = device(PUBLIC_URL)
@@ -91,7 +91,7 @@ t.test('a passkey that is removed ends the sessions that passkeys began, and no 
 const PASSWORD = 'una-frase-lunga-e-mia'
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 
-t.test('in a browser, by the official client', { skip }, async (t) => {
+t.test('in a browser, with the official client', { skip }, async (t) => {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const smtp = await startSmtp(t)
@@ -113,7 +113,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
   const { evaluate, knowPerson, changeDevices } = await openPage(t, `${url}/health/live`)
   await evaluate(`window.auth = supabase.createClient('${url}', '${backendKey}').auth; 0`)
   interface Result { data: Record<string, unknown> | null, error: { code?: string, name?: string } | null }
-  /** A call of the client; an error as its code and name. */
+  /** Runs a call of the client; an error is its code and name. */
   const call = (expression: string) => evaluate<Result>(`(async () => { const { data, error } = await ${expression}
     return { data, error: error && { code: error.code, name: error.name, message: error.message } }
   })()`)
@@ -145,11 +145,11 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
       [{ action: 'passkey_registrata' }])
   })
 
-  t.test('a device that does not know its person signs nobody in, nor does an answer that came before', async (t) => {
+  t.test('a device that cannot verify its person signs nobody in, nor does a replayed response', async (t) => {
     await knowPerson(false)
     t.ok((await call('auth.signInWithPasskey()')).error)
     await knowPerson(true)
-    // The device's answer itself, to give it twice, and to another question.
+    // The device's raw response, to send it twice, and to another challenge.
     const { data } = await call(`(async () => {
       const { data } = await auth.passkey.startAuthentication()
       const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data.options)
@@ -176,7 +176,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
     t.equal(await verify({ challenge_id: old, credential }), 'webauthn_challenge_expired')
   })
 
-  t.test('a banned person is signed in by no passkey, and a removed one signs nobody in', async (t) => {
+  t.test('a banned person cannot sign in with a passkey, nor can anyone with a removed one', async (t) => {
     const [row] = await app.sql<{ id: string, user_id: string }[]>`select id, user_id from webauthn_credentials`
     await app.sql`update users set banned_until = now() + interval '1 day' where id = ${row!.user_id}`
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'user_banned' })
@@ -190,7 +190,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 
-  t.test('a device is a second factor: without it nothing goes on, with it the session is at aal2', async (t) => {
+  t.test('with a device as second factor every request needs its proof, and the session is at aal2', async (t) => {
     const email = 'piero@example.org'
     await person(email)
     await signIn(email)
@@ -231,7 +231,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
   })
 })
 
-t.test('an answer that no device gives is refused plainly', async (t) => {
+t.test('a malformed device response is refused with a clear error', async (t) => {
   const somebody = await token()
   const post = async (path: string, payload: object) => {
     const answer = await as(app, somebody, 'POST', `/auth/v1${path}`, payload)
@@ -256,7 +256,7 @@ t.test('an answer that no device gives is refused plainly', async (t) => {
     { error_code: 'mfa_verification_failed' })
 })
 
-t.test('at an IP address nothing is offered that a browser could not do', async (t) => {
+t.test('at an IP address features that browsers lack there are not offered', async (t) => {
   const { app, token } = await build(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
   const somebody = await token()
   const post = async (path: string, payload: object) =>
@@ -276,7 +276,7 @@ const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 const party = (environ: Record<string, string>) =>
   relyingParty(readConfig({ MASTER_KEY, DATA_DIR: '/non/usata', ...environ }))
 
-t.test('devices belong to the host of the public address, and pages there and below it may ask', async (t) => {
+t.test('devices belong to the host of the public URL, and pages there and below it may use them', async (t) => {
   t.match(party({ PUBLIC_URL: 'https://locanda.example' }),
     { id: 'locanda.example', origins: ['https://locanda.example'] })
   t.same(
@@ -297,13 +297,13 @@ const VECTORS: [seconds: number, code: string][] = [
 ]
 const RFC_SECRET = Buffer.from('12345678901234567890')
 
-t.test('the codes of RFC 6238 are taken, each in its own half minute', async (t) => {
+t.test('the codes of RFC 6238 are accepted, each in its own half minute', async (t) => {
   for (const [seconds, code] of VECTORS) {
     t.equal(matchStep(RFC_SECRET, code.slice(2), null, seconds * 1000), Math.floor(seconds / 30), `${seconds} s`)
   }
 })
 
-t.test('a code is taken half a minute before and after its own, and at no other time', async (t) => {
+t.test('a code is accepted half a minute before and after its own, and at no other time', async (t) => {
   const [seconds, code] = VECTORS[3]!
   const own = Math.floor(seconds / 30)
   for (const [steps, expected] of [[-2, undefined], [-1, own], [0, own], [1, own], [2, undefined]] as const) {
@@ -311,7 +311,7 @@ t.test('a code is taken half a minute before and after its own, and at no other 
   }
 })
 
-t.test('neither a code that was taken, nor one of an earlier half minute, is taken again', async (t) => {
+t.test('neither a used code nor one of an earlier half minute is accepted', async (t) => {
   const [seconds, code] = VECTORS[3]!
   const own = Math.floor(seconds / 30)
   t.equal(matchStep(RFC_SECRET, code.slice(2), own - 1, seconds * 1000), own)
@@ -319,7 +319,7 @@ t.test('neither a code that was taken, nor one of an earlier half minute, is tak
   t.equal(matchStep(RFC_SECRET, code.slice(2), own + 1, seconds * 1000), undefined)
 })
 
-t.test('blanks in a code do not count, and other text is refused', async (t) => {
+t.test('blanks in a code are ignored, and other text is refused', async (t) => {
   const secret = newSecret()
   const code = codeOf(Secret.fromHex(secret.toString('hex')).base32)
   t.not(matchStep(secret, ` ${code.slice(0, 3)} ${code.slice(3)}`, null, Date.now()), undefined)
@@ -329,7 +329,7 @@ t.test('blanks in a code do not count, and other text is refused', async (t) => 
   }), { numRuns: 200 })
 })
 
-t.test('the picture can stand in a data address, and the address says all that an app needs', async (t) => {
+t.test('the picture fits into a data URL, and the URI contains all that an app needs', async (t) => {
   const secret = newSecret()
   const { secret: text, uri, qr_code: svg } = await enrolmentOf(secret, 'locanda.example', 'anna+1@example.org')
   t.match(svg, /^<svg [^]*<\/svg>$/)
@@ -341,14 +341,14 @@ t.test('the picture can stand in a data address, and the address says all that a
   t.same(Buffer.from(Secret.fromBase32(text).bytes), secret)
 })
 
-/** The rules in the fewest words. Sessions and factors are named by their places in these lists; undefined: gone. */
+/** A minimal model of the rules. Sessions and factors are named by their index in these lists; undefined: deleted. */
 interface Factor { id: string, secret?: string, verified: boolean }
 interface Session { token: string, provenBy: Factor | undefined }
 
 const COMMANDS = ['signIn', 'enrol', 'prove', 'remove', 'generate', 'useCode', 'adminRemoves', 'signOut'] as const
 interface Step { do: typeof COMMANDS[number], session: number, factor: number }
 
-/** How often, where it is not once. */
+/** Relative frequency; the default is 1. */
 const WEIGHTS: Partial<Record<Step['do'], number>> = { signIn: 3, enrol: 4, prove: 5, generate: 4, useCode: 3 }
 
 const step = (does: Step['do']): fc.Arbitrary<Step> =>
@@ -370,7 +370,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     if (codes === gone) codes = undefined
     for (const session of sessions) if (session.provenBy === gone) session.provenBy = undefined
   }
-  /** A proof from the password alone gives another token; the one from before is void. */
+  /** A proof from the password alone gives another token and voids the one before. */
   const raise = (session: Session, factor: Factor, token: unknown) => {
     if (!session.provenBy) session.token = String(token)
     session.provenBy = factor

@@ -46,7 +46,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   t.same(await asked(app, headers, '/auth/v1/user'), [200, undefined])
   t.equal((await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers })).statusCode, 403)
 
-  // During a maintenance an administrator gets in, with the second factor.
+  // During maintenance an administrator gets in, with the second factor.
   const service = bearer(await server.token({ service: true }))
   const maintain = async (enabled: boolean) => {
     await app.inject({ method: 'POST', url: '/api/settings/maintenance', headers: service, payload: { enabled } })
@@ -76,7 +76,7 @@ t.test('a key that was made with the password alone administers until its person
   t.same(await asked(app, later, '/api/users'), [200, undefined])
 })
 
-t.test('a key that was made with the password alone ends what is like it, and shuts nobody out', async (t) => {
+t.test('a key that was made with the password alone ends only sessions and keys like it', async (t) => {
   const server = usual
   const { app } = server
   const client = await server.signedIn(await server.person())
@@ -93,7 +93,7 @@ t.test('a key that was made with the password alone ends what is like it, and sh
   t.equal((await asked(app, await headersOf(client), '/api/v1/prenotazioni'))[0], 401)
 })
 
-t.test('a session left open makes no new second factor and no codes, where a recent proof is wanted', async (t) => {
+t.test('an unattended session creates no second factor or codes, when a recent proof is required', async (t) => {
   const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
@@ -139,7 +139,7 @@ t.test('a person who must have a second factor and has none can only enrol one',
   t.equal((await server.call('GET', '/api/v1/paesi')).statusCode, 200, "the server's own key is no person")
 })
 
-t.test('REQUIRE_MFA=all is for operators, too', async (t) => {
+t.test('REQUIRE_MFA=all includes operators', async (t) => {
   const server = await provider(t, { REQUIRE_MFA: 'all' })
   const client = await server.signedIn(await server.person())
   const headers = await headersOf(client)
@@ -148,7 +148,7 @@ t.test('REQUIRE_MFA=all is for operators, too', async (t) => {
   t.same(await asked(server.app, await headersOf(client), '/api/v1/paesi'), [200, undefined])
 })
 
-t.test('with REQUIRE_RECENT_MFA the most sensitive routes want a second factor of the last 15 minutes', async (t) => {
+t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15 minutes', async (t) => {
   const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
@@ -204,7 +204,7 @@ t.test('with REQUIRE_RECENT_MFA a key made without a second factor is refused on
   t.same(await asked(app, key, '/api/users'), [200, undefined])
 })
 
-t.test('after too many wrong codes not even a right one counts, and recovery codes are counted apart', async (t) => {
+t.test('after too many wrong codes even a right one is refused, and recovery codes are counted separately', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '3', RATE_LIMIT_WINDOW: '1' })
   const { client, app: { id, secret } } = await personWithApp(server)
   const { mfa } = client.auth
@@ -225,7 +225,7 @@ t.test('after too many wrong codes not even a right one counts, and recovery cod
   t.equal(await attempt(codeOf(secret)), null)
 })
 
-t.test('guesses from many addresses lock the owner out neither at home nor of the recovery codes', async (t) => {
+t.test('guesses from many client IPs lock the owner out neither at home nor of the recovery codes', async (t) => {
   const smtp = await startSmtp(t)
   const server = await provider(t, {
     RATE_LIMIT_LOGIN_MAX: '2', TRUST_PROXY: '127.0.0.1', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
@@ -265,7 +265,7 @@ t.test('guesses from many addresses lock the owner out neither at home nor of th
   t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: codes[0]! }, access)).statusCode, 200)
 })
 
-t.test('one code lets in exactly one of many simultaneous requests, and all guesses are counted', async (t) => {
+t.test('one code admits exactly one of many simultaneous requests, and all guesses are counted', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '5', RATE_LIMIT_WINDOW: '1' })
   const { app } = server
   const { client, person, app: { id, secret } } = await personWithApp(server)
@@ -300,14 +300,14 @@ t.test('one code lets in exactly one of many simultaneous requests, and all gues
 
 const VOID = { status: 400, code: 'refresh_token_not_found' }
 
-/** A session at `aal2`, as clients hold one that loses answers. */
+/** A session at `aal2`, held by a client that loses answers. */
 async function setting (server: Provider) {
   const { client, app: phone } = await personWithApp(server)
   const { access, refresh: first } = await tokensOf(client)
   return { phone, holder: { userId: claimsOf(access).sub, sessionId: claimsOf(access).session_id, access, first } }
 }
 
-/** Proves a factor anew, whatever becomes of the answer. */
+/** Proves a factor again and ignores the answer's loss. */
 async function proveAnew (app: FastifyInstance, access: string, { id, secret }: App): Promise<Outcome> {
   const url = `/auth/v1/factors/${id}`
   const challenge = await as(app, access, 'POST', `${url}/challenge`, {})
@@ -324,7 +324,7 @@ function tokenOf (outcome: Outcome): string {
 const ended = ({ sql }: FastifyInstance, sessionId: string) => sql`
   select details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
 
-t.test('a client that lost the answer to a further proof loses no session, and is taken for no thief', async (t) => {
+t.test('a client that lost the answer to a further proof loses no session, and is not treated as a thief', async (t) => {
   const { app } = usual
   const { phone, holder } = await setting(usual)
   const before = await refreshed(app, holder.first)
@@ -340,7 +340,7 @@ t.test('a client that lost the answer to a further proof loses no session, and i
   t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer is repeated as before')
 })
 
-t.test('a refresh and a further proof at once leave the session to the proof', async (t) => {
+t.test('after a concurrent refresh and proof the session has the proof\'s tokens', async (t) => {
   const { app } = usual
   const { phone, holder } = await setting(usual)
   let { access, refresh: current } = await refreshed(app, holder.first)
@@ -358,7 +358,7 @@ t.test('a refresh and a further proof at once leave the session to the proof', a
   t.same(await ended(app, holder.sessionId), [])
 })
 
-t.test('a change of second factors is known to the other servers when it is answered', async (t) => {
+t.test('a change of second factors is effective on other servers when it is answered', async (t) => {
   const [here, there] = await twoServers(t)
   const token = (await signIn(here.app, 'anna', 'operator')).access_token
   const other = (await signIn(there.app, 'anna', 'operator')).access_token

@@ -12,15 +12,15 @@ import { API_KEY, signIn, type TestApp } from '#test/helper.ts'
 export interface Guarded {
   access: Access
   scope: Scope
-  /** An API key is good as a bearer token. */
+  /** An API key is accepted as a bearer token. */
   bearerKey: boolean
 }
 
-/** A caller, and the routes that let it in. */
+/** A caller, and the routes that accept it. */
 export interface Caller {
   name: string
   headers: Record<string, string>
-  /** Goes into the address. */
+  /** Appended to the URL. */
   query?: string
   mayCall (route: Guarded): boolean
 }
@@ -36,7 +36,7 @@ const keyOf = (isAdmin: boolean, scopes: readonly Scope[]) => ({ access, scope }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** Every kind of credential that somebody may present. */
+/** Every kind of credential that a caller may present. */
 export async function callers (test: TestApp): Promise<Caller[]> {
   const { app } = test
   const { backendKey } = app.identity.directory.clientConfig

@@ -7,11 +7,11 @@ import { claimsOf } from '#test/identity/token-parts.ts'
 
 export interface Parts {
   header?: Record<string, unknown>
-  /** Undefined takes a claim away. */
+  /** Undefined removes a claim. */
   claims?: Record<string, unknown>
 }
 
-/** How the first two parts become the third. */
+/** Computes the third part from the first two. */
 export type Signer = (signed: string) => string
 
 export const hmac =
@@ -21,9 +21,7 @@ export const ecdsa = (pem: string, hash = 'sha256', encoding: 'ieee-p1363' | 'de
   (signed) => sign(hash, Buffer.from(signed), { key: pem, dsaEncoding: encoding }).toString('base64url')
 export const rsa = (pem: string): Signer => (signed) => sign('sha256', Buffer.from(signed), pem).toString('base64url')
 
-/**
- * A forger's wishes: the real keys, and a real person's session. Any claims can be signed with them.
- */
+/** The real keys and a real person's session, so that any claims can be signed. */
 export async function workshop (app: FastifyInstance, master: Buffer) {
   const { signingKeys, issuer } = app.identity.signer
   const { kid, privatePem } = await signingKeys.current()
@@ -43,10 +41,10 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
     other,
     own,
     othersClaims: claimsOf(other.access_token),
-    /** A person's token; without `parts` one that is good. */
+    /** A person's token, valid without `parts`. */
     person: ({ header, claims }: Parts = {}, signer: Signer = ecdsa(privatePem)) =>
       compact({ alg: 'ES256', typ: 'JWT', kid, ...header }, { ...own, ...claims }, signer),
-    /** A machine's token; without `parts` the service key, nearly. */
+    /** A machine's token; without `parts` almost the service key. */
     machine: ({ header, claims }: Parts = {}, signer: Signer = hmac(secret)) => {
       const now = Math.floor(Date.now() / 1000)
       return compact(
@@ -60,7 +58,7 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
 
 export type Workshop = Awaited<ReturnType<typeof workshop>>
 
-/** Signs these very texts, which need not be JSON that anybody would write. */
+/** Signs these exact texts, which may be unusual JSON. */
 export function compactText (header: string, claims: string, signer: Signer): string {
   const signed = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
   return `${signed}.${signer(signed)}`

@@ -11,7 +11,7 @@ const otherCurve = generateKeyPairSync('ec', { namedCurve: 'P-384', publicKeyEnc
 const rsaPair = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding, privateKeyEncoding })
 const nothing: Signer = () => ''
 
-/** Tokens that nobody gave out: none of them is let in. RFC 8725 names most of these attacks. */
+/** Forged tokens, all of which must be refused. RFC 8725 names most of these attacks. */
 export function forgedTokens (shop: Workshop, master: Buffer): Record<string, string> {
   const { person, machine, kid, publicPem, privatePem, secret, own, othersClaims, victim, other, issuer } = shop
   const [header = '', payload = '', signature = ''] = victim.access_token.split('.')

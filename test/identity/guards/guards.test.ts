@@ -10,7 +10,7 @@ const master = randomBytes(32)
 const SOMEWHERE = '/api/v1/paesi'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-t.test('every route accepts exactly its callers, with any credentials and any spelling of the address', checkGuards)
+t.test('every route accepts exactly its callers, with any credentials and any spelling of the URL', checkGuards)
 
 t.test('forged tokens', async (t) => {
   let reached = 0
@@ -29,7 +29,7 @@ t.test('forged tokens', async (t) => {
   const status = async (token: string, url = SOMEWHERE, extra = {}) =>
     (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
 
-  t.test('the tokens that they are made from are good, so that each is refused for its own fault', async (t) => {
+  t.test('the tokens that they derive from are valid, so each is refused for its own fault', async (t) => {
     t.equal(await status(shop.person()), 200)
     t.equal(await status(shop.victim.access_token), 200)
     t.equal(await status(shop.machine()), 200)
@@ -39,7 +39,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('each of them is refused on every route', async (t) => {
+  t.test('every one is refused on every route', async (t) => {
     t.ok(forged.length >= 60, `${forged.length} forged tokens`)
     for (const [name, token] of forged) {
       t.equal(await status(token), 401, name)
@@ -49,7 +49,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('each of them is still refused after it was seen before, and beside a good key', async (t) => {
+  t.test('every one is still refused after it was seen before, and beside a valid key', async (t) => {
     t.equal(await status(shop.victim.access_token), 200)
     for (const [name, token] of forged.slice(0, 60)) {
       t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)
@@ -57,7 +57,7 @@ t.test('forged tokens', async (t) => {
     t.comment(`${forged.length} forged tokens, 0 let in`)
   })
 
-  t.test('claims of rights in a token are not believed', async (t) => {
+  t.test('claims of rights in a token are ignored', async (t) => {
     const claims = {
       app_metadata: { role: 'admin', roles: ['admin'] },
       user_metadata: { role: 'admin', is_admin: true },
@@ -69,7 +69,7 @@ t.test('forged tokens', async (t) => {
     t.equal(await status(shop.other.access_token, '/prova/admin'), 200, 'who is one is one')
   })
 
-  t.test('a refresh token, an API key’s text and the anonymous key are not access tokens', async (t) => {
+  t.test('refresh tokens, API keys and the anonymous key are not access tokens', async (t) => {
     const { backendKey } = (await app.inject('/api/config')).json()
     const { apiKey } = (
       await app.inject({ url: '/api/cli/auth/key', headers: bearer(shop.victim.access_token) })

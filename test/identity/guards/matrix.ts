@@ -11,24 +11,24 @@ import { SPELLINGS, type Spelling } from './spellings.ts'
 const LET_IN = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
- * Every caller whom some route lets in asks every route by its own address. Those who are never let in take turns, so
- * many of them at a route: each of them asks the first route of every kind. The same goes for HEAD, which is the GET
- * beside it.
+ * Every caller whom some route accepts requests every route by its own URL. Callers who are never accepted rotate, this
+ * many per route, and each of them requests the first route of every kind. The same applies to HEAD, which accompanies
+ * GET.
  */
 const TURNS = 4
-/** A spelling of an address is asked for by one caller of so many, in turns: every pair of the two meets somewhere. */
+/** One in this many callers requests each spelling of a URL, in rotation, so that every pair of the two occurs. */
 const SHARE = 100
 
 interface Route extends Guarded { method: string, url: string }
 
-/** Checks that every route accepts exactly its callers, with any credentials and any spelling of its address. */
+/** Checks that every route accepts exactly its callers, with any credentials and any spelling of its URL. */
 export async function checkGuards (t: Test): Promise<void> {
   const all: RouteOptions[] = []
   const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {
     app.addHook('onRoute', (route) => {
       all.push(route)
     })
-    // Behind the guards, before anything is done: who gets here was let in, and is shown where.
+    // Runs after the guards and before any work: an accepted request learns which route it reached.
     app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
       if (url === undefined) return
       return await reply.code(LET_IN).headers({
@@ -54,7 +54,7 @@ export async function checkGuards (t: Test): Promise<void> {
 
   const count = { checks: 0, letIn: 0 }
   const failures: string[] = []
-  /** How many routes of each kind there were before. */
+  /** How many routes of each kind came before. */
   const before = new Map<string, number>()
   const pairs = new Set<string>()
   let spelled = 0
@@ -112,7 +112,7 @@ function isEverLetIn ({ mayCall }: Caller): boolean {
   return SCOPES.some((scope) => mayCall({ access: 'auth', scope, bearerKey: true }))
 }
 
-/** 401 for who is not known, 403 for who is and may not. */
+/** 401 for unknown callers, 403 for known ones without the right. */
 function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): number {
   if (caller.mayCall({ access, scope, bearerKey })) return LET_IN
   const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||
@@ -121,7 +121,7 @@ function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): nu
   return 403
 }
 
-/** The provider tells a token that opens nothing, such as the anonymous key, from none. */
+/** The provider distinguishes a token without access, such as the anonymous key, from a missing one. */
 function isTold ({ headers: { authorization } }: Caller): boolean {
   return authorization !== undefined && authorization.startsWith('Bearer ')
 }

@@ -3,10 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 export interface Heard { status: number, headers: Map<string, string> }
 
-/**
- * A client that sends request lines as they are, one after the other on one connection, and opens another when that is
- * closed.
- */
+/** A client that sends raw request lines, one after the other on one connection, and reconnects when that is closed. */
 export function rawClient (port: number) {
   let socket: Socket | undefined
 
@@ -21,7 +18,7 @@ export function rawClient (port: number) {
       try {
         return await exchange(bytes, method === 'HEAD')
       } catch (err) {
-        // An idle connection may have been closed in the meantime; a fresh one is not.
+        // An idle connection may have been closed meanwhile; a fresh one is not.
         if (before === undefined) throw err
         socket = undefined
         return await exchange(bytes, method === 'HEAD')
@@ -55,7 +52,7 @@ export function rawClient (port: number) {
   }
 }
 
-/** Undefined while something is missing. */
+/** Undefined while the response is incomplete. */
 function parse (text: string, isHead: boolean): Heard | undefined {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined

@@ -16,7 +16,7 @@ t.test('codes and links of mails', async (t) => {
     return { email, code: data.properties!.email_otp, link: data.properties!.hashed_token }
   }
 
-  t.test('after five wrong codes the right one is void, too, while the link stays good', async (t) => {
+  t.test('after five wrong codes the right one is void, too, while the link stays valid', async (t) => {
     const { email, code, link } = await recovery('ada')
     for (let i = 0; i < 5; i++) {
       t.equal(await verified(place, { email, token: wrong(code), type: 'recovery' }), 'otp_expired')
@@ -25,7 +25,7 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'a session')
   })
 
-  t.test('a code is good as people group it, with blanks and dashes', async (t) => {
+  t.test('a code may be grouped with blanks and dashes', async (t) => {
     for (const [name, between] of [['bianca', ' '], ['bruna', '-'], ['berta', ' – ']] as const) {
       const { email, code } = await recovery(name)
       const token = code.slice(0, 3) + between + code.slice(3)
@@ -42,7 +42,7 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('a code and a link are good once, also for many requests at once', async (t) => {
+  t.test('a code and a link are single-use, even with many concurrent requests', async (t) => {
     const dora = await recovery('dora')
     const byCode = await Promise.all(
       Array.from({ length: 8 }, () => verified(place, { email: dora.email, token: dora.code, type: 'recovery' }))
@@ -57,7 +57,7 @@ t.test('codes and links of mails', async (t) => {
     t.same(byLink.sort(), ['a session', ...Array.from({ length: 7 }, () => 'otp_expired')])
   })
 
-  t.test('after 24 hours code and link are void', async (t) => {
+  t.test('code and link expire after 24 hours', async (t) => {
     const { email, code, link } = await recovery('fina')
     const [{ hours }] = await app.sql<[{ hours: number }]>`
       select extract(hours from expires_at - created_at)::int
@@ -69,9 +69,9 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('a code or link is good for the types of its kind alone; a try for another does not use it up', async (t) => {
+  t.test('a code or link is valid only for the types of its kind, and another type does not use it up', async (t) => {
     const made: [Type, Type[], string, { email_otp: string, hashed_token: string }][] = []
-    // A proven account: the first proof of an address ends all other codes of the account.
+    // A proven account: the first proof of an address voids all other codes of the account.
     await person('lina@ospiti.example')
     const wanted = [
       [
@@ -106,14 +106,14 @@ t.test('codes and links of mails', async (t) => {
     }
   })
 
-  t.test('a code is good only for its own person', async (t) => {
+  t.test('a code is valid only for its own person', async (t) => {
     const mara = await recovery('mara')
     await recovery('nora')
     t.equal(await verified(place, { email: 'nora@ospiti.example', token: mara.code, type: 'recovery' }), 'otp_expired')
     t.equal(await verified(place, { email: mara.email, token: mara.code, type: 'recovery' }), 'a session')
   })
 
-  t.test('codes and links that went to the account’s former address are void', async (t) => {
+  t.test('codes and links that were sent to the account’s former address are void', async (t) => {
     const { email, link, code } = await recovery('olga')
     await app.sql`update users set email = 'olga@altrove.example' where email = ${email}`
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
@@ -135,7 +135,7 @@ t.test('codes and links of mails', async (t) => {
     ]) { t.equal(await verified(place, body), 'validation_failed', JSON.stringify(body)) }
   })
 
-  t.test('the database has neither codes nor links', async (t) => {
+  t.test('the database contains neither codes nor links', async (t) => {
     const { code, link } = await recovery('sara')
     const [row] = await app.sql`select * from one_time_tokens where sent_to = 'sara@ospiti.example'`
     const text =
@@ -147,7 +147,7 @@ t.test('codes and links of mails', async (t) => {
   })
 })
 
-t.test('guesses at one address are limited per hour, also across new mails, and links are not limited', async (t) => {
+t.test('guesses at one address are limited per hour, across new mails, and links are not limited', async (t) => {
   const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '6' })
   const { auth: { admin } } = await place.administrator()
   const email = 'ada@ospiti.example'
@@ -188,7 +188,7 @@ t.test('the codes and links that one caller tries are limited', async (t) => {
   t.match(answer, { statusCode: 429, headers: { 'x-sb-error-code': 'over_request_rate_limit' } })
 })
 
-/** The outcome of an attempt: a session, or the code of its error. */
+/** The outcome of an attempt: a session, or the error's code. */
 async function verified ({ app }: Site, payload: object): Promise<string> {
   const answer = await app.inject({ method: 'POST', url: '/auth/v1/verify', payload })
   if (answer.statusCode !== 200) return String(answer.headers['x-sb-error-code'])
@@ -212,7 +212,7 @@ t.test('sign-in by mail', async (t) => {
     t.equal(await enter('ada@ospiti.example'), undefined, 'the password stays')
   })
 
-  t.test('an unknown address gets a pending account, unless the client does not want it', async (t) => {
+  t.test('an unknown address gets a pending account, unless the client opts out', async (t) => {
     await client().auth.signInWithOtp({
       email: 'bea@ospiti.example',
       options: { data: { name: 'Bea', role: 'admin' }, emailRedirectTo: `${HOME}/qui` }
@@ -246,7 +246,7 @@ t.test('sign-in by mail', async (t) => {
     t.equal(smtp.mails.length, sent)
   })
 
-  t.test('a confirmation can be sent again while there is something to confirm', async (t) => {
+  t.test('a confirmation can be sent again while one is pending', async (t) => {
     await person('dora@ospiti.example', { email_confirm: false })
     t.equal((await client().auth.resend({ type: 'signup', email: 'dora@ospiti.example' })).error, null)
     const { code } = await letter()
@@ -290,7 +290,7 @@ t.test('a session of more than a day ago', async (t) => {
   await auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
   await app.sql`update sessions set created_at = now() - interval '25 hours' where user_id = ${id}`
 
-  t.test('the password can be changed only with a code sent by mail, which is good once', async (t) => {
+  t.test('requires a single-use code sent by mail to change the password', async (t) => {
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error?.code, 'reauthentication_needed')
     t.equal((await auth.reauthenticate()).error, null)
     t.equal((await auth.reauthenticate()).error?.code, 'over_email_send_rate_limit')
@@ -307,7 +307,7 @@ t.test('a session of more than a day ago', async (t) => {
     t.equal(await enter('ada@ospiti.example', 'una-frase-del-tutto-nuova'), undefined)
   })
 
-  t.test('that code does not sign in', async (t) => {
+  t.test('does not accept that code for a sign-in', async (t) => {
     const other = client().auth
     await person('bea@ospiti.example')
     await other.signInWithPassword({ email: 'bea@ospiti.example', password: PASSWORD })
@@ -320,7 +320,7 @@ t.test('a session of more than a day ago', async (t) => {
   })
 })
 
-t.test('answers that do not tell whether an address has an account', async (t) => {
+t.test('answers that do not reveal whether an address has an account', async (t) => {
   const place = await site(t)
   const { app, person, letter, client } = place
   const known = 'ada@ospiti.example'
@@ -352,7 +352,7 @@ t.test('answers that do not tell whether an address has an account', async (t) =
     await letter()
   })
 
-  t.test('neither logs nor the audit log have codes, links, addresses or metadata', async (t) => {
+  t.test('neither logs nor the audit log contain codes, links, addresses or metadata', async (t) => {
     await client().auth.signUp({
       email: 'canarino@ospiti.example',
       password: 'CANARY-una-frase-lunga',
@@ -374,7 +374,7 @@ t.test('answers that do not tell whether an address has an account', async (t) =
       made.hashed_token, PASSWORD
     ]
     for (const secret of secrets) t.notOk(written.includes(secret), secret)
-    // Six digits may stand in a longer number, or in an id.
+    // Six digits may be part of a longer number, or of an id.
     for (const each of [code, wrong(code), made.email_otp]) {
       t.notMatch(written, new RegExp(`(?<![\\w.-])${each}(?![\\w.-])`), each)
     }
@@ -382,7 +382,7 @@ t.test('answers that do not tell whether an address has an account', async (t) =
   })
 })
 
-t.test('the address that a link leads to', async (t) => {
+t.test('the URL that a link leads to', async (t) => {
   const place = await site(t)
   const { app, administrator, person, follow } = place
   const { auth: { admin } } = await administrator()
@@ -394,7 +394,7 @@ t.test('the address that a link leads to', async (t) => {
     ' https://evil.example', 'null', ''
   ]
 
-  t.test('a link that is opened, good or not, leads only to this server or one of the front ends', async (t) => {
+  t.test('an opened link, valid or not, leads only to this server or one of the front ends', async (t) => {
     for (const redirect_to of elsewhere) {
       const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
       for (const token of ['nessuno', data.properties!.hashed_token]) {
@@ -405,7 +405,7 @@ t.test('the address that a link leads to', async (t) => {
     }
   })
 
-  t.test('the address keeps its own query, and a link cannot add to it', async (t) => {
+  t.test('the URL keeps its own query, and a link cannot add to it', async (t) => {
     const { data } = await admin.generateLink({
       type: 'recovery',
       email: 'ada@ospiti.example',
@@ -431,7 +431,7 @@ t.test('the address that a link leads to', async (t) => {
     t.notOk(header.headers['set-cookie'])
   })
 
-  t.test('a HEAD or a wrong type does not use a link up', async (t) => {
+  t.test('a HEAD or a wrong type does not use up a link', async (t) => {
     const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
     const token = data.properties!.hashed_token
     t.equal(
@@ -457,14 +457,14 @@ t.test('the address that a link leads to', async (t) => {
 const known = 'ada@ospiti.example'
 const unknown = 'eva@ospiti.example'
 
-t.test('while the database has no room', async (t) => {
+t.test('while the database\'s disk is full', async (t) => {
   const place = await site(t)
   const { app, person, forgetCounts } = place
   await person(known)
   const post = async (path: string, payload: object) =>
     await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload })
 
-  t.test('a mail that could not be written may be asked for again at once, and then none for a minute', async (t) => {
+  t.test('a mail that could not be written may be requested again at once, and then not for a minute', async (t) => {
     const requests = [
       ['recover', { email: known }], ['otp', { email: known }], ['signup', { email: unknown, password: PASSWORD }]
     ] as const
@@ -473,7 +473,7 @@ t.test('while the database has no room', async (t) => {
       const heal = await fillDisk(place, 'insert', 'mails')
       for (let time = 1; time <= 2; time++) t.equal((await post(path, body)).statusCode, 503, path)
       await heal()
-      // The minute is that of the mail, and not of a request that failed before.
+      // The minute counts from the mail, not from an earlier failed request.
       await app.sql`update counters set ends_at = now() + interval '5 seconds' where name = 'mail/account'`
       t.equal((await post(path, body)).statusCode, 200, path)
       const refused = await post(path, body)
@@ -483,7 +483,7 @@ t.test('while the database has no room', async (t) => {
   })
 })
 
-/** Has every row that is written so meet a full disk. @returns what makes room again */
+/** Makes every such write fail as on a full disk. @returns makes room again */
 async function fillDisk ({ app: { sql } }: Site, operation: string, table: string): Promise<() => Promise<void>> {
   await sql`create or replace function no_room () returns trigger language plpgsql as $$ begin
     raise exception using errcode = '53100', message = 'no room';

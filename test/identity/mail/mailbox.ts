@@ -18,7 +18,7 @@ export interface Letter { to: string, code: string, link: string, token: string 
 
 export interface Site extends TestApp {
   smtp: Smtp
-  /** The official client, of a browser that nobody has signed in with; with `key` another key than the public one. */
+  /** The official client in a fresh browser without a session; `key` replaces the public key. */
   client (options?: { flowType?: 'implicit' | 'pkce', key?: string, browser?: typeof fetch }): SupabaseClient
   /** Signs in with a password. @returns the code of the refusal */
   enter (email: string, password?: string): Promise<string | undefined>
@@ -26,15 +26,15 @@ export interface Site extends TestApp {
   administrator (): Promise<SupabaseClient>
   /** The next mail. */
   letter (): Promise<Letter>
-  /** Follows the link of a mail as a browser does, up to where it is led. */
+  /** Follows the link of a mail as a browser does, through all redirects. */
   follow (link: string, browser?: typeof fetch): Promise<{ status: number, target: URL, fragment: URLSearchParams }>
-  /** The counters of mails and guesses begin anew. */
+  /** Resets the counters of mails and guesses. */
   forgetCounts (): Promise<void>
-  /** A confirmed person with `PASSWORD`, as an administrator makes one. */
+  /** A confirmed person with `PASSWORD`, as an administrator creates one. */
   person (email: string, changes?: object): Promise<string>
 }
 
-/** The whole service on a port of its own, mail and sign-up included; one caller may try often. */
+/** The whole service on a port of its own, with mail and sign-up, and high limits per caller. */
 export async function site (
   t: Test,
   environ: Record<string, string> = {},
@@ -88,7 +88,7 @@ export async function site (
   }
 }
 
-/** A browser on the site of the service: what an answer sets as a cookie, every later request carries. */
+/** A browser on the service's site, which stores cookies and sends them with later requests. */
 export function newBrowser (): typeof fetch {
   let cookie = ''
   return async (input, init) => {
@@ -116,7 +116,7 @@ export function wrong (code: string): string {
   return String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 }
 
-/** All of an answer that does not change from one request to the next. */
+/** The parts of an answer that do not change between requests. */
 export function looks ({ statusCode: status, body, headers }: LightMyRequestResponse) {
   return {
     status,

@@ -144,7 +144,7 @@ t.test('a change of one’s address', async (t) => {
     const id = await person(stranger.email, { app_metadata: { role: 'pending' } })
     const { auth } = client()
     await auth.signInWithPassword(stranger)
-    // A person who waits for an invitation may well confirm any mail.
+    // A colleague who expects an invitation may confirm any mail.
     t.match((await auth.updateUser({ email: 'collega@altrove.example' })).error, { status: 403, code: 'not_admin' })
     t.match(await app.sql`select new_email from users where id = ${id}`, [{ new_email: null }])
     t.same([...await app.sql`select 1 from one_time_tokens where sent_to = 'collega@altrove.example'`], [])
@@ -212,7 +212,7 @@ t.test('a change of one’s address', async (t) => {
     }
   })
 
-  t.test('an address of another account is refused, also when that account has got it meanwhile', async (t) => {
+  t.test('an address of another account is refused, even one that was taken meanwhile', async (t) => {
     for (const name of ['gina', 'rosa']) await person(`${name}@ospiti.example`)
     const { auth, id, old, fresh } = await begin('fina')
     await follow(old.link)
@@ -230,7 +230,7 @@ t.test('a change of one’s address', async (t) => {
       'and trying is counted')
   })
 
-  t.test('the present address, and an invalid one, change nothing', async (t) => {
+  t.test('the current address, and an invalid one, change nothing', async (t) => {
     await person('ilda@ospiti.example')
     const auth = client().auth
     await auth.signInWithPassword({ email: 'ilda@ospiti.example', password: PASSWORD })

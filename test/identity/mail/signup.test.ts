@@ -80,7 +80,7 @@ t.test('sign-up', async (t) => {
     }
   })
 
-  t.test('a stranger’s access to an account ends when its address is proven', async (t) => {
+  t.test('a stranger’s access to an account ends when its address is verified', async (t) => {
     const email = 'vera@example.org'
     for (const flowType of ['implicit', 'pkce'] as const) {
       await place.forgetCounts()
@@ -111,7 +111,7 @@ t.test('sign-up', async (t) => {
     }
   })
 
-  t.test('data that a person sends at the sign-up gives no rights, at any depth', async (t) => {
+  t.test('metadata that a person sends at sign-up give no rights, at any depth', async (t) => {
     const roles = {
       role: 'admin',
       roles: ['admin'],
@@ -172,7 +172,7 @@ t.test('sign-up', async (t) => {
     t.same(headers(taken), headers(fresh))
   })
 
-  t.test('after two sign-ups with different passwords neither is good, and the mail’s reader sets one', async (t) => {
+  t.test('after two sign-ups with different passwords both are void, and the mail’s reader sets one', async (t) => {
     const email = 'gilda@ospiti.example'
     await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
     await letter()
@@ -203,7 +203,7 @@ t.test('sign-up', async (t) => {
     t.equal(await enter(email), undefined)
   })
 
-  t.test('a weak password, bad address, half a challenge or oversized data is refused before a look-up', async (t) => {
+  t.test('a weak password, bad address, half a challenge or oversized data is refused before a lookup', async (t) => {
     const sent = smtp.mails.length
     const refused: [object, string][] = [
       [{ password: 'corta' }, 'weak_password'],
@@ -240,7 +240,7 @@ t.test('sign-up', async (t) => {
   })
 })
 
-t.test('with sign-up off there is none, and a magic link creates no account', async (t) => {
+t.test('with sign-up off every sign-up is refused, and a magic link creates no account', async (t) => {
   const { client, app, smtp } = await site(t, { SIGNUP_ENABLED: 'false' })
   t.equal((await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
     'signup_disabled')
@@ -249,7 +249,7 @@ t.test('with sign-up off there is none, and a magic link creates no account', as
   t.same(smtp.mails, [])
 })
 
-/** An answer without what differs from one account to the next. */
+/** An answer without the parts that differ between accounts. */
 function shape (user: unknown): unknown {
   return JSON.parse(JSON.stringify(user, (key, value: unknown) => {
     if (key === 'id' || key === 'user_id' || key === 'identity_id' || key === 'sub' || key === 'email') {
@@ -259,7 +259,7 @@ function shape (user: unknown): unknown {
   }))
 }
 
-t.test('a sign-up that nobody has confirmed for seven days is deleted and put on record', async (t) => {
+t.test('a sign-up not confirmed for seven days is deleted, and that is audited', async (t) => {
   const { app, client } = await site(t)
   const people = async () => (await app.sql<{ name: string }[]>`
     select split_part(email, '@', 1) as name from users order by 1`).map(({ name }) => name)
@@ -333,7 +333,7 @@ t.test('invitations', async (t) => {
     t.equal(await enter(email, 'la-frase-di-un-estraneo'), 'invalid_credentials')
   })
 
-  t.test('an invitation ends all that others have in the account, before it gives a role', async (t) => {
+  t.test('an invitation revokes all earlier access to the account before it gives a role', async (t) => {
     const email = 'carola@ospiti.example'
     const { access_token: planted, refresh_token, user: { id } } = await signIn(app, 'estranea', 'pending')
     await app.sql`
@@ -378,8 +378,8 @@ t.test('invitations', async (t) => {
   })
 })
 
-t.test('links that an administrator makes', async (t) => {
-  // Without a mail server: they are handed over in other ways.
+t.test('links that an administrator creates', async (t) => {
+  // Without a mail server: the links are handed over in other ways.
   const { client, enter, follow, person, administrator, app } = await site(t, {
     SMTP_URL: '', MAIL_FROM: '', SIGNUP_ENABLED: 'false'
   })
@@ -413,7 +413,7 @@ t.test('links that an administrator makes', async (t) => {
     }
   })
 
-  t.test('no link is made for a missing account, or for an account that exists already', async (t) => {
+  t.test('no link is created for a missing account, or for an account that already exists', async (t) => {
     await person('elena@ospiti.example')
     t.equal((await admin.generateLink({ type: 'recovery', email: 'nessuno@ospiti.example' })).error?.code,
       'user_not_found')

@@ -23,7 +23,7 @@ import { acts, setting, SIGNUP } from './setting.ts'
 const EMAIL = 'rosa@example.org'
 const CLIENT = { ip: '127.0.0.1', user_agent: null }
 
-/** A person who comes from the provider, by default with a proven address. */
+/** A person from the provider, by default with a verified address. */
 function newcomer (facts: Partial<ProfileClaims> = {}, provider = 'google'): ProviderIdentity {
   const usual = {
     issuer: 'https://id.example',
@@ -37,7 +37,7 @@ function newcomer (facts: Partial<ProfileClaims> = {}, provider = 'google'): Pro
   return { provider, profile: profileOf({ ...usual, ...facts }) }
 }
 
-/** A database and what one does in it. */
+/** A database and helpers for its accounts. */
 async function house (t: Test) {
   const { db } = await testDatabase(t)
   const within = async <T>(work: (tx: Transaction) => Promise<T>) => await db.transaction(work)
@@ -66,7 +66,7 @@ async function code (work: Promise<unknown>): Promise<string | undefined> {
 }
 
 t.test('sign-in through a provider without an account here', async (t) => {
-  t.test('an account is created where sign-up is on, and it is pending', async (t) => {
+  t.test('an account is created when sign-up is on, and it is pending', async (t) => {
     const { signIn } = await house(t)
     const { user, how, accessRevoked } = await signIn(newcomer({ email: ' Rosa@Example.ORG ' }))
     t.strictSame([how, accessRevoked], ['created', false])
@@ -90,7 +90,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
     t.equal(await db.$count(users), 0)
   })
 
-  t.test('two first sign-ins at the same moment make one account', async (t) => {
+  t.test('two first sign-ins at the same moment create one account', async (t) => {
     const { db, signIn } = await house(t)
     const all = await Promise.all([1, 2, 3, 4].map(async () => await signIn(newcomer())))
     t.equal(new Set(all.map(({ user }) => user.id)).size, 1)
@@ -129,7 +129,7 @@ t.test('a verified address signs in to the confirmed account that has it', async
   t.equal(later.user_metadata.full_name, 'Rosa Blu')
 })
 
-t.test('an unverified address signs in to no account, and the answer does not tell whether there is one', async (t) => {
+t.test('an unverified address signs in to no account, and the answer does not reveal whether one exists', async (t) => {
   const { db, signIn, account } = await house(t)
   const tell = async (email: string) =>
     await signIn(newcomer({ email, emailVerified: false })).then(
@@ -202,7 +202,7 @@ t.test('an invited account keeps the data that the administrator wrote', async (
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'google', providers: ['google'] })
 })
 
-t.test('a known identity of an account that is not confirmed any more must prove its address', async (t) => {
+t.test('a known identity of an account that is no longer confirmed must verify its address', async (t) => {
   const { db, signIn, begin } = await house(t)
   const { user } = await signIn(newcomer())
   await db.insert(identities)
@@ -235,7 +235,7 @@ t.test('a banned person is refused, by a known identity and by the address', asy
   t.equal(await code(signIn(newcomer())), 'user_banned')
 })
 
-t.test('only a person whose session has not ended links an identity, and only one that no account has', async (t) => {
+t.test('an identity is linked only in an active session, and only if no account has it', async (t) => {
   const { db, signIn, link, begin, account } = await house(t)
   const owner = await account()
   const session = await begin(owner)
@@ -261,7 +261,7 @@ t.test('only a person whose session has not ended links an identity, and only on
   t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'and each of them leads in')
 })
 
-t.test('one of several people who link the same identity at once succeeds', async (t) => {
+t.test('of several people who link the same identity at once one succeeds', async (t) => {
   const { db, link, begin, account } = await house(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
@@ -334,7 +334,7 @@ const { privateKey, publicKey } = await generateKeyPair('RS256')
 const { privateKey: foreignKey } = await generateKeyPair('RS256')
 const jwk = { ...await exportJWK(publicKey), kid: 'uno', alg: 'RS256', use: 'sig' }
 
-/** A provider of which only the documents are asked: its own kit gives the tokens. */
+/** A provider that only serves its documents: the tokens come from its own SDK. */
 const { url: issuer, server } = await listen(t)
 server.on('request', (request, response) => {
   const documents: Record<string, object> = {
@@ -388,7 +388,7 @@ async function grant (body: object, by?: string) {
   return { status: answer.statusCode, body: answer.json<{ error_code?: string, msg?: string }>() }
 }
 
-t.test('a client signs in with the token that a provider’s own kit gave it', async (t) => {
+t.test('a client signs in with the token from a provider’s own SDK', async (t) => {
   const nonce = randomUUID()
   const hashed = createHash('sha256').update(nonce).digest('hex')
   const accessToken = 'gettone-di-accesso'
@@ -412,7 +412,7 @@ t.test('a client signs in with the token that a provider’s own kit gave it', a
     [['utente_creato', { role: 'pending', provider: 'kit' }], ['accesso', { method: 'oauth', provider: 'kit' }]])
 })
 
-t.test('a token of another hand, for another client, of another time or for another request is refused', async (t) => {
+t.test('a token with another key, client, time or nonce is refused', async (t) => {
   const before = await app.db.$count(sessions)
   const hashed = createHash('sha256').update('uno').digest('hex')
   const unsigned = (await idToken()).replace(/^[^.]*/, Buffer.from('{"alg":"none"}').toString('base64url'))
@@ -458,7 +458,7 @@ t.test('a provider that is not configured, or has no such tokens, is refused as 
   t.match(await grant({ provider: 'lontano', id_token }), { status: 503, body: { error_code: 'unexpected_failure' } })
 })
 
-t.test('an identity is added to the account of the person who is signed in, and of nobody else', async (t) => {
+t.test('an identity is added only to the account of the signed-in person', async (t) => {
   const { user, access_token: access } = await signIn(app, 'bea', 'operator')
   const id_token = await idToken({ sub: 'bea-1', email: 'bea@altrove.example' })
   const own = { provider: 'kit', id_token, link_identity: true }

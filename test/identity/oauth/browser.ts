@@ -1,20 +1,20 @@
-/** Follows redirects by hand, keeps cookies for each host, and sends forms that pages would send by script. */
+/** Follows redirects by hand, keeps cookies per host, and submits the forms that pages would submit by script. */
 export interface Browser {
   /** Goes there, and on until it leaves the machine or stands on a page. Every address on the way is in `visited`. */
   go (address: string, init?: RequestInit): Promise<Stop>
-  /** Asks as a script of the same origin does: the cookies are kept, and no redirect is followed. */
+  /** Sends a request like a script of the same origin: cookies are stored, and redirects are not followed. */
   ask (address: string, init?: RequestInit): Promise<Response>
   visited: string[]
 }
 
-/** The browser’s place: an address that is not fetched any more, or a page. */
+/** The browser’s position: a URL that is not fetched any more, or a page. */
 export interface Stop { url: URL, status?: number, body?: string }
 
 interface Cookie { value: string, path: string, isLax: boolean }
 
 const MOST = 20
 
-/** @param frontEnd the origin at which it stops: where the front end would be; or the path of a page */
+/** @param frontEnd the front end's origin, or the path of a page, at which it stops */
 export function browser (frontEnd: string): Browser {
   const cookies = new Map<string, Map<string, Cookie>>()
   const visited: string[] = []
@@ -31,7 +31,7 @@ export function browser (frontEnd: string): Browser {
     }
   }
 
-  /** @param from where the browser stands: a form from another place brings no cookies that are `SameSite=Lax` */
+  /** @param from the current page: a form from another site sends no cookies with `SameSite=Lax` */
   async function fetchPage (url: URL, init: RequestInit, from: URL): Promise<Response> {
     const isForeignForm = init.method === 'POST' && from.origin !== url.origin
     const cookie = [...cookies.get(url.host) ?? []]

@@ -15,11 +15,11 @@ import { anew, fragment, LANDING, setting, type Setting, SIGNUP } from './settin
 
 interface Crooked extends Setting {
   crooked: CrookedProvider
-  /** The cookies of all departures. */
+  /** The cookies of all started flows. */
   cookies: string[]
-  /** Sets out for the provider; returns what it is asked. */
+  /** Starts a flow; returns the parameters sent to the provider. */
   depart (more?: Record<string, string>): Promise<URLSearchParams>
-  /** Comes back from it; returns where the browser is led. */
+  /** Returns from the provider; returns the URL that the browser is redirected to. */
   comeBack (parameters: Record<string, string>): Promise<URL>
 }
 
@@ -50,7 +50,7 @@ async function crookedSetting (t: Test): Promise<Crooked> {
   }
 }
 
-/** The error in a landing address: the same in the query and in the fragment. */
+/** The error in a landing URL, which must be the same in the query and in the fragment. */
 function problemAt (t: Test, url: URL): Record<string, string> {
   const told = Object.fromEntries(['error', 'error_code', 'error_description'].flatMap((name) => {
     const value = url.searchParams.get(name)
@@ -79,13 +79,13 @@ const good = () => (
 
 const shared = await crookedSetting(t)
 
-/** Lets a test begin without the people of the one before, with a provider that does all right. */
+/** Deletes the people of earlier tests, and resets the provider. */
 async function begin (): Promise<ReturnType<typeof anew>> {
   Object.assign(shared.crooked, good())
   return await anew(shared)
 }
 
-t.test('a state is good once, for five minutes, and only for its own code', async (t) => {
+t.test('a state is valid once, for five minutes, and only for its own code', async (t) => {
   const { app, base, cookies, crooked, depart, comeBack } = shared
   await begin()
 
@@ -131,7 +131,7 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
   })
 
-  t.test('a callback comes back to the browser that has set out, or is refused', async (t) => {
+  t.test('a callback must come from the browser that started the flow', async (t) => {
     const set = (await fetch(`${base}/auth/v1/authorize?provider=torto`, { redirect: 'manual' })).headers.getSetCookie()
     t.match(set, [/^locanda_oauth_[\da-f-]{36}=[\w-]{43}; Max-Age=900; Path=\/auth\/v1\/callback; HttpOnly; SameSite=Lax$/])
     const states = [await depart(), await depart(), await depart(), await depart()].map((asked) => asked.get('state')!)
@@ -156,7 +156,7 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.equal(landed.filter((url) => fragment(url).has('access_token')).length, 1)
   })
 
-  t.test('a state is refused after five minutes', async (t) => {
+  t.test('a state expires after five minutes', async (t) => {
     const state = (await depart()).get('state')!
     await app.db.update(flow_states).set({ created_at: new Date(Date.now() - 300_000) })
       .where(eq(flow_states.id, state))
@@ -172,7 +172,7 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
   t.test('an ID token with the nonce of another flow is refused', async (t) => {
     const mine = (await depart()).get('state')!
     await depart()
-    // The provider's answer is now for the second one.
+    // The provider's response now belongs to the second flow.
     t.strictSame(problemAt(t, await comeBack({ state: mine, code: 'abc' })), UNUSABLE)
   })
 
@@ -267,7 +267,7 @@ t.test('the provider’s own refusal is passed on', async (t) => {
     'a real provider’s')
 })
 
-t.test('a provider that cannot be reached leads to an error redirect, never to a 500', async (t) => {
+t.test('an unreachable provider leads to an error redirect, never to a 500', async (t) => {
   const { app, base, crooked, depart, comeBack, token } = await crookedSetting(t)
   const broken: Record<string, CrookedProvider['replies'][string]> = {
     'a 500': (_request, response) => { response.writeHead(500).end('<h1>guasto</h1>') },
@@ -337,7 +337,7 @@ t.test('a provider that cannot be reached leads to an error redirect, never to a
   })
 
   t.test('a failure at the token, key or userinfo endpoint is an error redirect', async (t) => {
-    // The keys first: once fetched they are known.
+    // The keys come first: once fetched they are cached.
     for (const path of ['/jwks', '/token', '/userinfo']) {
       crooked.claims = path === '/userinfo' ? { email: undefined } : {}
       for (const [name, reply, told] of all) {
@@ -395,7 +395,7 @@ async function server (t: Test, handler: RequestListener): Promise<string> {
   return (await listen(t, handler)).url
 }
 
-t.test('an answer is read whole, and its size is bounded after decompression', async (t) => {
+t.test('a response is read to its end, and its size is limited after decompression', async (t) => {
   const url = await server(t, (request, response) => {
     if (request.url === '/small') {
       return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
@@ -416,7 +416,7 @@ t.test('an answer is read whole, and its size is bounded after decompression', a
   t.equal((await fetchFromProvider(`${url}/`, GET)).status, 404)
 })
 
-t.test('a provider that stops answering, at any point, is given up after the time limit', async (t) => {
+t.test('a provider that stops responding, at any point, times out', async (t) => {
   const silent = await server(t, () => {})
   const settings = { name: 'oidc', ...CLIENT, issuer: silent }
   const redirectUri = 'http://127.0.0.1/auth/v1/callback'
@@ -427,7 +427,7 @@ t.test('a provider that stops answering, at any point, is given up after the tim
   }
   const github = githubClient({ name: 'github', ...CLIENT, ...endpoints }, redirectUri, 0.05)
   t.equal(await reason(github.exchangeCode(FLOW, { state: FLOW.state, code: 'abc' })), 'TimeoutError')
-  // Headers, and then a drop now and then.
+  // Headers, and then a byte now and then.
   const slow = await server(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     const drip = setInterval(() => response.write(' '), 10)
@@ -441,7 +441,7 @@ t.test('a provider that stops answering, at any point, is given up after the tim
   )
 })
 
-t.test('metadata are fetched once for all callers, cached, and used on when a later fetch fails', async (t) => {
+t.test('metadata are fetched once for all callers, cached, and used when a later fetch fails', async (t) => {
   let loads = 0
   let fails = false
   let clock = 0

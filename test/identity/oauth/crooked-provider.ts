@@ -7,29 +7,26 @@ import { CLIENT } from './openid-provider.ts'
 
 type Reply = (request: IncomingMessage, response: ServerResponse) => void
 
-/**
- * An OpenID provider that answers whatever the test wants. Nobody signs in at it: the test comes back in the browser's
- * place.
- */
+/** An OpenID provider with arbitrary responses. There is no sign-in page: the test acts as the returning browser. */
 export interface CrookedProvider {
   issuer: string
-  /** Laid over the claims of the next ID tokens; undefined takes one away. */
+  /** Override the claims of the next ID tokens; undefined removes one. */
   claims: Record<string, unknown>
-  /** Laid over the header. */
+  /** Overrides the header. */
   header: { alg?: 'ES256' | 'none', kid?: string }
   /** Signs with a key that is not published. */
   foreignKey: boolean
-  /** Laid over the token answer. */
+  /** Override the token response. */
   tokens: Record<string, unknown>
   userinfo: Record<string, unknown>
   metadata: Record<string, unknown>
-  /** In place of what is usual, by path. */
+  /** Replace the usual replies, by path. */
   replies: Record<string, Reply>
-  /** The forms that came to the token endpoint. */
+  /** The forms posted to the token endpoint. */
   forms: URLSearchParams[]
-  /** The paths that were asked for. */
+  /** The requested paths. */
   asked: string[]
-  /** The nonce of the next ID token, as the authorization request asked for it. */
+  /** The nonce of the next ID token, from the authorization request. */
   nonce: string
 }
 

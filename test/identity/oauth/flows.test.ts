@@ -79,7 +79,7 @@ t.test('no claim of a provider gives a right', async (t) => {
   }
 })
 
-t.test('the sessions in an unconfirmed account have ended when the owner’s callback is answered', async (t) => {
+t.test('the sessions of an unconfirmed account have ended when the owner’s callback is answered', async (t) => {
   const { app, provider, visit } = closed
   const done = await anew(closed)
   const { access_token: planted, user } = await signIn(app, 'anna', 'operator')
@@ -104,7 +104,7 @@ t.test('the sessions in an unconfirmed account have ended when the owner’s cal
   ])
 })
 
-t.test('an account takes over no unverified address, and an invitation there lifts no stranger', async (t) => {
+t.test('an account never adopts an unverified address, and an invitation there promotes no stranger', async (t) => {
   const { app, base, browser, provider, token } = open
   await anew(open)
   const { access_token: mallory, user } = await signIn(app, 'mallory', 'pending')
@@ -127,7 +127,7 @@ t.test('an account takes over no unverified address, and an invitation there lif
   t.equal((await ask('GET', '/api/v1/prenotazioni')).statusCode, 403, 'still waiting for a role')
 })
 
-t.test('a stranger who follows the way of a person who links an identity gives nothing to their account', async (t) => {
+t.test('a stranger who opens a person\'s linking URL links nothing to their account', async (t) => {
   const { app, base, browser, client, provider } = open
   await anew(open)
   const { access_token, refresh_token, user } = await signIn(app, 'mallory', 'operator')
@@ -159,7 +159,7 @@ t.test('a stranger who follows the way of a person who links an identity gives n
   t.strictSame(await identities(), ['email', 'google'])
 })
 
-t.test('the provider’s refresh token is handed on, and no token, code or address is logged', async (t) => {
+t.test('the client receives the provider’s refresh token, and no token, code or address is logged', async (t) => {
   const { app, base, provider, browser, logs } = await setting(t, { ...SIGNUP, LOG_LEVEL: 'trace' }, {
     providers: [{ name: 'google', scopes: 'openid email profile offline_access' }]
   })
@@ -298,7 +298,7 @@ t.test('without PKCE the official client takes its session from the fragment', a
     ['access_token', 'expires_at', 'expires_in', 'provider_token', 'refresh_token', 'sb', 'token_type'])
   t.match(Object.fromEntries(tokens), { token_type: 'bearer', expires_in: '3600', sb: '' })
 
-  // A browser, as far as the client looks for one.
+  // The parts of a browser that the client needs.
   const page = { location: { href: url.href, hash: url.hash }, history: { replaceState () {} }, addEventListener () {} }
   Object.assign(globalThis, { window: page, document: { visibilityState: 'visible', addEventListener () {} } })
   t.teardown(() => { for (const name of ['window', 'document']) Reflect.deleteProperty(globalThis, name) })

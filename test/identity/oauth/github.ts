@@ -10,13 +10,13 @@ export interface GitHub {
   user: Record<string, unknown>
   /** Undefined: not granted. */
   emails: Record<string, unknown>[] | undefined
-  /** Paths that were asked for with a token. */
+  /** Paths that were requested with a token. */
   asked: string[]
 }
 
 /**
  * A server that speaks GitHub's wire format: errors with status 200, comma-separated scopes, no ID token, and an API
- * that wants a `User-Agent` (https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps).
+ * that requires a `User-Agent` (https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps).
  */
 export async function startGitHub (t: Test): Promise<GitHub> {
   const codes = new Map<string, { challenge: string | null, redirectUri: string | null }>()

@@ -10,7 +10,7 @@ export interface OpenidProvider {
   issuer: string
   /** The person who signs in and consents at once. */
   person: Person
-  /** Refuses instead. */
+  /** The person refuses instead. */
   refuses: boolean
 }
 
@@ -84,7 +84,7 @@ export async function startOpenidProvider (
   }
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // Everybody is asked anew: another person may have sat down.
+    // Forgets the provider's session, because the next visitor may be another person.
     request.headers.cookie = request.headers.cookie?.replaceAll(/_session(\.sig)?=[^;]*;?/g, '')
     const work = request.url?.startsWith('/interaction/') ? interact(request, response) : answer(request, response)
     work.catch((err: unknown) => t.fail('the provider failed', { err }))

@@ -12,18 +12,18 @@ import { freePort } from '#test/free-port.ts'
 export const FRONT_END = 'https://app.example'
 export const LANDING = `${FRONT_END}/arrivo?pagina=1`
 
-/** The application where it says that it is, and an OpenID provider that it knows as `google`. */
+/** The application at its public URL, and an OpenID provider that it knows as `google`. */
 export interface Setting extends TestApp {
   base: string
   provider: OpenidProvider
   browser (): Browser
-  /** The official client, as an application on a device of its own would have it. */
+  /** The official client, with a storage of its own. */
   client (flowType?: 'pkce' | 'implicit', options?: SupabaseClientOptions<'public'>['auth']): SupabaseClient
-  /** Through the provider and back, without the client. */
+  /** Goes through the provider and back, without the client. */
   visit (path: string): Promise<Stop>
 }
 
-/** For `SIGNUP_ENABLED`, which wants to be able to write; nobody is written to. */
+/** For `SIGNUP_ENABLED`, which requires a mail server; no mail is sent. */
 export const SIGNUP = {
   SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>'
 }
@@ -71,13 +71,13 @@ export function fragment ({ hash }: URL): URLSearchParams {
   return new URLSearchParams(hash.slice(1))
 }
 
-/** The actions that were written down, oldest first. */
+/** The audited actions, oldest first. */
 export async function acts (app: FastifyInstance): Promise<{ action: string, actor: string, details: unknown }[]> {
   const { action, actor, details } = audit_log
   return await app.db.select({ action, actor, details }).from(audit_log).orderBy(asc(audit_log.id))
 }
 
-/** Lets a test begin without the people of the one before. @returns what is written down from then on */
+/** Deletes the people of earlier tests. @returns the actions audited from then on */
 export async function anew ({ app }: Setting): Promise<() => ReturnType<typeof acts>> {
   await app.sql`delete from users`
   await app.sql`delete from flow_states`
