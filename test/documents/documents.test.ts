@@ -273,7 +273,7 @@ t.test('an answer that is stored after its image was deleted is erased, and no o
   for (const { key, status, body } of late) {
     await app.sql`update idempotency_keys set status = ${status}, body = ${body} where key = ${key}`
   }
-  // Of the same image, but begun when that one had been deleted.
+  // The same image, but begun when that one had been deleted.
   await app.sql`update idempotency_keys set created_at = clock_timestamp() where key = ${key(again)}`
   const kept = async () => (await app.sql<{ key: string }[]>`
     select key from idempotency_keys where body is not null and ${isLate} order by 1`)

@@ -13,7 +13,7 @@ export async function as (
   return await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) })
 }
 
-/** The status of `GET /api/v1/paesi`, which every caller with a good credential may read. */
+/** The status of `GET /api/v1/paesi`, which every caller with a valid credential may read. */
 export async function isLetIn (app: FastifyInstance, headers: Record<string, string>): Promise<number> {
   return (await app.inject({ url: '/api/v1/paesi', headers })).statusCode
 }

@@ -157,7 +157,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(answer, 401)
   })
 
-  t.test('a key of a banned or deleted person loses administration at once, and all access within a minute', async (t) => {
+  t.test('a banned or deleted person\'s key loses administration at once, and all access in a minute', async (t) => {
     const [banned, gone] = [
       await idp.twin.token({ name: 'dario', role: 'admin' }),
       await idp.twin.token({ name: 'elio', role: 'admin' })
@@ -174,7 +174,7 @@ t.test('administrators of an external provider', async (t) => {
     }
   })
 
-  t.test('without the service key API keys are neither created nor accepted, and tokens still administer', async (t) => {
+  t.test('without the service key API keys are neither created nor accepted, but tokens administer', async (t) => {
     const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
     const key = await keyOf(token)
     const bare = await server({ IDP_SERVICE_KEY: undefined, DATABASE_URL: first.url, DATA_DIR: first.dataDir })

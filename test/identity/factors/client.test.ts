@@ -276,7 +276,7 @@ t.test('ten recovery codes replace a lost app, each once, in any spelling', asyn
   t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
 })
 
-t.test('an administrator lists and removes a person\'s factors; recovery codes are removed with the last', async (t) => {
+t.test('an administrator lists and removes a person\'s factors; recovery codes go with the last one', async (t) => {
   const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
   const codes = (await client.auth.mfa.recoveryCodes.generate()).data!
   const { auth: { admin } } = open({ key: await server.token({ service: true }) })

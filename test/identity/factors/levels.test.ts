@@ -204,7 +204,7 @@ t.test('with REQUIRE_RECENT_MFA a key made without a second factor is refused on
   t.same(await asked(app, key, '/api/users'), [200, undefined])
 })
 
-t.test('after too many wrong codes even a right one is refused, and recovery codes are counted separately', async (t) => {
+t.test('after too many wrong codes even a right one is refused; recovery codes are counted separately', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '3', RATE_LIMIT_WINDOW: '1' })
   const { client, app: { id, secret } } = await personWithApp(server)
   const { mfa } = client.auth
@@ -324,7 +324,7 @@ function tokenOf (outcome: Outcome): string {
 const ended = ({ sql }: FastifyInstance, sessionId: string) => sql`
   select details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
 
-t.test('a client that lost the answer to a further proof loses no session, and is not treated as a thief', async (t) => {
+t.test('a client that lost the answer to a further proof loses no session and is no suspected thief', async (t) => {
   const { app } = usual
   const { phone, holder } = await setting(usual)
   const before = await refreshed(app, holder.first)

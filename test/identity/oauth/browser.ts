@@ -1,6 +1,6 @@
 /** Follows redirects by hand, keeps cookies per host, and submits the forms that pages would submit by script. */
 export interface Browser {
-  /** Goes there, and on until it leaves the machine or stands on a page. Every address on the way is in `visited`. */
+  /** Opens a URL, following redirects until it leaves the machine or shows a page. `visited` lists all URLs. */
   go (address: string, init?: RequestInit): Promise<Stop>
   /** Sends a request like a script of the same origin: cookies are stored, and redirects are not followed. */
   ask (address: string, init?: RequestInit): Promise<Response>

@@ -23,7 +23,7 @@ t.test('the page of a person’s account', async (t) => {
     return await browser.submit('/auth/accedi', { email, password: PASSWORD })
   }
 
-  t.test('makes an API key with a name, scopes and an end, shows it this once, and revokes it', async (t) => {
+  t.test('creates an API key with a name, scopes and an expiry, shows it once, and revokes it', async (t) => {
     const browser = await signedIn('anna@example.org')
     t.match(browser.page().body, `href="${NEW_KEY}"`)
     await browser.open(NEW_KEY)
@@ -45,7 +45,7 @@ t.test('the page of a person’s account', async (t) => {
     t.equal((await asks('GET', '/api/v1/prenotazioni')).statusCode, 401)
   })
 
-  t.test('refuses a key without scopes, and one without a good end, and makes none', async (t) => {
+  t.test('refuses a key without scopes, or without a valid expiry, and creates none', async (t) => {
     const browser = await signedIn('bice@example.org', 'admin')
     await browser.open(NEW_KEY)
     t.match(browser.page().body, 'name="amministrazione"')
@@ -63,7 +63,7 @@ t.test('the page of a person’s account', async (t) => {
 
 const APP = 'https://app.example/benvenuto?da=locanda'
 
-t.test('a front end sends people to the page to sign in', async (t) => {
+t.test('a front end sends people to the sign-in page', async (t) => {
   const { app, token } = await build(t, {
     CORS_ORIGINS: 'https://app.example', REDIRECT_URLS: 'com.example.app://auth', RATE_LIMIT_LOGIN_MAX: '1000'
   })
@@ -89,7 +89,7 @@ t.test('a front end sends people to the page to sign in', async (t) => {
   const claimsOf = (access: string) =>
     JSON.parse(Buffer.from(access.split('.')[1]!, 'base64url').toString()) as { aal: string, session_id: string }
 
-  t.test('the code that comes back is exchanged for a session by that front end alone', async (t) => {
+  t.test('only that front end can exchange the returned code for a session', async (t) => {
     const id = await person('anna@example.org')
     const verifier = secretOf()
     const browser = await visitorBrowser(app).open(pageFor(verifier))
@@ -149,7 +149,7 @@ t.test('a front end sends people to the page to sign in', async (t) => {
     t.match((await exchange(back, verifier)).json(), { error_code: 'flow_state_not_found' })
   })
 
-  t.test('an address that is not allowed, or a missing challenge, is refused', async (t) => {
+  t.test('a URL that is not allowed, or a missing challenge, is refused', async (t) => {
     const browser = visitorBrowser(app, 'en')
     const wrong = [
       pageFor(secretOf(), 'https://evil.example/'), pageFor(secretOf(), 'https://app.example@evil.example/'),
@@ -208,7 +208,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
     body: new URLSearchParams({ code }).toString()
   })
 
-  t.test('lead to the provider and back, and a button ends the sign-in in the same browser alone', async (t) => {
+  t.test('lead to the provider and back, and a button completes the sign-in, only in the same browser', async (t) => {
     t.match((await call('GET', '/auth/accedi')).body, '<a href="/auth/accedi/con/google">Accedi con Google</a>')
     const own = browser('/auth/accedi/ritorno')
     const codeOf = ({ url }: { url: URL }) => url.searchParams.get('code')!
@@ -236,7 +236,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
 const NEW = 'una-frase-del-tutto-nuova'
 const HOME = 'https://app.example'
 
-t.test('the pages that mails lead to', async (t) => {
+t.test('the pages that mails link to', async (t) => {
   const smtp = await startSmtp(t)
   const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example', SIGNUP_ENABLED: 'true' }
   const site = async (more = {}) => {
@@ -256,7 +256,7 @@ t.test('the pages that mails lead to', async (t) => {
   const { app, post } = await site()
   const forget = async ({ sql }: FastifyInstance = app) => { await sql`delete from counters` }
 
-  t.test('an invitation leads to a page whose button takes it, and then to the choice of a password', async (t) => {
+  t.test('an invitation leads to a page whose button accepts it, and then to the choice of a password', async (t) => {
     await post('/auth/v1/invite', { email: 'anna@example.org' })
     const mail = await letter()
     t.match(new URL(mail.link), { pathname: '/auth/conferma' })
@@ -277,7 +277,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.match(again.page().body, 'href="/auth/recupera"')
   })
 
-  t.test('a person who has forgotten the password is sent a link, and strangers learn nothing', async (t) => {
+  t.test('a person who forgot the password is sent a link, and strangers learn nothing', async (t) => {
     await forget()
     const browser = await visitorBrowser(app).open('/auth/recupera')
     await browser.submit('/auth/recupera', { email: 'non un indirizzo' })
@@ -301,7 +301,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.equal(browser.page().path, '/auth/account?esito=password')
   })
 
-  t.test('a recovery does not pass by the second factor', async (t) => {
+  t.test('a recovery does not bypass the second factor', async (t) => {
     await forget()
     const browser = await visitorBrowser(app).open('/auth/accedi')
     await browser.submit('/auth/accedi', { email: 'anna@example.org', password: `${NEW}-2` })
@@ -319,7 +319,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.equal(other.page().path, '/auth/password')
   })
 
-  t.test('an address of the front end, or its code challenge, is led to as ever', async (t) => {
+  t.test('with a front end\'s URL or a code challenge, a mail links to the verification endpoint', async (t) => {
     const { app, post } = await site({ CORS_ORIGINS: HOME })
     const linkOf = async () => {
       await forget(app)
@@ -337,7 +337,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.match(await linkOf(), '/auth/v1/verify?', 'the front end takes over who signs in')
   })
 
-  t.test('speak the language in which their person chose the password, or the one chosen since', async (t) => {
+  t.test('use the language in which the person chose the password, or the one chosen since', async (t) => {
     await forget()
     await post('/auth/v1/invite', { email: 'frieda@example.org' })
     const invitation = await smtp.next()
@@ -359,7 +359,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.match((await smtp.next()).subject, 'Invitation to Locanda')
   })
 
-  t.test('text from the URL stays text on the page, and leads nowhere', async (t) => {
+  t.test('text from the URL stays text on the page, and is no link', async (t) => {
     const evil = '"><script>alert(1)</script>'
     const query = new URLSearchParams({ token: evil, type: evil, redirect_to: 'https://evil.example/' })
     const { body, statusCode } = await app.inject(`/auth/conferma?token=${encodeURIComponent(evil)}&type=x`)
@@ -381,20 +381,20 @@ const BOOKING = {
   nome_cognome: 'Maria Rossi', lingua: 'IT', paese_id: 380, check_in: '2026-12-01', numero_notti: 2, numero_ospiti: 1
 }
 
-/** The addresses and cookies of an answer that lead out of the path of `PUBLIC_URL`. */
+/** The URLs and cookies of an answer that lie outside the path of `PUBLIC_URL`. */
 function outside ({ body, headers, cookies }: LightMyRequestResponse): string[] {
   const isInside = (address: string) => [PATH, PUBLIC_URL].some((each) => address.startsWith(`${each}/`))
   const isPage = String(headers['content-type']).startsWith('text/html')
   const inPage = isPage ? [...body.matchAll(/ (?:href|action|src|data-options)="([^"]*)"/g)].map(([, at]) => at!) : []
   const inHeaders = [headers.location ?? [], /<(.*)>/.exec(String(headers.link))?.[1] ?? []].flat()
   return [
-    // An app for codes is no page.
+    // An `otpauth:` link opens an app, not a page.
     ...[...inPage, ...inHeaders].filter((each) => !isInside(each) && !each.startsWith('otpauth:')),
     ...cookies.filter(({ path = '/' }) => !`${path}/`.startsWith(`${PATH}/`)).map(({ name }) => `cookie ${name}`)
   ]
 }
 
-/** A proxy that takes the path off, and passes nothing on that comes without it. */
+/** A proxy that strips the path, and forwards no request without it. */
 function behindProxy (t: Test, app: FastifyInstance): { asks: Pick<FastifyInstance, 'inject'>, seen: Set<string> } {
   const seen = new Set<string>()
   const inject = async (options: InjectOptions | string) => {
@@ -419,7 +419,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
   const { asks, seen } = behindProxy(t, app)
   const at = (path: string) => PATH + path
 
-  t.test('an invitation is accepted, and its person looks after the account', async (t) => {
+  t.test('an invited person accepts, and manages the account', async (t) => {
     const invitation = { method: 'POST', url: '/auth/v1/invite', headers: service } as const
     t.equal((await app.inject({ ...invitation, payload: { email: 'anna@example.org' } })).statusCode, 200)
     const { link } = read(await smtp.next())
@@ -446,7 +446,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
     t.equal(browser.page().path, at('/auth/account'))
   })
 
-  t.test('strangers and the lost find the way', async (t) => {
+  t.test('unknown and protected URLs lead to existing pages', async (t) => {
     const browser = visitorBrowser(asks)
     for (const path of ['/', '/auth', '/auth/niente', '/auth/recupera', '/auth/conferma', '/auth/account/fattori/nuovo',
       '/auth/verifica', '/auth/accedi/con/google', '/errori', '/docs']) {
@@ -457,7 +457,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
     t.ok(seen.size > 15, [...seen].join(' '))
   })
 
-  t.test('the pages for administrators and their cookies, too', async (t) => {
+  t.test('the administrators\' pages and cookies stay below it, too', async (t) => {
     const granted = await asks.inject({
       method: 'POST', url: at('/api/admin/grant-cookie'), headers: bearer(await token({ role: 'admin' }))
     })
@@ -467,7 +467,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
     t.match(page.body, 'href="/locanda/docs"')
   })
 
-  t.test('a program is told where a booking is and where the next page, also when it asks again', async (t) => {
+  t.test('a program gets a booking\'s location and the next page\'s link, even for a repeated request', async (t) => {
     const book = async () => await call('POST', '/api/v1/prenotazioni', BOOKING, { 'idempotency-key': 'una' })
     const [first, second] = [await book(), await book()]
     t.match(first.headers.location, /^\/locanda\/api\/v1\/prenotazioni\/\d+$/)
@@ -479,7 +479,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
   })
 })
 
-t.test('cookies for a path are for a secure connection alone, and the whole host gets none', async (t) => {
+t.test('cookies for a path are Secure, and none is set for the whole host', async (t) => {
   const { app } = await build(t, { PUBLIC_URL })
   const { headers } = await app.inject('/auth/accedi')
   t.match(headers['set-cookie'], /^__Secure-locanda_form=1; Path=\/locanda; HttpOnly; Secure; SameSite=Strict$/)

@@ -161,7 +161,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await toldTo(email), de.notices.passkey_removed.slice(0, 2), 'and of what is removed')
   })
 
-  t.test('an API key is made by keyboard', async (t) => {
+  t.test('an API key is created by keyboard', async (t) => {
     await open(`${url}/auth/account`)
     t.equal(await press('a[href="/auth/account/chiavi/nuova"]'), '/auth/account/chiavi/nuova')
     t.same(await faults(), [])
@@ -171,7 +171,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await faults(), [])
   })
 
-  t.test('a front end is come back to, by one press where the person is signed in already', async (t) => {
+  t.test('the browser returns to a front end, with one key press when the person is already signed in', async (t) => {
     const back = `${url}/health/live`
     const query = new URLSearchParams({
       redirect_to: back, code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
@@ -182,7 +182,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`)) await sleep(LOOK_MS)
   })
 
-  t.test('a button for devices leads to the page to sign in where the session has ended meanwhile', async (t) => {
+  t.test('a button for devices leads to the sign-in page when the session has ended meanwhile', async (t) => {
     const payload = {
       email: 'carla@example.org', password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }
     }
@@ -196,7 +196,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.match(await press(button('/auth/account/passkey')), /^\/auth\/accedi/)
   })
 
-  t.test('a browser without cookies is told so, with a password and with a passkey', async (t) => {
+  t.test('a browser without cookies gets an explanation, with a password and with a passkey', async (t) => {
     const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, NO_COOKIES)
     const isTold = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")
     await open(`${url}/auth/account`)
@@ -211,7 +211,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.ok(await isTold())
   })
 
-  t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {
+  t.test('axe finds no fault on any page, and none is wider than a phone', async (t) => {
     await as(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
     // Signed out.
     await app.sql`delete from sessions`
@@ -249,7 +249,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
   const button = (action: string) => `form[action="${action}"] button`
   const focus = () => evaluate<string>('document.activeElement.id')
 
-  /** The next mail that has a link or a code: others tell of what was done. */
+  /** The next mail with a link or a code; notices are skipped. */
   const letter = async () => {
     for (;;) {
       const mail = read(await smtp.next())
@@ -264,7 +264,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
   const person = async (email: string, role = 'operator') => {
     await post('/auth/v1/admin/users', { email, password: PASSWORD, email_confirm: true, app_metadata: { role } })
   }
-  /** In place of who is signed in. */
+  /** Replaces the signed-in person. */
   const signIn = async (email: string, from = '/auth/accedi') => {
     await open(`${base}/auth/account`)
     await press(button('/auth/esci'))
@@ -273,7 +273,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     await write('#password', PASSWORD)
     return await press(button('/auth/accedi'))
   }
-  /** The page for a link of a mail, also of one that leads to the front end. */
+  /** The page for a mail's link, even if that leads to the front end. */
   const pageOf = ({ link }: { link: string }) => `${base}/auth/conferma${new URL(link).search}`
   const take = async (mail: { link: string }) => {
     await open(pageOf(mail))
@@ -311,7 +311,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     t.notMatch(await evaluate('document.body.innerText'), 'bice@altrove.example')
   })
 
-  t.test('a person who has forgotten the password asks for a mail, and chooses another one', async (t) => {
+  t.test('a person who forgot the password requests a mail, and sets another one', async (t) => {
     await person('carla@example.org')
     await open(`${base}/auth/account`)
     await press(button('/auth/esci'))
@@ -329,7 +329,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     t.equal(await press(button('/auth/password')), '/auth/account?esito=password')
   })
 
-  t.test('the present password is asked for where the sign-in was long ago', async (t) => {
+  t.test('the current password is required when the sign-in was long ago', async (t) => {
     await app.sql`update sessions set created_at = now() - interval '2 days'`
     t.equal(await press('a[href="/auth/password"]'), '/auth/password')
     await write('#password', `${PASSWORD}-3`)
@@ -392,7 +392,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     t.match(await evaluate('document.body.innerText'), 'Il telefono')
   })
 
-  t.test('no other page has a fault', async (t) => {
+  t.test('the remaining pages have no fault', async (t) => {
     const pages = [
       '/auth/accedi?esito=uscita', '/auth/accedi/con/altro', '/auth/accedi/passkey/opzioni',
       '/auth/accedi?redirect_to=https://evil.example/', `${LINKS}/ritorno`,

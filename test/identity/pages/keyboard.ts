@@ -8,8 +8,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const MOST_TABS = 80
 const COLOURS = ['color-contrast', 'link-in-text-block']
 /**
- * All rules are asked on a telephone. The dark scheme differs by its colours alone, and a wider screen by the places of
- * things alone, and so do the rules that are asked there.
+ * All rules are checked at phone size. The dark scheme differs only in colours and a wider screen only in layout, so
+ * only the rules about those are checked there.
  */
 const VIEWS = [
   { width: 390, height: 844, scheme: 'light', rules: undefined },
@@ -17,8 +17,8 @@ const VIEWS = [
   { width: 1280, height: 800, scheme: 'light', rules: [...COLOURS, 'target-size', 'scrollable-region-focusable'] }
 ]
 /**
- * The kinds of elements of a page, each with its attributes' names and its parent, in their order. What axe finds, and
- * how wide a page is, hangs on these and on its path.
+ * The elements of a page in order, each with its attributes' names and its parent. The results of axe, and the page's
+ * width, depend only on these and on its path.
  */
 const ELEMENTS = `[...document.querySelectorAll('*')].filter((each) => each.tagName !== 'SCRIPT').map((each) => [
   each.parentElement?.tagName, each.tagName, each.className, each.role, each.getAttributeNames(),
@@ -28,28 +28,28 @@ const ELEMENTS = `[...document.querySelectorAll('*')].filter((each) => each.tagN
 const judgedPages = new Set<string>()
 const judgedElements = new Set<string>()
 
-/** Between two looks whether a page is there: asked without a pause, the browser is kept from loading it. */
+/** Pause between two checks for a page. Without it, polling would keep the browser from loading. */
 export const LOOK_MS = 15
 
-/** A person at a browser who has a keyboard and nothing else. */
+/** A person at a browser with a keyboard only. */
 export interface Typist extends Tab {
-  /** Goes to an address, as one that is typed or followed from a mail. */
+  /** Opens a URL, as if typed or followed from a mail. */
   open (url: string): Promise<void>
-  /** Presses Tab until the focus is on what matches, and checks that the focus can be seen. */
+  /** Presses Tab until a matching element has the focus, and checks that the focus is visible. */
   reach (selector: string): Promise<void>
   write (selector: string, text: string): Promise<void>
-  /** Presses Enter on what matches, and waits for the next page. Its path is returned. */
+  /** Presses Enter on a matching element, and waits for the next page. Returns its path. */
   press (selector: string): Promise<string>
-  /** Presses Enter on what matches, which leads nowhere. */
+  /** Presses Enter on a matching element that leads to no other page. */
   hit (selector: string): Promise<void>
   /**
-   * The faults that axe finds on the page, or that do not fit: at 390 px light and dark, and at 1280 px. A page of
-   * elements that were judged before is not judged again, nor are its colours and places where none of them is new.
+   * The faults that axe finds, or overflow: at 390 px light and dark, and at 1280 px. A page whose elements were all
+   * checked before is skipped, and so are colours and layout when no element is new.
    */
   faults (): Promise<string[]>
 }
 
-/** @param settings of the browser, where they are not the usual ones */
+/** @param settings overrides settings of the browser */
 export async function typist (t: Test, url: string, settings?: object): Promise<Typist> {
   const tab = await openTab(t, url, settings)
   const { send, evaluate } = tab
@@ -61,7 +61,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
     await send('Input.dispatchKeyEvent', { type: 'keyUp', ...pressed })
   }
 
-  /** Does what leads to another page, and waits until that is there. */
+  /** Runs an action that leads to another page, and waits for that page. */
   async function leave (act: () => Promise<unknown>): Promise<string> {
     await evaluate('window.isBefore = true; 0')
     await act()
@@ -72,7 +72,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
         )
         if (path !== null) return path
       } catch {
-        // The page has gone while it was asked.
+        // The page was replaced during the evaluation.
       }
       await sleep(LOOK_MS)
     }

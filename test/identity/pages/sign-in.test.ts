@@ -22,7 +22,7 @@ t.test('the pages of a person who signs in', async (t) => {
     const browser = await visitorBrowser(app).open('/auth/')
     return await browser.submit('/auth/accedi', { email, password: PASSWORD })
   }
-  /** Adds an app to the account that is shown; its secret, and the recovery codes. */
+  /** Adds an app to the account on the page. Returns its secret, and the recovery codes. */
   const addApp = async (browser: Awaited<ReturnType<typeof signedIn>>) => {
     await browser.submit('/auth/account/fattori/nuovo')
     const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
@@ -32,7 +32,7 @@ t.test('the pages of a person who signs in', async (t) => {
     return { secret, codes, shown }
   }
 
-  t.test('signs in with e-mail and password, and finds the account', async (t) => {
+  t.test('sign the person in with e-mail and password, and show the account', async (t) => {
     const id = await person('anna@example.org')
     const browser = await visitorBrowser(app).open('/auth/')
     t.equal(browser.page().path, '/auth/accedi')
@@ -47,7 +47,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(session, { ip: '127.0.0.1', user_agent: 'lightMyRequest' }, 'the session is the browser’s own')
   })
 
-  t.test('is told of a wrong password under the field, and of too many over the form', async (t) => {
+  t.test('show a wrong password\'s error below the field, and that of too many above the form', async (t) => {
     await person('bice@example.org')
     const browser = await visitorBrowser(app).open('/auth/accedi')
     await browser.submit('/auth/accedi', { email: 'bice@example.org', password: 'sbagliata' })
@@ -74,7 +74,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.notMatch(JSON.stringify(logs), /bice@example|sbagliata/)
   })
 
-  t.test('signs out, and the session has ended for everybody', async (t) => {
+  t.test('sign out, which ends the session everywhere', async (t) => {
     const id = await person('ciro@example.org')
     const browser = await signedIn('ciro@example.org')
     const stolen = browser.cookie()
@@ -86,7 +86,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(answer, { statusCode: 303, headers: { location: '/auth/accedi' } })
   })
 
-  t.test('adds an app, gets recovery codes, and is asked for a code from then on', async (t) => {
+  t.test('add an app, show recovery codes, and require a code from then on', async (t) => {
     await person('dora@example.org')
     const browser = await signedIn('dora@example.org')
     const { secret, codes, shown } = await addApp(browser)
@@ -118,7 +118,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.notMatch(lost.page().body, codes[1]!)
   })
 
-  t.test('removes the last app with its recovery codes, both or none, also after a recovery code', async (t) => {
+  t.test('remove the last app together with its recovery codes, even after signing in with a code', async (t) => {
     const id = await person('dino@example.org')
     const { codes } = await addApp(await signedIn('dino@example.org'))
     const browser = await signedIn('dino@example.org')
@@ -141,7 +141,7 @@ t.test('the pages of a person who signs in', async (t) => {
     ])
   })
 
-  t.test('may try so many codes as a client, and no more', async (t) => {
+  t.test('allow exactly as many codes as for any other client', async (t) => {
     await person('elio@example.org')
     await addApp(await signedIn('elio@example.org'))
     const browser = await signedIn('elio@example.org')
@@ -150,7 +150,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprova fra \d+ min\.$/)
   })
 
-  t.test('shows the secret of an app that waits to nobody who has not seen it', async (t) => {
+  t.test('show a pending app\'s secret only to a session that has already seen it', async (t) => {
     await person('fede@example.org')
     const owner = await signedIn('fede@example.org')
     await owner.submit('/auth/account/fattori/nuovo')
@@ -165,7 +165,7 @@ t.test('the pages of a person who signs in', async (t) => {
     }
   })
 
-  t.test('ends one session, the others, and revokes keys', async (t) => {
+  t.test('end one session, end the others, and revoke keys', async (t) => {
     const id = await person('gina@example.org')
     const first = await signedIn('gina@example.org')
     const second = await signedIn('gina@example.org')
@@ -200,7 +200,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.notMatch(first.page().body, 'portatile')
   })
 
-  t.test('is not let in by a cookie that was not given to a browser', async (t) => {
+  t.test('refuse a cookie that was not issued to a browser', async (t) => {
     const browser = await signedIn('anna@example.org')
     const value = /locanda_session=([^;]*)/.exec(browser.cookie())![1]!
     const [id, mac] = value.split('.') as [string, string]
@@ -220,7 +220,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal((await browser.open('/auth/account')).page().path, '/auth/accedi', 'a banned person is out')
   })
 
-  t.test('sends forms from these pages alone', async (t) => {
+  t.test('accept forms only from these pages', async (t) => {
     await app.sql`delete from counters`
     const payload = new URLSearchParams({ email: 'fede@example.org', password: PASSWORD }).toString()
     const post = async (headers: Record<string, string>, url = '/auth/accedi') => await app.inject({
@@ -259,7 +259,7 @@ t.test('the pages of a person who signs in', async (t) => {
 const PAGES = ['/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
   '/auth/conferma?token=x&type=invite']
 
-/** Addresses that take forms alone: a browser that asks for one is led to where the pages begin. */
+/** URLs for POST only: a browser that requests one is redirected to the first page. */
 const FORMS = [
   '/auth/account/fattori/nuovo', '/auth/account/fattori/conferma', '/auth/verifica/recupero', '/auth/conferma/codice',
   '/auth/esci'
@@ -270,7 +270,7 @@ t.test('the pages for people', async (t) => {
   const asks = (language = '', url = '/auth/accedi') =>
     app.inject({ url, headers: { accept: 'text/html', ...(language && { 'accept-language': language }) } })
 
-  t.test('speak the language of the browser, Italian where it wants none of theirs', async (t) => {
+  t.test('use the language of the browser, or Italian when none is supported', async (t) => {
     const titles: [string, string, string][] = [
       ['', 'it', 'Accedi'],
       ['en-GB,en;q=0.9', 'en', 'Sign in'],
@@ -289,7 +289,7 @@ t.test('the pages for people', async (t) => {
     t.match(browser.page().body, 'L’adresse ou le mot de passe n’est pas correct.', 'refusals, too')
   })
 
-  t.test('have every text in every language, and a place for a value where the Italian text has one', async (t) => {
+  t.test('have every text in every language, with a placeholder wherever the Italian text has one', async (t) => {
     for (const [language, texts] of Object.entries(TEXTS)) {
       for (const [key, text] of Object.entries(TEXTS.it)) {
         const other = texts[key as keyof typeof texts]
@@ -301,7 +301,7 @@ t.test('the pages for people', async (t) => {
     t.same(same, ['homeTitle'], 'nothing was left untranslated')
   })
 
-  t.test('let nothing in but their own style sheet, and the one script of this server', async (t) => {
+  t.test('allow only their own style sheet and this server\'s script', async (t) => {
     for (const url of PAGES) {
       const { statusCode, headers, body } = await asks('it', url)
       t.equal(statusCode, 200, url)
@@ -324,7 +324,7 @@ t.test('the pages for people', async (t) => {
     }
   })
 
-  t.test('stand at / for a person; a program finds nothing there, as before', async (t) => {
+  t.test('answer / for a person, while a program gets a 404', async (t) => {
     const page = await app.inject({ url: '/', headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
     t.match(page, { statusCode: 200, headers: { 'content-type': /^text\/html/, vary: /accept/ } })
     t.match(page.body, /href="\/auth\/".*href="\/docs".*href="\/health\/ready"/s)
@@ -335,7 +335,7 @@ t.test('the pages for people', async (t) => {
     }
   })
 
-  t.test('answer what they cannot do with a page, and unknown addresses as before', async (t) => {
+  t.test('render errors as pages, and answer programs\' unknown URLs as an API', async (t) => {
     const wrong = await asks('en', '/auth/accedi?esito=uscita&esito=altro')
     t.match(wrong, { statusCode: 400, headers: { 'content-type': /^text\/html/ } })
     t.match(wrong.body, 'That has failed. Try again.')
@@ -349,7 +349,7 @@ t.test('the pages for people', async (t) => {
     t.match((await call('PUT', '/auth/accedi')), { statusCode: 405, headers: { allow: 'GET, HEAD, POST' } })
   })
 
-  t.test('lead a person from /auth to where all begins, and tell them of addresses that lead nowhere', async (t) => {
+  t.test('redirect a person from /auth to the first page, and explain unknown URLs', async (t) => {
     t.match(await asks('it', '/auth?x=1'), { statusCode: 303, headers: { location: '/auth/' } })
     t.equal((await visitorBrowser(app).open('/auth')).page().path, '/auth/accedi')
     const urls = ['/auth/nessuna', '/auth/accedi/', '/auth/accedi/con/nessuno', '/auth/account/passkey/opzioni/x']
@@ -367,7 +367,7 @@ t.test('the pages for people', async (t) => {
   })
 })
 
-t.test('the cookie of a whole host is for a secure connection alone, and so are the devices', async (t) => {
+t.test('with a domain cookies are Secure with the prefix __Host-, and devices are offered', async (t) => {
   const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const { headers } = await app.inject('/auth/accedi')
   t.match(headers['set-cookie'], /^__Host-locanda_form=1; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
@@ -384,7 +384,7 @@ t.test('the cookie of a whole host is for a secure connection alone, and so are 
   t.match(question.json(), { fields: { challenge: String }, create: false, options: { rpId: 'locanda.example' } })
 })
 
-t.test('the language is one of those offered, for every Accept-Language header', async (t) => {
+t.test('the language is a supported one, for every Accept-Language header', async (t) => {
   const all = ['it', 'en', 'de', 'fr'] as const
   fc.assert(fc.property(fc.string(), (header) => all.includes(preferredLanguage(header, all))))
   fc.assert(fc.property(fc.constantFrom(...all), fc.constantFrom(...all), (first, second) => {

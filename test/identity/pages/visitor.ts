@@ -1,11 +1,11 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 
-/** A browser without scripts: it keeps cookies, follows redirects, and sends the forms of the page that it shows. */
+/** A browser without scripts: it stores cookies, follows redirects, and submits the forms of its current page. */
 export interface VisitorBrowser {
-  /** The page that is shown. */
+  /** The current page. */
   page (): LightMyRequestResponse & { path: string }
   open (url: string): Promise<VisitorBrowser>
-  /** Fills in and sends the form with this action of the page that is shown; `at` of several. */
+  /** Fills in and submits the current page's form with this action; `at` selects one of several. */
   submit (action: string, fields?: Record<string, string>, at?: number): Promise<VisitorBrowser>
   cookie (): string
 }
@@ -54,13 +54,13 @@ export function visitorBrowser (app: Pick<FastifyInstance, 'inject'>, language =
 
 interface Form {
   action: string
-  /** The fields that it sends unchanged. */
+  /** The fields that it submits unchanged. */
   fields: Map<string, string>
-  /** The names of boxes that are not ticked. */
+  /** The names of unchecked boxes. */
   boxes: Set<string>
 }
 
-/** The forms of a page: where they go, and what they send. */
+/** The forms of a page: their targets and fields. */
 export function formsOf (body: string): Form[] {
   return [...body.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => {
     const inputs = [...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) => ({
@@ -79,7 +79,7 @@ export function formsOf (body: string): Form[] {
   })
 }
 
-/** The text under a field. */
+/** The error below a field. */
 export function errorOf (body: string, id: string): string | undefined {
   return new RegExp(`<span class="error" id="${id}-error">([^<]*)</span>`).exec(body)?.[1]
 }

@@ -14,7 +14,7 @@ const PASSWORD = 'una-frase-lunga-e-mia'
 
 const [{ app, dataDir, token }, { app: other }] = await twoServers(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
 
-/** The application as it is before anybody is made. */
+/** Resets the application to the state before any account exists. */
 async function installation () {
   await app.sql.unsafe(`delete from users;
     alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
@@ -25,7 +25,7 @@ async function installation () {
   }
 }
 
-/** The status of signing in with a password, and who that is. */
+/** Signs in with a password. Returns the status, and who that is. */
 async function enter (app: FastifyInstance, email: string, password: string) {
   const answer = await app.inject({
     method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password }
@@ -59,7 +59,7 @@ t.test('the administrator of the settings can sign in and administer', async (t)
     { actor: 'sistema', action: 'utente_creato', object: `user:${user.id}`, details: { role: 'admin' }, ip: null })
 })
 
-t.test('without settings an administrator with a random password is made, and the password works', async (t) => {
+t.test('without settings an administrator with a random password is created, and the password works', async (t) => {
   const { config } = await installation()
   const made = await firstAdministrator(app, config())
   t.match(made, { email: 'admin@locanda.local', password: /^([a-km-np-z2-9]{4}-){5}[a-km-np-z2-9]{4}$/ })
@@ -71,7 +71,7 @@ t.test('without settings an administrator with a random password is made, and th
   t.not((await firstAdministrator(app, config()))?.password, made!.password, 'elsewhere it is another')
 })
 
-t.test('the administrator is made once, also when the settings change later', async (t) => {
+t.test('the administrator is created once, even when the settings change later', async (t) => {
   const { config, chosen } = await installation()
   await firstAdministrator(app, chosen())
   const before = await acts(app)
@@ -87,7 +87,7 @@ t.test('the administrator is made once, also when the settings change later', as
   t.equal((await acts(app)).filter(({ actor }) => actor === 'sistema').length, 1)
 })
 
-t.test('none is made where there is an administrator already', async (t) => {
+t.test('no administrator is created when there is one already', async (t) => {
   for (const app_metadata of [{ role: 'admin' }, { roles: ['operator', 'admin'] }]) {
     const { config, chosen } = await installation()
     await app.db.transaction(
@@ -100,7 +100,7 @@ t.test('none is made where there is an administrator already', async (t) => {
   }
 })
 
-t.test('a weak password or a bad address stops the start and names the variable', async (t) => {
+t.test('a weak password or an invalid address prevents the start and names the variable', async (t) => {
   const { chosen } = await installation()
   const refused = async (config: Config, message: RegExp) => {
     await t.rejects(firstAdministrator(app, config), { name: 'ConfigError', message })
@@ -125,7 +125,7 @@ t.test('a confirmed account with that address becomes the administrator and keep
   }
   const { id } = await app.db.transaction(async (tx) => await createUser(tx, account))
   await app.sql`update users set banned_until = now() + interval '1 hour'`
-  // Weak, but nobody's.
+  // Weak, but it is not used.
   t.equal(await firstAdministrator(app, chosen('password')), undefined)
   const { status, admin, user } = await enter(app, EMAIL, 'la-mia-di-sempre')
   t.same([status, admin, user.id], [200, true, id])
@@ -151,13 +151,13 @@ t.test('an unconfirmed account with that address does not become the administrat
   t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
 })
 
-t.test('with an external provider no administrator is made', async (t) => {
+t.test('with an external provider no administrator is created', async (t) => {
   const { config } = await installation()
   t.equal(await firstAdministrator(app, config({ IDP_URL: 'https://accesso.example', IDP_ANON_KEY: 'x' })), undefined)
   t.same(await people(app), [])
 })
 
-t.test('only one of several servers that start together makes the administrator, and prints it', async (t) => {
+t.test('one of several servers that start together creates the administrator, and prints it', async (t) => {
   const { config: read } = await installation()
   const config = read()
   const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))
@@ -168,7 +168,7 @@ t.test('only one of several servers that start together makes the administrator,
   t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
 })
 
-/** In as many each way to remove somebody comes first once, and once second. */
+/** Enough rounds for each way of removal to come first once, and second once. */
 const ROUNDS = 5
 
 /** The changes that take an administrator's rights away. */
@@ -186,7 +186,7 @@ const REMOVALS: Record<
     as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
 }
 
-/** Those who can come in as administrators. */
+/** Accounts that can sign in as administrators. */
 const admins = async (app: FastifyInstance) =>
   (
     await app.sql`
@@ -213,7 +213,7 @@ t.test('the last administrator', async (t) => {
     }
   })
 
-  t.test('banned, deleted or self-declared administrators do not count as others', async (t) => {
+  t.test('banned, deleted or self-declared administrators do not count', async (t) => {
     const { user: banned } = await signIn(app, 'bandita', 'admin')
     const { user: deleted } = await signIn(app, 'eliminata', 'admin')
     const { user: pretender } = await signIn(app, 'furbo', 'operator')
@@ -253,7 +253,7 @@ t.test('one of two administrators who are removed at the same moment, on two ser
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
       const { how, statuses } = await removeBoth(round, b.user.id, a.user.id, [a.access_token, b.access_token])
-      // The one may be refused because he is the last, or because he is none any more.
+      // The second may be refused because he is the last one, or because he is no longer an administrator.
       t.equal(statuses[0], 200, how)
       t.ok([401, 403, 422].includes(statuses[1]!), `${how}: ${statuses[1]}`)
       t.equal((await admins(app)).length, 1)
@@ -261,7 +261,7 @@ t.test('one of two administrators who are removed at the same moment, on two ser
   })
 })
 
-t.test('a demotion is not undone by another change of the same account at the same moment', async (t) => {
+t.test('a demotion is not undone by a concurrent change of the same account', async (t) => {
   const service = await token({ service: true })
   await app.sql`delete from users`
   await signIn(app, 'anna', 'admin')
@@ -287,7 +287,7 @@ t.test('the last administrator is the last one who can sign in', async (t) => {
   const service = await token({ service: true })
   const { user: { id, identities: [own] }, access_token } = await signIn(app, 'anna', 'admin')
 
-  t.test('an administrator with an unconfirmed address does not count as another one', async (t) => {
+  t.test('an administrator with an unconfirmed address does not count', async (t) => {
     const waiting = await person('mai-confermata@example.org', {
       email_confirm: false,
       app_metadata: { role: 'admin' }

@@ -92,7 +92,7 @@ t.test('an account is found by its id, and a missing one is a 404', async (t) =>
   }
 })
 
-t.test('a ban refuses a person at once until it ends', async (t) => {
+t.test('a ban locks a person out at once until it ends', async (t) => {
   const anna = await person()
   const client = await signedIn(anna)
   const { access, refresh } = await tokensOf(client)
@@ -145,7 +145,7 @@ t.test('a deleted account is gone with its sessions, and its address is free', a
   t.match((await admin.createUser({ email: anna.email, password: PASSWORD })).data.user, { email: anna.email })
 })
 
-t.test('signOut ends sessions by the token of one of them', async (t) => {
+t.test('signOut ends a person\'s sessions by the token of one of them', async (t) => {
   const anna = await person()
   const [here, there] = [await signedIn(anna), await signedIn(anna)]
   const { access } = await tokensOf(here)
@@ -168,7 +168,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     await app.inject({ method: 'POST', url: `/auth/v1${url}`, headers: bearer(service), payload })
   const refusal = (message: string) => ({ status: 400, code: 'validation_failed', message })
 
-  t.test('an administrator’s account has the id that was asked for, once', async (t) => {
+  t.test('an administrator chooses an account\'s id, which can be used once', async (t) => {
     const { data: { user } } = await admin.createUser({ id: ID.toUpperCase(), email: 'con-id@example.org' })
     t.match(user, { id: ID, identities: [{ id: ID, user_id: ID, identity_data: { sub: ID } }] })
     t.match((await admin.getUserById(ID)).data.user, { email: 'con-id@example.org' })
@@ -182,7 +182,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.notOk((await admin.listUsers()).data.users.some(({ email }) => email === 'altra@example.org'))
   })
 
-  t.test('a role or an audience of its own is refused, never ignored', async (t) => {
+  t.test('another role or audience is refused, never ignored', async (t) => {
     const id = await person('ruolo@example.org')
     for (const fields of [{ role: 'service_role' }, { aud: 'altri' }]) {
       for (const url of ['/admin/users', `/admin/users/${id}`]) {
@@ -195,7 +195,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.match((await admin.updateUserById(id, { role: 'authenticated' })).data.user, { role: 'authenticated' })
   })
 
-  t.test('the list of users is sorted as asked, and its links keep that', async (t) => {
+  t.test('the list of users is sorted as requested, and its links keep the order', async (t) => {
     const list = async (query: string) => {
       const answer = await app.inject({ url: `/auth/v1/admin/users?${query}`, headers: bearer(service) })
       const { users, msg } = answer.json<{ users?: AuthUser[], msg?: string }>()
@@ -217,7 +217,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
       "Bad Sort Parameters: bad direction for sort 'su', only 'asc' and 'desc' allowed")
   })
 
-  t.test('an administrator’s change of address confirms it only when that is asked for', async (t) => {
+  t.test('an administrator’s change of address confirms it only on request', async (t) => {
     const id = await person('non-provata@example.org', { email_confirm: false })
     const changed = await admin.updateUserById(id, { email: 'nuova@example.org' })
     t.match(changed.data.user, { email: 'nuova@example.org', email_confirmed_at: undefined })
@@ -230,7 +230,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
       { email_confirmed_at: String })
   })
 
-  t.test('a change of address that is refused spends none of the mails that one may ask for', async (t) => {
+  t.test('a refused change of address does not count against the limit of mails', async (t) => {
     for (const name of ['cambia', 'occupata']) await person(`${name}@example.org`)
     const { auth } = client()
     await auth.signInWithPassword({ email: 'cambia@example.org', password: PASSWORD })
@@ -244,7 +244,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.match(again, { status: 429, code: 'over_email_send_rate_limit', message: /only request this after \d+ seconds/ })
   })
 
-  t.test('why a password is weak is said in the protocol’s words, with all reasons', async (t) => {
+  t.test('a weak password is refused in the protocol’s words, with all reasons', async (t) => {
     const weak = async (password: string) => (await post('/admin/users', { email: 'p@example.org', password })).json<{
       msg: string
       weak_password: { reasons: string[] }
@@ -276,7 +276,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.equal(Object.keys(external).length, 26)
   })
 
-  t.test('the discovery document says who signs, and with which keys', async (t) => {
+  t.test('the discovery document names the issuer and its keys', async (t) => {
     const answer = await app.inject('/auth/v1/.well-known/openid-configuration')
     const { issuer, jwks_uri: keys, ...rest } = answer.json<Record<string, unknown>>()
     t.equal(answer.statusCode, 200)

@@ -9,7 +9,7 @@ type ClientConfig = Directory['clientConfig']
 
 export { PASSWORD } from '#test/identity/password.ts'
 
-/** A request that the official client has made, and its answer. */
+/** A request of the official client, and its answer. */
 export interface Exchange {
   /** Method and path with its query, without `/auth/v1`. */
   request: string
@@ -19,19 +19,19 @@ export interface Exchange {
   answer: string
 }
 
-/** The official client as it is, with a memory of its own and a record of what it has said and heard. */
+/** The official client, unmodified, with its own storage and a record of its requests. */
 export interface Client {
   auth: SupabaseClient['auth']
   exchanges: Exchange[]
   events: AuthChangeEvent[]
-  /** The place of its session. */
+  /** The storage of its session. */
   storage: Map<string, string>
 }
 
 export interface ClientOptions {
-  /** In place of the anonymous key. */
+  /** Replaces the anonymous key. */
   key?: string
-  /** In place of the key's own `Authorization`. */
+  /** Replaces the `Authorization` that the key implies. */
   authorization?: string
 }
 
@@ -40,13 +40,13 @@ export interface Person { id: string, email: string }
 export interface Provider extends TestApp {
   url: string
   open (options?: ClientOptions): Client
-  /** A person who can sign in with `PASSWORD`, as an administrator's client makes them. */
+  /** A person who can sign in with `PASSWORD`, as an administrator's client creates them. */
   person (changes?: object): Promise<Person>
   /** A client of theirs. */
   signedIn (person: Person): Promise<Client>
 }
 
-/** A client of whoever answers at an address. */
+/** A client of the provider at a URL. */
 export function openClient (
   t: Test,
   { backendUrl, backendKey }: ClientConfig,
@@ -84,7 +84,7 @@ export function openClient (
           status: response.status,
           answer
         })
-        // To this client anything else is a failure of the network; of a logout it reads nothing.
+        // This client treats anything else as a network failure. It ignores the body of a logout.
         if (response.ok && !request.startsWith('POST /logout') && !isJson(answer)) {
           t.fail(`${request} ${response.status}: not JSON`, { answer })
         }
@@ -99,7 +99,7 @@ export function openClient (
   return { auth, exchanges, events, storage }
 }
 
-/** The embedded provider, listening where it says that it does. */
+/** The embedded provider, listening at its public URL. */
 export async function provider (t: Test, environ: Record<string, string> = {}): Promise<Provider> {
   const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
   const { app, url } = server
@@ -133,7 +133,7 @@ export async function provider (t: Test, environ: Record<string, string> = {}): 
   }
 }
 
-/** The tokens that a client holds. */
+/** The tokens of a client. */
 export async function tokensOf ({ auth }: Client): Promise<{ access: string, refresh: string }> {
   const { data: { session } } = await auth.getSession()
   if (!session) throw new Error('the client is signed out')

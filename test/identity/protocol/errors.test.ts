@@ -153,7 +153,7 @@ t.test('every error has both forms: a code in words for clients with a version, 
   }
 })
 
-t.test('only a version from 2024-01-01 on gets the short form', async (t) => {
+t.test('only versions from 2024-01-01 on get the short form', async (t) => {
   const form = async (version: string) =>
     Object.keys((await ask({ path: '/user' }, { 'x-supabase-api-version': version })).json<object>()).join()
   for (const version of ['2024-01-01', '2024-01-02', '2031-12-31']) {
@@ -162,7 +162,7 @@ t.test('only a version from 2024-01-01 on gets the short form', async (t) => {
   for (const version of ['2023-12-31', '', '1']) t.equal(await form(version), 'code,error_code,msg', version)
 })
 
-t.test('no error repeats what was sent', async (t) => {
+t.test('no error repeats the request\'s input', async (t) => {
   for (const [name, asked] of CASES) {
     t.notMatch((await ask(asked)).body, new RegExp(`${anna.email}|${PASSWORD}|${access}`), name)
   }
@@ -199,7 +199,7 @@ const NO_SUB: Expected = [403, 'bad_jwt', 'invalid claim: missing sub claim']
 const UNREADABLE: Expected = [403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature']
 const NOT_ADMIN: Expected = [403, 'not_admin', 'User not allowed']
 
-t.test('a feature that is not offered is refused in the words of the protocol', (t) => holds(t, [
+t.test('a missing feature is refused in the words of the protocol', (t) => holds(t, [
   ['POST /sso', anon, { domain: 'example.org' }, ...SAML],
   ['GET /sso/saml/metadata', anon, undefined, ...SAML],
   ['POST /sso/saml/acs', anon, undefined, ...SAML],
@@ -249,7 +249,7 @@ t.test('telephone numbers are refused as by a provider that has them turned off'
   [`PUT /admin/users/${anna.id}`, service, { phone: PHONE }, 400, PHONES, 'Unsupported phone provider']
 ]))
 
-t.test('a token that is none, or nobody’s, is refused with the protocol’s status and text', (t) => holds(t, [
+t.test('an invalid token, or one of no person, is refused with the protocol’s status and text', (t) => holds(t, [
   ['GET /user', undefined, undefined, ...NO_BEARER],
   ['GET /user', 'this-is-a-bad-token', undefined, ...UNREADABLE],
   ['POST /logout', 'this-is-a-bad-token', undefined, ...UNREADABLE],
@@ -260,7 +260,7 @@ t.test('a token that is none, or nobody’s, is refused with the protocol’s st
   ['GET /admin/users', 'this-is-a-bad-token', undefined, ...UNREADABLE]
 ]))
 
-t.test('an address that is none, and a method that is none, are refused in the form of the protocol', async (t) => {
+t.test('unknown paths and methods are refused in the form of the protocol', async (t) => {
   await holds(t, [
     ['GET /nulla', undefined, undefined, 404, 'validation_failed', 'Path not found'],
     ['POST /admin/nulla', service, {}, 404, 'validation_failed', 'Path not found'],
@@ -271,7 +271,7 @@ t.test('an address that is none, and a method that is none, are refused in the f
   t.equal((await send(['GET /nulla'])).headers['x-sb-error-code'], 'validation_failed')
 })
 
-t.test('null stands for a field that is not there, in every body; inside of metadata it removes a key', async (t) => {
+t.test('null means an absent field in every body; inside metadata it removes a key', async (t) => {
   const email = 'vuoti@example.org'
   const nothing = { data: null, phone: null, gotrue_meta_security: null, code_challenge: null, channel: null }
   t.equal((await send(['POST /signup', anon, { email, password: PASSWORD, ...nothing }])).statusCode, 200)
@@ -297,7 +297,7 @@ async function accessOf (changes?: object): Promise<string> {
   return (await tokensOf(await signedIn(await person(changes)))).access
 }
 
-t.test('a user has empty text for missing values, no nulls, and nothing of the password', async (t) => {
+t.test('a user has empty text for missing values, no nulls, and no trace of the password', async (t) => {
   const user = (await app.inject({ url: '/auth/v1/user', headers: bearer(await accessOf()) })).json<AuthUser>()
   t.strictSame(Object.keys(user).sort(), [
     'app_metadata', 'aud', 'confirmed_at', 'created_at', 'email', 'email_confirmed_at', 'id', 'identities',

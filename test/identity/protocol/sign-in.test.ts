@@ -73,7 +73,7 @@ t.test('a wrong password, an unknown address and an account without a password g
   t.equal(answers.size, 1)
 })
 
-t.test('any spelling of the address signs in, and an unconfirmed or banned account says so', async (t) => {
+t.test('any spelling of the address signs in, and an unconfirmed or banned account gets its own error', async (t) => {
   for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) {
     t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
   }
@@ -86,7 +86,7 @@ t.test('any spelling of the address signs in, and an unconfirmed or banned accou
   }
 })
 
-t.test('getUser returns the person who is signed in, by the client’s own token or by a given one', async (t) => {
+t.test('getUser returns the signed-in person, by the client’s own token or by a given one', async (t) => {
   const client = await signedIn(anna)
   const { data: { user } } = await client.auth.getUser()
   t.match(user, { id: anna.id, email: anna.email })
@@ -98,7 +98,7 @@ t.test('getUser returns the person who is signed in, by the client’s own token
   t.match((await open().auth.getUser(`${access.slice(0, -8)}AAAAAAAA`)).error, { status: 403, code: 'bad_jwt' })
 })
 
-t.test('refreshSession goes on with the same session under new tokens', async (t) => {
+t.test('refreshSession continues the same session with new tokens', async (t) => {
   const client = await signedIn(anna)
   const before = await tokensOf(client)
   const { data, error } = await client.auth.refreshSession()
@@ -115,7 +115,7 @@ t.test('refreshSession goes on with the same session under new tokens', async (t
     'the access token before it is good until it runs out')
 })
 
-t.test('getClaims verifies with the published keys alone, and fetches them once', async (t) => {
+t.test('getClaims verifies with the published keys only, and fetches them once', async (t) => {
   const client = await signedIn(anna)
   const { data, error } = await client.auth.getClaims()
   t.equal(error, null)
@@ -147,14 +147,14 @@ t.test('after the signing key was replaced getClaims fetches the keys once more'
 
 const letIn = async (access: string) => await isLetIn(app, { authorization: `Bearer ${access}` })
 
-/** Whether a client is signed in, as the server sees it. */
+/** Whether the server considers a client signed in. */
 async function isIn ({ auth }: Client): Promise<boolean> {
   const { data, error } = await auth.getUser()
   if (error && error.name !== 'AuthSessionMissingError') throw error
   return data.user !== null
 }
 
-/** Three devices of one person, and one of somebody else. */
+/** Three devices of one person, and one of another. */
 async function devices () {
   const anna = await person()
   return [await signedIn(anna), await signedIn(anna), await signedIn(anna), await signedIn(await person())] as const
@@ -218,7 +218,7 @@ t.test('a new password replaces the old one and ends every other session', async
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
 })
 
-t.test('a new password revokes the API keys when that is asked for, an administrator’s one in any case', async (t) => {
+t.test('a new password revokes the API keys on request; an administrator’s change always does', async (t) => {
   const anna = await person()
   const { access } = await tokensOf(await signedIn(anna))
   const mint = async () => withKey((await as(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)

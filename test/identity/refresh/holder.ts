@@ -6,12 +6,12 @@ import { signIn } from '#test/helper.ts'
 /** The outcome of a refresh: the tokens, or the error's status and code. */
 export type Outcome = { access: string, refresh: string } | { status: number, code: string }
 
-/** A login and the moments that its row keeps, which tests move. */
+/** A login and the timestamps in its row, which tests move. */
 export interface Holder {
   userId: string
   sessionId: string
   access: string
-  /** The token that the sign-in gave. */
+  /** The refresh token of the sign-in. */
   first: string
 }
 
@@ -24,7 +24,7 @@ export async function holder (app: FastifyInstance, name = `titolare${++people}`
   return { userId: user.id, sessionId: claims.session_id, access, first }
 }
 
-/** A refresh as clients ask for it. */
+/** A refresh, as clients request it. */
 export async function refresh (app: FastifyInstance, token: string): Promise<Outcome> {
   return outcomeOf(
     await app.inject({
@@ -46,14 +46,14 @@ export function outcomeOf (response: LightMyRequestResponse): Outcome {
   return { access: body.access_token, refresh: body.refresh_token }
 }
 
-/** The current token, its child and so on: `n` tokens, the given one first. */
+/** Refreshes repeatedly: returns `n` tokens, the given one first. */
 export async function chain (app: FastifyInstance, first: string, n: number): Promise<string[]> {
   const tokens = [first]
   while (tokens.length < n) tokens.push((await refreshed(app, tokens.at(-1)!)).refresh)
   return tokens
 }
 
-/** Lets time pass for a session: everything in its row lies so many seconds further back. */
+/** Lets time pass for a session by moving every timestamp in its row back. */
 export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Holder, seconds: number): Promise<void> {
   await sql` update sessions set created_at = created_at - ${seconds} * interval '1 second',
       updated_at = updated_at - ${seconds} * interval '1 second',

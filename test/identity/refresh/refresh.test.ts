@@ -35,12 +35,12 @@ t.test('NormalUse: no token is in the database, in any form', async (t) => {
   }
 })
 
-/** The rules in the fewest words: times in seconds, of a clock that only the test moves. */
+/** A minimal model of the rules. Times are in seconds, by a clock that only the test advances. */
 class Rules {
   now = 0
   counter = 0
   refreshedAt = 0
-  /** On which day of the session the last repeat was that a thief can have made, and how many there were that day. */
+  /** The session's day of the last doubtful repeat, and how many there were that day. */
   doubtful = { day: 0, count: 0 }
   isThere = true
 
@@ -72,7 +72,7 @@ const DAY = 86_400
 
 type Step = { do: 'refresh', behind: number } | { do: 'wait', seconds: number } | { do: 'logout' }
 
-// Far enough below the interval that the time of a request itself does not matter; above it, it only adds.
+// Far enough below the interval that a request's own duration does not matter; above it, that only adds.
 const waits = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(1, 3, 5) },
   { weight: 8, arbitrary: fc.constantFrom(10, 11, 60, 3599) },
@@ -87,7 +87,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'logout' as const }) }
 )
 
-/** Makes the row as old as the rules say, so that no step lasts longer than it should. */
+/** Sets the row's age by the rules, so that a step's real duration does not matter. */
 async function setClock (rules: Rules, { sessionId }: Holder): Promise<void> {
   const ago = (seconds: number) => app.sql`now() - ${rules.now - seconds} * interval '1 second'`
   await app.sql` update sessions set created_at = ${ago(0)}, not_after = ${ago(90 * DAY)},
@@ -157,7 +157,7 @@ t.test('refreshes follow the rules in the most important sequences', async (t) =
   ] satisfies Step[][]) await t.resolves(behaves(list, new Map()))
 })
 
-/** The same refresh many times at once, in turn at each of the servers. */
+/** Many concurrent refreshes with one token, alternating between the servers. */
 async function atOnce (apps: FastifyInstance[], token: string, times: number): Promise<Outcome[]> {
   return await Promise.all(Array.from({ length: times }, (_, n) => refresh(apps[n % apps.length]!, token)))
 }
@@ -166,7 +166,7 @@ function tokens (outcomes: Outcome[]): Set<string> {
   return new Set(outcomes.map((outcome) => 'code' in outcome ? outcome.code : outcome.refresh))
 }
 
-t.test('ConcurrentReuse: two servers on one database make one next token, too', async (t) => {
+t.test('ConcurrentReuse: two servers on one database create one next token, too', async (t) => {
   const anna = await holder(one.app)
   const outcomes = await atOnce([one.app, two.app], anna.first, 20)
   const [child, ...others] = tokens(outcomes)
@@ -220,7 +220,7 @@ t.test('MaliciousReuse: a reuse at one server ends the session at every other', 
   t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
 })
 
-t.test('a refresh and a logout at once leave no session behind', async (t) => {
+t.test('a concurrent refresh and logout leave no session behind', async (t) => {
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
     const headers = { authorization: `Bearer ${anna.access}` }
@@ -250,7 +250,7 @@ t.test('SessionTimebox: a session ends after ninety days, and its access token w
   t.same(await standing(app, access), [401, 403], 'and so has its access token')
 })
 
-t.test('a token of a missing session, or with a counter to come, is refused', async (t) => {
+t.test('a token of a missing session, or with a future counter, is refused', async (t) => {
   const { refreshSecret } = app.identity.signer
   t.same(await refresh(app, encodeRefreshToken(refreshSecret, { sessionId: randomUUID(), counter: 0 })), NOT_FOUND)
   const anna = await holder(app)

@@ -29,7 +29,7 @@ t.test('the list of keys', async (t) => {
   const mine = [await mint(app, anna, '?name=prima'), await mint(app, anna, '?name=seconda&scopes=lettura')]
   const his = await mint(app, piero, '?name=sua')
 
-  t.test('a person sees their own keys, the latest first, without the secret', async (t) => {
+  t.test('a person sees their own keys, latest first, without the secret', async (t) => {
     const keys = await list(app, bearer(anna))
     t.same(keys.map(({ id }) => id), mine.map(({ id }) => id).reverse())
     for (const key of keys) {
@@ -41,7 +41,7 @@ t.test('the list of keys', async (t) => {
     t.match(keys[1], { scopes: ['lettura', 'scrittura', 'invio', 'amministrazione'] })
   })
 
-  t.test('administrators see the keys of all persons when they ask for them', async (t) => {
+  t.test('administrators see the keys of all persons on request', async (t) => {
     t.same((await list(app, bearer(admin), '?tutte=true')).map(({ id }) => id), [his.id, mine[1]!.id, mine[0]!.id])
     t.same(await list(app, bearer(admin)), [])
     for (const headers of [bearer(anna), withKey(API_KEY), withKey(mine[0]!.apiKey)]) {
@@ -61,10 +61,10 @@ t.test('the list of keys', async (t) => {
   })
 })
 
-t.test('making a key', async (t) => {
+t.test('creating a key', async (t) => {
   const anna = await token({ name: 'amelia' })
 
-  t.test('the answer shows the key once, with its id and its end', async (t) => {
+  t.test('the answer shows the key once, with its id and its expiry', async (t) => {
     const answer = await as(app, anna, 'GET', MINT)
     t.equal(answer.statusCode, 200)
     t.equal(answer.headers['cache-control'], 'no-store')
@@ -115,7 +115,7 @@ t.test('making a key', async (t) => {
     }
   })
 
-  t.test('a person who waits for a role makes no key, and nobody has more than twenty live ones', async (t) => {
+  t.test('a person who waits for a role cannot create a key, and others have at most twenty live ones', async (t) => {
     const pending = await as(app, await token({ name: 'nuova', role: 'pending' }), 'GET', MINT)
     t.match([pending.statusCode, pending.json()], [403, { codice: 'ACCOUNT_IN_ATTESA' }])
     const many = await token({ name: 'molte' })
@@ -128,7 +128,7 @@ t.test('making a key', async (t) => {
     t.equal((await as(app, many, 'GET', MINT)).statusCode, 200, 'a revoked one does not count')
   })
 
-  t.test('a key that is made while all sessions are revoked is not made', async (t) => {
+  t.test('a key that is created while all sessions are revoked is refused', async (t) => {
     const late = await token({ name: 'tarda' })
     const { sub } = claimsOf(late)
     const { made } = await app.sql.begin(async (sql) => {
@@ -184,7 +184,7 @@ t.test('revoking a key', async (t) => {
     t.match({ ...entry }, { actor: `user:${claimsOf(anna).sub}`, object: /^key:[0-9a-f]{16}$/ })
   })
 
-  t.test('another person’s key is answered like a missing one, except to administrators', async (t) => {
+  t.test('another person’s key is reported as missing, except to administrators', async (t) => {
     const { id, apiKey } = await mint(app, anna)
     const answers = [
       await revoke(bearer(piero), id),
@@ -202,7 +202,7 @@ t.test('revoking a key', async (t) => {
     t.ok((await list(app, bearer(anna))).find((key) => key.id === id)?.revoked_at, 'it stays in the list')
   })
 
-  t.test('a key of any scope revokes itself, and others only with the scope for writing', async (t) => {
+  t.test('a key of any scope revokes itself, and others only with the write scope', async (t) => {
     const [reader, writer, victim] = [
       await mint(app, anna, '?scopes=lettura'),
       await mint(app, anna, '?scopes=lettura,scrittura'),
@@ -236,7 +236,7 @@ t.test('an expired key is refused, cached or not', async (t) => {
   t.same(late, [], 'it was good until its end, and no longer')
 })
 
-t.test('a key has the rights that its person has at the moment', async (t) => {
+t.test('a key has the current rights of its person', async (t) => {
   const service = await token({ service: true })
   const { user, access_token } = await signIn(app, 'anita', 'operator')
   const { apiKey } = await mint(app, access_token)
@@ -273,7 +273,7 @@ t.test('a key has the rights that its person has at the moment', async (t) => {
   t.same([await isLetIn(app, withKey(key)), await isLetIn(other, withKey(key))], [401, 401], 'deleted for good')
 })
 
-t.test('a revoked key administers nothing from then on, also on a server that has not heard of it', async (t) => {
+t.test('a revoked key stops administering at once, even on a server that was not notified', async (t) => {
   const { access_token } = await signIn(app, 'amministratrice', 'admin')
   const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<MintedKey>()
   const administers = async () =>
@@ -324,7 +324,7 @@ t.test('a key made with the password alone unlinks nothing once its person has a
   t.equal((await client.auth.getUserIdentities()).data?.identities.length, 1)
 })
 
-t.test('a key made with the password alone revokes itself and no other, once there is a second factor', async (t) => {
+t.test('a key made with the password alone revokes only itself, once there is a second factor', async (t) => {
   const { app } = server
   const { client, before, another, after } = await setting()
   const revoke = async (headers: Record<string, string>, { id }: MintedKey) =>

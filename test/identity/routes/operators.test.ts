@@ -53,7 +53,7 @@ t.test('operators', async (t) => {
     t.equal((await as(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
   })
 
-  t.test('the audit log names a new operator by ids alone, and the log has no personal data', async (t) => {
+  t.test('the audit log identifies a new operator by ids only, and the log has no personal data', async (t) => {
     const [entry] = await app.sql`select actor, action, object, details from audit_log order by id limit 1`
     const [{ id }] = await app.sql`select id from users where email = 'piero@example.org'` as [{ id: string }]
     t.same(
@@ -83,7 +83,7 @@ t.test('operators', async (t) => {
     t.equal(await people(), before)
   })
 
-  t.test('a wrong field is a 400 that names it, and no account is created', async (t) => {
+  t.test('an invalid field is a 400 that names it, and no account is created', async (t) => {
     const before = await people()
     const wrong: [field: string, body: object][] = [
       ['password', { password: 'password' }],
@@ -184,16 +184,16 @@ t.test('the lists of operators and users', async (t) => {
       any.flatMap((metadata, n) => isStaff(metadata) ? [`prova-${n}@example.org`] : []).toSorted())
   })
 
-  t.test('with 70,000 users the lists hold all of them', async (t) => {
+  t.test('with 70,000 users the lists are complete', async (t) => {
     await app.sql.begin(async (tx) => {
-      // As long as a busy machine takes for so many.
+      // A busy machine takes long for so many.
       await tx`set local statement_timeout = 0`
       await tx`delete from users where email <> 'anna@example.org'`
       await tx`insert into users (email, created_at) select 'u' || n || '@example.org', '2020-01-01'::timestamptz +
         n / 3 * interval '1 second' from generate_series(1, 70000) n`
       await tx`insert into identities (user_id, provider, provider_id, identity_data)
         select id, 'email', id, '{}' from users where email like 'u%'`
-      // Autovacuum does this on a server: without it each batch is sorted anew.
+      // Autovacuum does this on a server. Without it each batch is sorted anew.
       await tx`analyze users, identities`
     })
     const all = (await as(app, admin, 'GET', '/api/users')).json<{ id: string, created_at: string }[]>()
@@ -230,7 +230,7 @@ t.test('profile pictures', async (t) => {
   const stored = async (id: string) =>
     (await app.storage.findByPrefix(app.db, 'avatars', `${id}.`)).map(({ name }) => name)
 
-  t.test('a picture is stored, small and without metadata, and its address stands with the user', async (t) => {
+  t.test('a picture is stored, small and without metadata, and its URL is in the user\'s metadata', async (t) => {
     const answer = await set(piero, picture)
     t.equal(answer.statusCode, 200)
     const url = `https://locanda.example/api/storage/avatars/${piero}.jpg`
@@ -248,14 +248,14 @@ t.test('profile pictures', async (t) => {
     t.notOk(Buffer.concat(await (await app.storage.read(next!)).toArray() as Buffer[]).includes('NOME-SEGRETO'))
   })
 
-  t.test('a new picture takes the place of the one before, whatever their formats', async (t) => {
+  t.test('a new picture replaces the one before, whatever their formats', async (t) => {
     for (const [file, extension] of [[await png(), 'png'], [await webp(), 'webp'], [picture, 'jpg']] as const) {
       t.equal((await set(piero, file, 'x.gif')).statusCode, 200, 'the name of the file says nothing')
       t.same(await stored(piero), [`${piero}.${extension}`])
     }
   })
 
-  t.test('a user who is not there, or who does not work here, is a 404', async (t) => {
+  t.test('a missing user, or one who is no operator, is a 404', async (t) => {
     const pending = (await signIn(app, 'in-attesa', 'pending')).user.id
     for (const id of ['6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', pending]) {
       const answer = await set(id, picture)
@@ -264,7 +264,7 @@ t.test('profile pictures', async (t) => {
     t.same(await stored(pending), [])
   })
 
-  t.test('the picture goes with the user, however the user is deleted', async (t) => {
+  t.test('the picture is deleted with the user, however the user is deleted', async (t) => {
     for (const [name, soft] of [['ugo', false], ['ida', true]] as const) {
       const { user: { id } } = await signIn(app, name, 'operator')
       await set(id, picture)
@@ -280,14 +280,14 @@ t.test('profile pictures', async (t) => {
     t.equal((await stored(piero)).length, 1)
   })
 
-  t.test('every change is on record', async (t) => {
+  t.test('every change is audited', async (t) => {
     await set(piero, picture)
     const [row] = await app.sql`
       select actor, object from audit_log where action = 'immagine_profilo' order by id desc limit 1`
     t.match(row, { actor: /^user:/, object: `user:${piero}` })
   })
 
-  t.test('a file that is not an image is refused, and the picture before stays', async (t) => {
+  t.test('a file that is not an image is refused, and the previous picture stays', async (t) => {
     const before = await stored(piero)
     for (const file of [Buffer.from('<svg/>'), Buffer.alloc(0), picture.subarray(0, picture.length / 2)]) {
       const answer = await set(piero, file)
@@ -296,7 +296,7 @@ t.test('profile pictures', async (t) => {
     t.same(await stored(piero), before)
   })
 
-  t.test('a file over 5 MiB is a 413, whether the form says its size or not', async (t) => {
+  t.test('a file over 5 MiB is a 413, with or without a declared size', async (t) => {
     const large = Buffer.alloc(5 * 1024 * 1024 + 1, 1)
     t.match((await set(piero, large)).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
     const declared = await send(form([['userId', piero], ['file', picture, 'io.jpg']]), {
@@ -306,7 +306,7 @@ t.test('profile pictures', async (t) => {
     t.same(fieldsAtFault(await set(piero, large.subarray(1))), ['file'], 'at the bound it is looked at')
   })
 
-  t.test('a form that is not as it must be is a 400 that names the field', async (t) => {
+  t.test('an invalid form is a 400 that names the field', async (t) => {
     const file: Part = ['file', picture, 'io.jpg']
     const user: Part = ['userId', piero]
     const cases: [string, Part[], string][] = [

@@ -19,11 +19,11 @@ import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
 const CHANNEL = 'locanda_identity'
-/** Longer than any test: who is waited for must answer. */
+/** Longer than any test, so that a process that is waited for must answer. */
 const PATIENCE_MS = 60_000
-/** Streams of requests at once on each server. */
+/** Concurrent streams of requests on each server. */
 const STREAMS = 2
-/** Requests that each of them begins after the answer. */
+/** Requests that each stream starts after the answer. */
 const AFTERWARDS = 4
 
 type Sql = Connection['sql']
@@ -32,8 +32,8 @@ interface Answer { statusCode: number }
 interface Asked { isAfter: boolean, status: number }
 
 /**
- * Asks all servers over and over, while `change` is made, and some times after it is answered. What was begun before
- * may come to anything; what is begun later must not.
+ * Sends requests to all servers while `change` runs, and some after it is answered. Requests started before may have
+ * any result; later ones must not succeed.
  */
 async function during (
   apps: readonly FastifyInstance[],
@@ -46,8 +46,8 @@ async function during (
   const streams = apps.flatMap((app) =>
     Array.from({ length: STREAMS }, async () => {
       for (let left = AFTERWARDS; left > 0;) {
-        // Cached answers leave the event loop no moment for anything else: without a short rest the streams would
-        // keep the change waiting.
+        // Cached answers never yield to the event loop's other work. Without a short sleep the streams would delay the
+        // change.
         await (isAnswered ? turn() : sleep(1))
         const isAfter = isAnswered
         const { statusCode: status } = await app.inject(request)
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
   ]
 ]
 
-t.test('after the answer to a change that takes rights away, no new request has them, on any server', async (t) => {
+t.test('after a change that takes rights away is answered, no new request has them, on any server', async (t) => {
   const [{ app, token }, { app: other }] = servers
   const apps = [app, other] as const
   const service = await token({ service: true })
@@ -173,7 +173,7 @@ t.test('after the answer to a change that takes rights away, no new request has 
   t.same(rotated.after, [401], 'a rotation at once')
 })
 
-t.test('a change is heard by every process', async (t) => {
+t.test('every process is notified of a change', async (t) => {
   const { url } = await testDatabase(t)
   const connections = Array.from({ length: 4 }, () => connect(url, 2))
   t.teardown(() => Promise.all(connections.map(({ close }) => close())))
@@ -196,12 +196,12 @@ t.test('a change is heard by every process', async (t) => {
   const others = changeFeed(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } }, () => {})
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
-  await t.test('a process that is alone waits only for itself', async () => {
+  await t.test('a single process waits only for itself', async () => {
     await changes.waitForListeners()
     await changes.waitForListeners()
   })
 
-  await t.test('a process waits until the others have heard every earlier change', async (t) => {
+  await t.test('a process waits until the others have processed every earlier change', async (t) => {
     await others.ready()
     for (let n = 0; n < 20; n++) {
       await notify(asking, `user:${n}`)
@@ -210,7 +210,7 @@ t.test('a change is heard by every process', async (t) => {
     }
   })
 
-  await t.test('a process waits for another one that is slow', async (t) => {
+  await t.test('a process waits for a slow one', async (t) => {
     const asked = Promise.withResolvers<string>()
     const answered = Promise.withResolvers<void>()
     await slow.listen(CHANNEL, (payload) => {
@@ -222,7 +222,7 @@ t.test('a change is heard by every process', async (t) => {
     const settled = changes.waitForListeners().then(() => { isSettled = true })
     const id = await asked.promise
     await answered.promise
-    // The asking process has heard the other's answer when it hears this.
+    // The asking process has received the other's answer when it receives this.
     await notify(slow, 'user:echo')
     await echo.promise
     t.equal(isSettled, false)
@@ -230,7 +230,7 @@ t.test('a change is heard by every process', async (t) => {
     await settled
   })
 
-  await t.test('a process does not wait long for another one that does not answer', async () => {
+  await t.test('a process does not wait long for one that does not respond', async () => {
     await mute.listen(CHANNEL, () => {})
     await changeFeed(slow, log).subscribe({}, () => {}).waitForListeners(100)
   })
@@ -238,7 +238,7 @@ t.test('a change is heard by every process', async (t) => {
   t.same(complaints, [])
 })
 
-t.test('a server that was cut off drops its caches as soon as it listens again', async (t) => {
+t.test('a server that was disconnected drops its caches as soon as it listens again', async (t) => {
   const [{ app }, { app: other }] = servers
   const listeners = async () =>
     (
@@ -249,7 +249,7 @@ t.test('a server that was cut off drops its caches as soon as it listens again',
   for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 200)
   const before = await listeners()
   t.equal(before.length, 2)
-  // A change that nobody is told of.
+  // A change without a notification.
   await app.sql.begin(async (tx) => {
     await tx`alter table users disable trigger users_changed`
     await tx`update users set banned_until = now() + interval '1 hour' where id = ${user.id}`
@@ -362,7 +362,7 @@ t.test('revoking all sessions', async (t) => {
     ]
     const { access_token: pieros } = await signIn(app, 'pina', 'operator')
     const { apiKey } = (await as(app, devices[0]!.access_token, 'GET', '/api/cli/auth/key')).json()
-    // Remembered by both.
+    // Now cached by both.
     for (const { access_token } of devices) t.same(await both(bearer(access_token)), [200, 200])
 
     const answer = await as(app, devices[0]!.access_token, 'POST', '/api/sessions/revoke-all')
@@ -416,7 +416,7 @@ t.test('revoking all sessions', async (t) => {
     }
   })
 
-  t.test('an API key revokes, too, and may stay; a caller who is no person revokes nothing', async (t) => {
+  t.test('an API key may revoke all sessions, and can be kept; a caller who is no person may not', async (t) => {
     const { access_token } = await signIn(app, 'cinzia', 'operator')
     const { apiKey } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json()
     const revoke = async (headers: Record<string, string>, payload?: object) =>
@@ -437,7 +437,7 @@ t.test('revoking all sessions', async (t) => {
 t.test('unlinking a provider', async (t) => {
   const [{ app }, { app: other }] = servers
 
-  t.test('the sessions and codes that the provider began end with it, but the session that asks', async (t) => {
+  t.test('the sessions and codes that the provider began end with it, except the calling session', async (t) => {
     const { id, token, unlink } = await person(app, 'gina', ['google', 'github'])
     const begin = async (provider: string) => {
       const device = { ip: '192.0.2.7', user_agent: 'di chi ha rubato l’account' }
@@ -506,7 +506,7 @@ t.test('unlinking a provider', async (t) => {
     t.same(await linked(), ['email'])
   })
 
-  t.test('an unlinking that would leave another account’s address is a 409', async (t) => {
+  t.test('unlinking is a 409 when the remaining address belongs to another account', async (t) => {
     const { id, linked, unlink } = await person(app, 'dario', ['google'])
     await person(app, 'dora')
     await app.sql`

@@ -33,7 +33,7 @@ async function account ({ app, token }: TestApp, email: string): Promise<string>
   return email
 }
 
-t.test('while a hash was imported no failure comes before a whole second, whatever was checked', async (t) => {
+t.test('while a hash was imported every failure takes at least a whole second, whatever was checked', async (t) => {
   const server = await build(t)
   const own = await account(server, 'anna@example.org')
   const password_hash = '$2b$12$CFyt8bFRLa.a/vtb1ES0eepF6NCiuvWRMJdvU8TrSXXZ/f/ueR4hO'
@@ -52,10 +52,10 @@ t.test('while a hash was imported no failure comes before a whole second, whatev
   t.equal((await signIn(server, { email: own, password: PASSWORD })).statusCode, 200)
 })
 
-t.test('the answer to a failed sign-in does not tell whether the account exists, to the byte', async (t) => {
+t.test('the answer to a failed sign-in is byte-identical whether or not the account exists', async (t) => {
   const server = usual
   const answers = []
-  // Each from an address of its own, so that what is left of the limits is the same, too.
+  // Each from its own client IP, so that the remaining limits are the same, too.
   for (const [n, email] of [
     await account(server, 'lia@example.org'), 'nessuno@example.org', 'né un indirizzo'
   ].entries()) {
@@ -75,7 +75,7 @@ t.test('the answer to a failed sign-in does not tell whether the account exists,
   }
 })
 
-t.test('limits of attempts to sign in', async (t) => {
+t.test('limits of sign-in attempts', async (t) => {
   const one = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
   const codes = async (server: TestApp, attempts: Attempt[]) => {
     const seen: string[] = []
@@ -88,7 +88,7 @@ t.test('limits of attempts to sign in', async (t) => {
   const times = (n: number, attempt: Attempt) => Array.from({ length: n }, () => attempt)
   const wrong = (n: number) => Array.from({ length: n }, () => 'invalid_credentials')
 
-  t.test('the eleventh try in a minute for one account from one address is refused, if it exists or not', async (t) => {
+  t.test('the eleventh try in a minute for one account from one client IP is refused, existing or not', async (t) => {
     const server = await build(t)
     for (const email of [await account(server, 'anna@example.org'), 'nessuno@example.org']) {
       t.same(await codes(server, times(11, { email })), [...wrong(10), 'over_request_rate_limit'], email)
@@ -99,25 +99,25 @@ t.test('limits of attempts to sign in', async (t) => {
     t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not concerned')
   })
 
-  t.test('while an address is limited the right password is refused there, and accepted from elsewhere', async (t) => {
+  t.test('while a client IP is limited the right password is refused there, and accepted from elsewhere', async (t) => {
     const email = await account(strict, 'lina@example.org')
     await codes(strict, times(3, { email }))
     const right = { email, password: PASSWORD }
     t.same(await codes(strict, [right, { ...right, from: '192.0.2.2' }]), ['over_request_rate_limit', 'in'])
   })
 
-  t.test('tries from many addresses do not lock an account', async (t) => {
+  t.test('tries from many client IPs do not lock an account', async (t) => {
     const email = await account(one, 'anna@example.org')
     await codes(one, Array.from({ length: 4 }, (_, n) => ({ email, from: `198.51.100.${n}` })))
     t.same(await codes(one, [{ email, password: PASSWORD, from: '192.0.2.2' }]), ['in'])
   })
 
-  t.test('one address may try only a limited number of accounts', async (t) => {
+  t.test('one client IP may try only a limited number of accounts', async (t) => {
     t.same(await codes(one, Array.from({ length: 6 }, (_, n) => ({ email: `persona${n}@example.org` }))),
       [...wrong(5), 'over_request_rate_limit'])
   })
 
-  t.test('an address counts as one account in every spelling', async (t) => {
+  t.test('an e-mail address counts as one account in every spelling', async (t) => {
     const email = await account(strict, 'Anna.Bea@example.org')
     const spellings = [email, email.toLowerCase(), email.toUpperCase(), ` ${email}\t`, `\n${email.toUpperCase()} `]
     t.equal(new Set(spellings).size, 5)
@@ -125,7 +125,7 @@ t.test('limits of attempts to sign in', async (t) => {
       [...wrong(3), ...times(7, { email }).map(() => 'over_request_rate_limit')])
   })
 
-  t.test('a forwarded address that a caller claims is ignored', async (t) => {
+  t.test('a forged forwarded address is ignored', async (t) => {
     const claims = [
       'x-forwarded-for', 'x-real-ip', 'forwarded', 'true-client-ip', 'cf-connecting-ip', 'sb-forwarded-for'
     ]
@@ -142,7 +142,7 @@ async function attempt (server: Held, email: string, from: string): Promise<stri
   return (await signIn(server, { email, from })).json<{ error_code: string }>().error_code
 }
 
-/** Few tries in an hour: each test has accounts and addresses of its own. */
+/** Few tries in an hour: each test has accounts and client IPs of its own. */
 const strict = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
 const usual = await held(t)
 
@@ -168,7 +168,7 @@ t.test('all addresses of one IPv6 network share the limit of one address', async
   t.ok(many.includes('over_request_rate_limit'), 'nor may they try many accounts')
 })
 
-t.test('a signed-in person has a limit of guesses at their password, which others do not share', async (t) => {
+t.test('a signed-in person has their own limit of guesses at their password', async (t) => {
   const { app, person } = strict
   await person('bea@example.org')
   const { access_token } = (await strict.signIn('bea@example.org')).json<{ access_token: string }>()
@@ -184,7 +184,7 @@ t.test('a signed-in person has a limit of guesses at their password, which other
   t.equal((await strict.signIn('bea@example.org')).statusCode, 200, 'signing in is not hindered')
 })
 
-t.test('sign-ins beyond the capacity are answered 503 with Retry-After, as an error of the protocol', async (t) => {
+t.test('sign-ins beyond the capacity get 503 with Retry-After, as an error of the protocol', async (t) => {
   const { app, person, logs } = usual
   await person('anna@example.org')
   const answers = await Promise.all(
@@ -208,7 +208,7 @@ t.test('sign-ins beyond the capacity are answered 503 with Retry-After, as an er
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
 })
 
-t.test('sign-ups are counted before their passwords are hashed, and those who sign in come first', async (t) => {
+t.test('sign-ups are counted before their passwords are hashed, and sign-ins take precedence', async (t) => {
   const { app } = await site(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
   const post = async (path: string, payload: object, remoteAddress: string) =>
     (await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload, remoteAddress })).statusCode
@@ -227,7 +227,7 @@ t.test('sign-ups are counted before their passwords are hashed, and those who si
   t.ok(signUps.includes(503), 'sign-ups are')
 })
 
-t.test('guesses are counted for all processes together, where no other caller pushes them out', async (t) => {
+t.test('guesses are counted across processes, and other callers cannot evict the counters', async (t) => {
   const servers = await twoServers(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
   const email = 'anna@example.org'
   const guesses = {

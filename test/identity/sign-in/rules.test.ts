@@ -19,8 +19,8 @@ import { FRONT_END, setting, SIGNUP } from '#test/identity/oauth/setting.ts'
 const passwords = createPasswords()
 
 /**
- * From the test files of the reference implementations of argon2 (`password`) and of crypt_blowfish, and what others
- * wrote of them.
+ * From the test files of the reference implementations of argon2 (`password`) and of crypt_blowfish, and from texts
+ * about them.
  */
 const ARGON2 = [
   '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
@@ -64,7 +64,7 @@ t.test('argon2 hashes of other programs are read, with any variant, version and 
   }
 })
 
-t.test('bcrypt hashes are read under their three good prefixes', async (t) => {
+t.test('bcrypt hashes are read under their three valid prefixes', async (t) => {
   for (const [password, known] of BCRYPT) {
     t.equal(await passwords.verify(known, password), true, known)
     t.equal(await passwords.verify(known, `${password}*`), false, known)
@@ -83,7 +83,7 @@ t.test('a password longer than bcrypt reads never matches a bcrypt hash, and one
   t.equal(await passwords.verify(known, `${full}z`), false)
 })
 
-t.test('verifying without a hash, or with an unreadable one, costs as much work as with a good one', async (t) => {
+t.test('verifying without a hash, or with an unreadable one, costs as much work as with a valid one', async (t) => {
   const known = await passwords.hash('la password giusta')
   const work = { known: Infinity, nobody: Infinity, unreadable: Infinity }
   const measured = async (who: keyof typeof work, text: string | null) => {
@@ -97,14 +97,14 @@ t.test('verifying without a hash, or with an unreadable one, costs as much work 
     await measured('nobody', null)
     await measured('unreadable', 'x')
   }
-  // Processor time, not the clock's, and the least of the rounds: other threads of the process only add to it. Without
-  // the work it would be a hundredth.
+  // CPU time, and the minimum of the rounds, because other threads of the process only add to it. Without the dummy
+  // work it would be a hundredth.
   for (const who of ['nobody', 'unreadable'] as const) {
     t.ok(work[who] > work.known / 3 && work[who] < work.known * 3, `${who}: ${work[who]} of ${work.known}`)
   }
 })
 
-t.test('a hash from elsewhere is accepted only when verifying it is not too costly', async (t) => {
+t.test('an imported hash is accepted only when verifying it is not too costly', async (t) => {
   const taken = [
     'm=65536,t=10,p=16', 'm=8,t=1,p=1', 'm=19456,t=2,p=1', 't=2,m=19456,p=1'
   ].map(hash).concat(['$2a$04', '$2b$10', '$2y$12'].map(bcryptOf))
@@ -174,7 +174,7 @@ t.test('tasks run in order up to the concurrency limit, and a task beyond the qu
   t.equal(await inTurn('first', async () => 'libero'), 'libero')
 })
 
-t.test('hashing for strangers comes after all sign-ins, and takes no place of theirs', async (t) => {
+t.test('hashing for strangers comes after all sign-ins, and never takes their queue places', async (t) => {
   const inTurn = takeTurns(1, { first: 2, later: 2 })
   const done: string[] = []
   const running = Promise.withResolvers<void>()
@@ -189,7 +189,7 @@ t.test('hashing for strangers comes after all sign-ins, and takes no place of th
   t.same(done, ['later', 'first', 'first', 'later', 'later'])
 })
 
-t.test('while there are imported hashes a wrong password waits for a whole second, without its turn', async (t) => {
+t.test('while there are imported hashes a wrong password waits for a whole second, outside its turn', async (t) => {
   const slow = createPasswords({ atOnce: 1, hasImportedHashes: async () => true })
   const answered: string[] = []
   const began = performance.now()
@@ -261,7 +261,7 @@ const kinds = Object.keys(KINDS) as MailKind[]
 
 interface Read { text: string, title: string, links: string[], tags: Set<string>, attributes: Set<string> }
 
-/** HTML as a reader of it sees it. Ours is well-formed, but for the doctype and the void element. */
+/** Parses HTML as a reader sees it. Ours is well-formed, except for the doctype and the void element. */
 function read (html: string): Read {
   const seen: Read = { text: '', title: '', links: [], tags: new Set(), attributes: new Set() }
   const parser = new SaxesParser()
@@ -287,7 +287,7 @@ function read (html: string): Read {
   return seen
 }
 
-t.test('each mail says in Italian why it was sent, how long it is good, and that it may be ignored', async (t) => {
+t.test('each mail says in Italian why it was sent, when it expires, and that it may be ignored', async (t) => {
   for (const kind of kinds) {
     const [subject, about] = KINDS[kind]
     const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
@@ -304,7 +304,7 @@ t.test('each mail says in Italian why it was sent, how long it is good, and that
   t.equal(new Set(kinds.map((kind) => composeMail(kind, { link: LINK, code: CODE }).subject)).size, kinds.length)
 })
 
-t.test('the HTML has the same content as the text, shows the address of its link, and loads nothing', async (t) => {
+t.test('the HTML has the same content as the text, shows its link\'s URL, and loads nothing', async (t) => {
   for (const kind of kinds) {
     const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
     const html = read(mail.html)
@@ -321,7 +321,7 @@ t.test('the HTML has the same content as the text, shows the address of its link
 
 const inItalian = (kind: MailKind) => composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
 
-t.test('in every other language a mail holds the same, and none of its words are Italian', async (t) => {
+t.test('in every other language a mail has the same content, and none of its words are Italian', async (t) => {
   for (const language of ['en', 'de', 'fr'] as const) {
     const subjects = kinds.map((kind) => {
       const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL }, language)
@@ -345,7 +345,7 @@ t.test('a link that is missing, or not http(s), is refused', async (t) => {
   for (const link of links) t.throws(() => composeMail('recovery', { link, code: CODE }), TypeError)
 })
 
-t.test('no value that is filled in becomes markup, or a line of the text', async (t) => {
+t.test('no inserted value becomes markup, or a line of the text', async (t) => {
   const hostile = fc.array(
     fc.oneof(
       fc.constantFrom(
@@ -370,7 +370,7 @@ t.test('no value that is filled in becomes markup, or a line of the text', async
   }), { numRuns: 300 })
 })
 
-t.test('a browser that brings two cookies of the name is not known: another site may have set one', (t) => {
+t.test('a browser with two cookies of the name is not recognized: another site may have set one', (t) => {
   const { remember, isSame } = browsers({ PUBLIC_URL: 'http://locanda.example' })
   const set: string[] = []
   const reply = { setCookie: (_name: string, value: string) => set.push(value) } as unknown as FastifyReply
@@ -393,7 +393,7 @@ const CONFIG = {
   PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'], REDIRECT_URLS: []
 }
 
-/** Spellings that seem to be the front end's, or that browsers and servers read in two ways. */
+/** URLs that look like the front end's, or that browsers and servers parse differently. */
 const TRAPS = [
   'https://evil.example/', '//evil.example', '\\\\evil.example', '/\\evil.example', 'https:evil.example',
   'https:/\\evil.example', 'https://app.example.evil.example/', 'https://app.example@evil.example/',
@@ -421,14 +421,14 @@ const TRAPS = [
   'https://app.example/arrivo%00', 'https://app.example/%', 'https://app.example/%ff'
 ]
 
-t.test('an address outside our front ends is replaced by the front end’s own', async (t) => {
+t.test('a URL outside our front ends is replaced by the front end’s own', async (t) => {
   for (const trap of TRAPS) t.equal(allowedRedirect(CONFIG, trap), FRONT_END, trap)
   for (const nothing of [undefined, '']) t.equal(allowedRedirect(CONFIG, nothing), FRONT_END)
   t.equal(allowedRedirect({ ...CONFIG, CORS_ORIGINS: [] }, TRAPS[0]), CONFIG.PUBLIC_URL)
 
   const { base, browser, provider } = await setting(t, SIGNUP)
   provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true }
-  // All of the way for some of them.
+  // The whole flow for some of them.
   for (const trap of TRAPS.slice(0, 24).filter((_trap, n) => n % 4 === 0)) {
     const { url } = await browser().go(
       `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`
@@ -438,7 +438,7 @@ t.test('an address outside our front ends is replaced by the front end’s own',
   }
 })
 
-t.test('an address of a front end is kept as it was asked for', (t) => {
+t.test('a front end\'s URL is kept as requested', (t) => {
   const asked = {
     'https://app.example': 'https://app.example/',
     'https://app.example/arrivo?a=1&b=%20#x': 'https://app.example/arrivo?a=1&b=%20#x',
@@ -456,7 +456,7 @@ t.test('an address of a front end is kept as it was asked for', (t) => {
   t.end()
 })
 
-t.test('with a path of its own the service is under that path alone', (t) => {
+t.test('with a path in PUBLIC_URL the service\'s URLs are those below that path', (t) => {
   const config = { PUBLIC_URL: 'https://host.example/locanda', CORS_ORIGINS: [FRONT_END], REDIRECT_URLS: [] }
   for (const inside of ['/locanda', '/locanda/', '/locanda/ad/?x=1']) {
     t.equal(allowedRedirect(config, `https://host.example${inside}`), `https://host.example${inside}`)
@@ -470,7 +470,7 @@ t.test('with a path of its own the service is under that path alone', (t) => {
   t.end()
 })
 
-t.test('an address of the list is kept, and no other is taken for one', (t) => {
+t.test('a listed URL is kept, and similar ones are not mistaken for it', (t) => {
   const config = {
     ...CONFIG,
     REDIRECT_URLS: [
@@ -514,7 +514,7 @@ t.test('no spelling leads to an origin or a path that is not ours', (t) => {
     ' ', 'app.example', 'evil.example', 'locanda.example', '\u3002', '\uff0f', 'auth', 'v1', '%61uth', '..', '%2e',
     '%5c', '%25', '2f', '5C', '61', ';'
   )
-  /** Every text that this one may be read as by whoever decodes it once, or more often. */
+  /** Every text that this one may become when decoded once or more often. */
   function readings (text: string): string[] {
     try {
       const next = decodeURIComponent(text)
@@ -525,11 +525,11 @@ t.test('no spelling leads to an origin or a path that is not ours', (t) => {
   }
   fc.assert(fc.property(fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')), (address) => {
     const led = allowedRedirect(CONFIG, address)
-    // Read anew, as a browser reads the header.
+    // Parsed again, as a browser reads the header.
     const { origin, pathname } = new URL(led)
     return origins.includes(origin) && /^https?:\/\/[^@\\\s/]*(\/[^\\\s]*)?$/.test(led.split(/[?#]/)[0]!) &&
       readings(pathname).every((path) => {
-        // As a browser, or a server that normalizes paths, reads it once more.
+        // Parsed once more, as a browser or a server that normalizes paths does.
         const again = new URL(`https://x.example${path}`)
         return again.host === 'x.example' && !path.includes('//') && !path.includes('\\') &&
           again.pathname.split('/').length === path.split('/').length &&

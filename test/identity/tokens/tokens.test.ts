@@ -25,7 +25,7 @@ const counters = fc.oneof(
 )
 const tokens = fc.record({ sessionId: fc.uuid(), counter: counters }, { noNullPrototype: true })
 
-/** A token put together by hand from whatever body, with the right HMAC and checksum. */
+/** A token built by hand from any body, with the right HMAC and checksum. */
 function signed (body: Buffer, by = secret): string {
   const key = createHmac('sha256', by).update(body.subarray(1, 17)).digest()
   return withChecksum(Buffer.concat([body, createHmac('sha256', key).update(body).digest().subarray(0, 16)]))
@@ -51,7 +51,7 @@ t.test('a decoded token has the values that were encoded', async (t) => {
   )
 })
 
-t.test('the layout has not changed: tokens that were issued earlier stay good', async (t) => {
+t.test('the layout has not changed: tokens that were issued earlier stay valid', async (t) => {
   const token = { sessionId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f', counter: 300 }
   t.equal(encodeRefreshToken(secret, token), signed(body([0xac, 0x02])))
   t.equal(encodeRefreshToken(secret, token), 'AA2bex4vXEpVnH6KPwwdLj-sArHkUwNWnUNOiUHpQ9EaANBcQ6-q')
@@ -141,10 +141,10 @@ const kidOf = (token: string) => String(headerOf(token).kid)
 const published = async (app: FastifyInstance) =>
   (await app.inject('/auth/v1/.well-known/jwks.json')).json().keys.map(({ kid }: { kid: string }) => kid) as string[]
 
-/** Key pairs on a database of their own, and the clock that they go by. */
+/** Key pairs on a database of their own, and the clock that they use. */
 async function pairs (t: Test) {
   const { db, sql } = await testDatabase(t)
-  // All connections are open: what is meant to happen at the same moment does.
+  // Opens all connections first, so that concurrent calls really overlap.
   await Promise.all(Array.from({ length: 4 }, () => sql`select 1`))
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }
@@ -153,7 +153,7 @@ async function pairs (t: Test) {
 }
 
 t.test('the signing keys', async (t) => {
-  t.test('the first pair is made when it is needed, is published and signs', async (t) => {
+  t.test('the first pair is created on demand, is published and signs', async (t) => {
     const { keys, sql } = await pairs(t)
     const { kid, privatePem } = await keys.current()
     t.match(await keys.jwks(), [{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', key_ops: ['verify'], kid }])
@@ -165,7 +165,7 @@ t.test('the signing keys', async (t) => {
     t.notOk((row!.private_key as Buffer).includes('PRIVATE'))
   })
 
-  t.test('processes that need the first pair at the same moment make one', async (t) => {
+  t.test('processes that need the first pair at the same moment create one', async (t) => {
     const { another, sql } = await pairs(t)
     const kids = await Promise.all(Array.from({ length: 6 }, async () => (await another().current()).kid))
     t.equal(new Set(kids).size, 1)
@@ -276,10 +276,10 @@ t.test('rotation by an administrator', async (t) => {
       { actor: `user:${claimsOf(admin).sub}`, object: `signing_key:${kid}`, details: { immediate: false } })
   })
 
-  t.test('an immediate rotation refuses every earlier token on every server, and sessions go on', async (t) => {
+  t.test('an immediate rotation refuses every earlier token on every server, and sessions continue', async (t) => {
     const sessions = [await signIn(app, 'piero', 'operator'), await signIn(second.app, 'ada', 'operator')]
     const minted = (await as(app, sessions[0]!.access_token, 'GET', '/api/cli/auth/key')).json().apiKey as string
-    // Remembered by both.
+    // Now cached by both.
     for (const { access_token } of sessions) t.same(await both(bearer(access_token)), [200, 200])
     t.same(await both(bearer(admin)), [200, 200])
 
@@ -311,7 +311,7 @@ t.test('rotation by an administrator', async (t) => {
     )
   })
 
-  t.test('a rotation that cannot be written to the audit log is not done', async (t) => {
+  t.test('a rotation that cannot be audited is not done', async (t) => {
     const { access_token } = await signIn(app, 'anna', 'admin')
     const before = (await published(app)).sort()
     await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
@@ -323,7 +323,7 @@ t.test('rotation by an administrator', async (t) => {
   })
 })
 
-t.test('every night an old pair is replaced, with an entry in the audit log, and a newer one is kept', async (t) => {
+t.test('every night an old pair is replaced and that is audited, and a newer one is kept', async (t) => {
   const { app, token } = await build(t)
   const runJob = async () => {
     const run = await app.jobs.start('signing-keys', async () => {})
