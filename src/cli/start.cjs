@@ -2,7 +2,7 @@
 'use strict'
 
 require('../node-version.cjs')
-// A young generation that stays small: with a large one the buffers of a backup, which are garbage at once, wait for
-// their collection and take 200 MB.
+// Keeps V8's young generation small. In a large one the short-lived buffers of a backup take 200 MB before they are
+// garbage-collected.
 require('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
 import('./index.ts')

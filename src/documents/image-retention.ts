@@ -44,8 +44,8 @@ interface KeptImage extends ImageStanding {
 export type ImageRetention = ReturnType<typeof imageRetention>
 
 /**
- * Deletes images of documents a number of days after the receipt that covers the guest, but never while a submission of
- * the booking is open or its outcome is unknown. Images of uncovered guests are kept.
+ * Deletes images of documents a number of days after the receipt that covers the guest. Images stay while a submission
+ * of the booking is open or its outcome is unknown. Images of uncovered guests are kept.
  */
 export function imageRetention (
   { db, storage, audit, log }: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log'>,

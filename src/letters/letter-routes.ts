@@ -80,7 +80,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
   // Concurrent requests for one booking in this process run in turn, so that only the first makes a PDF.
   const inTurn = turns()
   app.addSchema(Letter)
-  // Otherwise a repeated request would be told of a deleted letter.
+  // Otherwise a repeated request would report a deleted letter.
   app.addDiscardHook(LETTERS, (tx, names) =>
     app.forgetAnswers(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`), isReusable: true }))
 

@@ -5,7 +5,7 @@ import type { StoredObject } from '#src/services/files/storage.ts'
 /** Together with a separate key, this keeps tokens of the identity provider from working here. */
 const AUDIENCE = 'locanda/storage'
 
-/** A link that reads one version of a file. It expires when the file is replaced. */
+/** A link that reads one version of a file. It is void once the file is replaced or deleted. */
 interface DownloadClaims { scope: 'download', url: string, object: string }
 
 /** A link that writes one file on behalf of the person who requested it. */

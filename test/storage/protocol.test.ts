@@ -302,7 +302,7 @@ t.test('no file can leave the product’s buckets under another name, where its 
   }
 })
 
-t.test('deleting images needs the right to delete bookings; letters, pictures and reports an administrator', async (t) => {
+t.test('deleting images takes the right to delete bookings; letters, pictures, reports an administrator', async (t) => {
   for (const bucket of CLOSED) {
     const { id } = await store(test, bucket, '1/0/front.jpg')
     const byOperator = await send('DELETE', `/object/${bucket}`, OPERATOR, { prefixes: ['1/0/front.jpg'] })

@@ -16,7 +16,7 @@ export type SessionRef = Pick<VerifiedToken, 'userId' | 'sessionId'>
 type SeenRow = typeof table.$inferSelect
 
 const RECORD_EVERY_MS = 60_000
-/** Tokens older than a day are rejected anyway, so a revocation can be deleted after this. */
+/** Tokens older than a day are rejected anyway, so a revocation is needed no longer than this. */
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 const REFUSED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`

@@ -1,7 +1,7 @@
 /* global addEventListener, document, DOMParser, fetch, FormData, location, navigator, performance,
    PublicKeyCredential, URLSearchParams */
-// A form that was sent is not sent again by a second click: the code in it is good for one time, and the browser would
-// show the answer to the second request. After some seconds it may be, as the network may have failed.
+// Ignores a second click on a submitted form: its code is single-use, and the browser would show the second answer.
+// After some seconds a click submits again, because the network may have failed.
 const WAIT_MS = 5000
 for (const form of document.querySelectorAll('form:not([data-options])')) {
   let sent = -Infinity
@@ -9,12 +9,12 @@ for (const form of document.querySelectorAll('form:not([data-options])')) {
     if (performance.now() - sent < WAIT_MS) event.preventDefault()
     else sent = performance.now()
   })
-  // Also on a page that the browser has kept, to which a person comes back.
+  // Also resets a page that the browser restores from its cache.
   addEventListener('pageshow', () => { sent = -Infinity })
 }
 
-// Asks a device (a passkey, a security key) for its answer, and sends it with the form. Browsers without this script,
-// or without devices, do not see these forms.
+// Asks a device (a passkey, a security key) for its response, and submits it with the form. Without this script, or
+// without device support, these forms stay hidden.
 for (const form of document.querySelectorAll('form[data-options]')) {
   if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) form.hidden = false
 
@@ -23,11 +23,11 @@ for (const form of document.querySelectorAll('form[data-options]')) {
     const failure = form.querySelector('[role=alert]')
     failure.textContent = ''
     try {
-      // Not the answer of an earlier press.
+      // Removes the response of an earlier attempt.
       form.elements.namedItem('credential').value = ''
       const body = new URLSearchParams(new FormData(form))
       const asked = await fetch(form.dataset.options, { method: 'POST', body })
-      // To another page first: to sign in, or to prove the second factor once more.
+      // Another page comes first: to sign in, or to prove the second factor again.
       if (asked.redirected) {
         location.assign(asked.url)
         return
@@ -49,7 +49,7 @@ for (const form of document.querySelectorAll('form[data-options]')) {
   })
 }
 
-// What the server refuses it refuses with a page, which says why in the person's language.
+// The server refuses with a page that explains the reason in the person's language.
 async function reasonOf (answer) {
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
   return page.querySelector('[role=alert]')?.textContent

@@ -15,8 +15,8 @@ const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da un
  * ones, and not over plain http except from localhost. There a `SameSite=Strict` cookie proves that the form is ours.
  *
  * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
- * link, and the answer sets the cookie again, in case the person has allowed cookies meanwhile. An old browser's form
- * may come from another site. That site gains nothing by the cookie in the answer: each of our pages sets it, too, and
+ * link. The answer sets the cookie again, in case the person has allowed cookies meanwhile. An old browser's form may
+ * come from another site. That site gains nothing by the cookie in the answer: each of our pages sets it, too, and
  * `SameSite=Strict` keeps it out of other sites' forms.
  */
 export default fp(async function forms (app) {

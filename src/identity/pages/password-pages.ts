@@ -26,7 +26,7 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
     const { password = '', current } = request.body
     const { token, user } = await requireVisitor(request, [], 'password')
     try {
-      // From now on, mails use the language in which the person read this page.
+      // Without a language setting, mails use the language of this page from now on.
       const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
       const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
       await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })

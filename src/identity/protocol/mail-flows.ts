@@ -124,8 +124,8 @@ export async function sendLink (
 }
 
 /**
- * Whether a mail links to the pages of this server: invitations and recoveries, which set a password; other mails only
- * without a front end.
+ * Whether a mail links to this server's pages. The client must have named no URL. Invitations and recoveries, which set
+ * a password, always do; other mails only without a front end.
  */
 function leadsToPages ({ CORS_ORIGINS }: Config, kind: SentKind, { isOpen }: LinkTarget): boolean {
   return isOpen && (kind === 'invite' || kind === 'recovery' || CORS_ORIGINS.length === 0)

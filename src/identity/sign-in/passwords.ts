@@ -74,8 +74,8 @@ const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
 /**
  * Hashes and verifies passwords with limited concurrency: one core stays free. While there are imported hashes, a wrong
- * password is answered whole seconds after its turn began, so that the time reveals neither the kind of the hash nor
- * whether there is one. The turn itself ends earlier.
+ * password is answered whole seconds after its turn began. So the time reveals neither the kind of the hash nor whether
+ * there is one. The turn itself ends earlier.
  */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
