@@ -22,11 +22,12 @@ DROP FUNCTION testo_da_sigillare(text, jsonb);
 
 -- ============ Chains ============
 
--- The hash of a row of a chain covers the hash before it and the row as JSON text, which keeps the columns apart. Nulls
--- are left out, so that a later migration can add a column. The text of an instant depends on the time zone of the
--- session, which is UTC wherever this function is called.
+-- The hash of a row of a chain covers the hash before it and the row as JSON text, which keeps the columns apart. Null
+-- columns are left out, so that a later migration can add a column. The text of an instant depends on the time zone of
+-- the session, which is UTC wherever this function is called.
 CREATE FUNCTION catena_hash (precedente bytea, riga jsonb) RETURNS bytea LANGUAGE sql STABLE AS $$
-  SELECT sha256(coalesce(precedente, '') || convert_to(jsonb_strip_nulls(riga - 'hash')::text, 'UTF8'))
+  SELECT sha256(coalesce(precedente, '') || convert_to((
+    SELECT jsonb_object_agg(key, value) FROM jsonb_each(riga - 'hash') WHERE value <> 'null')::text, 'UTF8'))
 $$;
 --> statement-breakpoint
 

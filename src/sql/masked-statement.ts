@@ -3,24 +3,26 @@ import type postgres from 'postgres'
 /** Characters of a statement that the audit log keeps. */
 const KEPT = 500
 
-/** A word, with the digits of a name or the decimals of a number. */
-const WORDS = /[\p{L}\p{M}\p{N}_]+(?:\.\p{N}+)?/gu
+/** Words and numbers. */
+const WORDS = /\w+(?:\.\d+)?/g
 /** An alias of a table. */
 const ALIAS = /^[a-z]\d?$/i
 
 /**
- * Masks personal data in a statement for the audit log: each word that the database does not know becomes `?`, in
- * strings, in comments, and where quotes are missing.
+ * Masks personal data in a statement for the audit log. Strings become `?`, comments are left out, and each other word
+ * that the database does not know becomes `?`, because the quotes of a string may be missing.
  * @param known the words of {@link readWords}
  */
 export function maskUnknown (statement: string, known: ReadonlySet<string>): string {
   const masked = statement
+    .replace(/--.*|\/\*[^]*?(?:\*\/|$)/g, ' ')
+    .replace(/'[^']*(?:'|$)|\$(\w*)\$[^]*?(?:\$\1\$|$)|[^\0-\x7f]+/g, '?')
     .replace(WORDS, (word) => ALIAS.test(word) || known.has(word.toLowerCase()) ? word : '?')
     .replace(/\s+/g, ' ').trim()
   return masked.length > KEPT ? `${masked.slice(0, KEPT)}…` : masked
 }
 
-/** The keywords of SQL, and the names of tables, columns and types that PostgreSQL and the migrations have created. */
+/** The keywords of SQL, and the names of tables, columns and types that PostgreSQL and the migrations have made. */
 export async function readWords (sql: postgres.Sql): Promise<ReadonlySet<string>> {
   const rows = await sql<{ word: string }[]>`
     with relations as (select oid, relname from pg_class

@@ -77,8 +77,8 @@ export async function checkSuspension (
     ? undefined
     : await db.transaction(async (tx) => {
       await timeline.note(tx)
-      // The promotion is noted once: it must not go unsaid because somebody had suspended sending before.
-      return await suspendSending(tx, 'sistema', fault) ?? (isPromoted ? await addReason(tx, PROMOTED) : undefined)
+      // A person who had suspended sending before, and resumes it, must read this reason, too.
+      return await suspendSending(tx, 'sistema', fault) ?? await addReason(tx, fault)
     })
   if (begun) await alarm('suspended', suspensionCase(begun))
   return begun ?? currentSuspension(db)

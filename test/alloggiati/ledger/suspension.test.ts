@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { carryOut } from '#src/alloggiati/ledger/sending/dispatch.ts'
+import { checkSuspension, suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { connect } from '#src/database/connect.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
@@ -112,6 +113,16 @@ t.test('a database older than its history sends nothing until an administrator r
   t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
   const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
+})
+
+t.test('an older database is said to be one, also when a person had suspended sending', async (t) => {
+  const { db, dataDir, worker, reserve } = await ledgerBench(t)
+  const { id } = await reserve([guestNo(1)])
+  await carryOut(await worker(), id, true)
+  await suspendSending(db, 'anna', 'ferie')
+  writeFileSync(join(dataDir, 'ledger-chain.json'), JSON.stringify({ id: 999, hash: 'ab'.repeat(32) }))
+  const context = await worker()
+  for (const _look of [1, 2]) t.match(await checkSuspension(context), { chi: 'anna', motivo: /^ferie\. .*più vecchio/ })
 })
 
 t.test('while the chain head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {

@@ -199,7 +199,7 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['another time, by a millisecond', "update audit_log set at = at + interval '1 millisecond' where id = 4", 4],
   ['a time that is none', "update audit_log set at = 'infinity' where id = 4", 4],
   ['other details', "update audit_log set details = jsonb_set(details, '{n}', '5') where id = 4", 4],
-  ['one detail more', 'update audit_log set details = details || \'{"x": 1}\' where id = 4', 4],
+  ['one detail more', 'update audit_log set details = details || \'{"x": null}\' where id = 4', 4],
   ['details of another kind', "update audit_log set details = 'null' where id = 4", 4],
   ['another hash', "update audit_log set hash = sha256('altro') where id = 4", 4],
   ['a shorter hash', 'update audit_log set hash = substr(hash, 1, 16) where id = 4', 4],

@@ -101,19 +101,32 @@ function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: 
  * after our answer.
  */
 async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
+  let isEarly = false
+  const early = () => { isEarly = true }
+  request.once('response', early)
   try {
     await beforeWrite?.()
   } catch (cause) {
     throw new SoapTransportError('before-write', { sent: false, cause })
+  } finally {
+    request.off('response', early)
   }
   if (end.aborted) throw new SoapTransportError(abortKind(end), { sent: false })
-  if (request.destroyed || !request.socket?.writable) throw new SoapTransportError('reset', { sent: false })
+  // A reply to nothing is no reply of the service, and Node has taken it for the one to this request.
+  const isOpen = !isEarly && !request.destroyed && request.socket?.writable
+  if (!isOpen) throw new SoapTransportError('reset', { sent: false })
 }
 
 function answered (request: ClientRequest, body: string): Promise<HttpReply> {
   return new Promise((resolve, reject) => {
+    let isAnswered = false
     request.on('error', reject)
-    request.on('response', (response) => { read(response).then(resolve, reject) })
+    request.on('response', (response) => {
+      isAnswered = true
+      read(response).then(resolve, reject)
+    })
+    // A reply that would change the protocol ends the request without error and without response.
+    request.on('close', () => { if (!isAnswered) reject(new SoapTransportError('reset', { sent: true })) })
     request.end(body)
   })
 }

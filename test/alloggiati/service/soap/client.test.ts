@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TlsOptions } from 'node:tls'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
@@ -419,6 +422,31 @@ t.test('a call that is aborted while it waits for the reply counts as sent', asy
   const caller = new AbortController()
   const server = await recorder(t, () => caller.abort())
   t.match(await failureOf(CALLS.Send(clientOf(server), { signal: caller.signal })), { kind: 'aborted', sent: true })
+})
+
+t.test('a reply that begins before the request ends the call, and nothing is sent', async (t) => {
+  let socket: Socket | undefined
+  const server = createServer((opened) => { socket = opened.on('error', () => {}) }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    socket?.destroy()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/service.asmx`
+  const beforeWrite = async () => {
+    while (socket === undefined) await sleep(5)
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nno')
+    await sleep(100)
+  }
+  t.match(await failureOf(CALLS.Send(clientOf({ url }), { beforeWrite })), { kind: 'reset', sent: false })
+  t.equal(socket?.bytesRead, 0)
+})
+
+t.test('a reply that would change the protocol ends the call, which counts as sent', async (t) => {
+  const server = await recorder(t, (socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
+  })
+  t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'reset', sent: true })
 })
 
 t.test('every call has a connection of its own and asks to close it', async (t) => {
