@@ -15,48 +15,51 @@ import {
 } from '#src/lib/errors.ts'
 
 /**
- * Who may call a route. `user`: a person with a bearer token, not a key. `cookie`: a browser, by what its scope checks
- * (`cookieGuard`).
+ * The callers that a route accepts. `user`: a person with a bearer token, not an API key. `cookie`: a browser, which
+ * the scope of the route authenticates (`cookieGuard`).
  */
 export type Access = 'public' | 'auth' | 'user' | 'admin' | 'cookie'
 
 /** The caller of a request. */
 export interface Principal {
-  /** Names the caller in counters and records; never a secret. */
+  /** Identifies the caller in counters and records. Never a secret. */
   id: string
   /** The server's own key, a service token, or a person. */
   kind: 'server' | 'service' | 'user'
-  /** As far as is remembered: routes for administrators ask the provider again. */
+  /** May be cached. Routes for administrators ask the provider again. */
   admin: boolean
   userId?: string
-  /** The session that the person signed in with; without, the person came with an API key. */
+  /** The person's session. Undefined when the person uses an API key. */
   sessionId?: string
-  /** The API key that the person came with, and what it may be used for. */
+  /** The person's API key. `scopes` lists what it permits. */
   keyId?: string
   scopes?: readonly string[]
   /** The person has signed up without an invitation and has no role yet. */
   pending?: boolean
-  /** What the person must do before anything but signing in: enrol a second factor, or prove the one that they have. */
+  /** Step that the person must complete before other requests: enrol a second factor, or verify the existing one. */
   lacks?: 'enrolment' | 'proof' | undefined
-  /** Until when the second factor counts as recently proven, ms since the epoch. */
+  /** Until this time the second factor counts as recently verified (ms since the epoch). */
   recentUntil?: number | undefined
-  /** Until when the credential is good if nothing changes, ms since the epoch; without, it does not run out. */
+  /**
+   * The credential expires at this time unless it is revoked earlier (ms since the epoch). Undefined: it does not
+   * expire.
+   */
   goodUntil?: number
 }
 
-/** Why a credential is not good, in the codes of Supabase Auth. */
+/** Why a credential was rejected, in the error codes of Supabase Auth. */
 export type Refusal =
   'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
-/** What a credential proves: who the caller is, or why the credential is not good. */
+/** The result of checking a credential: its caller, or the reason for its rejection. */
 export type Identified = Principal | Refusal
 
-/** What an identity provider, embedded or external, knows of credentials. */
+/** Verifies credentials. The embedded and the external identity provider implement it. */
 export interface Authenticator {
-  /** The caller behind a bearer token; not a promise when the token is remembered. */
+  /** Returns the caller of a bearer token. Returns no promise when the token is cached. */
   bearer (token: string, request: FastifyRequest): Identified | Promise<Identified>
-  /** The caller behind a person's API key. */
+  /** Returns the owner of a personal API key. */
   key (text: string): Promise<Principal | undefined>
-  /** Whether a caller is an administrator at this moment. */
+  /** Asks the provider whether the caller is an administrator now. */
   isAdmin (principal: Principal, request: FastifyRequest): Promise<boolean>
 }
 
@@ -64,30 +67,28 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route: without it the server does not start. */
     access?: Access
-    /** What a key must be good for; without it the method says so. */
+    /** The scope that an API key needs. By default it follows from the access and the HTTP method. */
     scope?: Scope
     /**
-     * A part of signing in and out: it goes on for everybody while the service is under maintenance, and for a person
-     * who has not proven a second factor yet.
+     * The route belongs to sign-in or sign-out. It stays available during maintenance and before the second factor is
+     * verified.
      */
     signIn?: boolean
-    /** Wants a second factor that was proven recently, where the server is told so (`REQUIRE_RECENT_MFA`). */
+    /** Requires a recently verified second factor when `REQUIRE_RECENT_MFA` is set. */
     recentFactor?: boolean
-    /** An API key may come as a bearer token, as Prometheus sends it. */
+    /** The route also accepts an API key as bearer token, because Prometheus sends it there. */
     bearerKey?: boolean
   }
   interface FastifyRequest {
-    /** Null for a caller without credentials, or with wrong ones. */
+    /** Null when the request has no valid credentials. */
     principal: Principal | null
-    /** Why it is null. */
+    /** Why `principal` is null. */
     refusal: Refusal
   }
   interface FastifyInstance {
-    /**
-     * The access of routes that do not say it themselves: only for plugins of other authors.
-     */
+    /** Access of routes without `config.access`. Only for third-party plugins. */
     defaultAccess: Access | undefined
-    /** What guards the routes of an instance whose access is `cookie`. It throws to refuse. */
+    /** The guard of routes with access `cookie` in this instance. It throws to reject the request. */
     cookieGuard: onRequestAsyncHookHandler | undefined
   }
 }
@@ -95,8 +96,8 @@ declare module 'fastify' {
 const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
 /**
- * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and puts a guard on every
- * route by its `config.access`. Identification comes first, so that the rate limit between the two can count by caller.
+ * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and adds a guard to every
+ * route by its `config.access`. The rate limit runs between the two, so that it can count by caller.
  */
 export default fp<{ config: Config; authenticator: Authenticator }>(
   async function auth (app, { config, authenticator }) {
@@ -113,12 +114,12 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
       found.then((identity) => done(setCaller(request, identity)), done)
     })
 
-    /** The first credential presented counts; a wrong one is not made good by another. */
+    /** The first credential counts. A valid second one does not repair an invalid first one. */
     function findCaller (request: FastifyRequest): Identified | Promise<Identified> {
       const { authorization, 'x-api-key': header } = request.headers
       const query = takeQueryKey(request)
       const key = header ?? query
-      // A public route answers every caller alike, so that no credential is looked up: it works without a database.
+      // Public routes answer every caller alike. Skipping the lookup lets them work without a database.
       if (request.routeOptions.config.access === 'public') return 'no_authorization'
       if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
       const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
@@ -138,7 +139,7 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
   { name: 'auth' }
 )
 
-/** A token and a key that come together must be of the same person. */
+/** A token and a key in one request must belong to the same person. */
 async function oneCaller (
   bearer: Identified | Promise<Identified>,
   byKey: Identified | Promise<Identified>
@@ -153,9 +154,7 @@ function setCaller (request: FastifyRequest, identity: Identified): undefined {
   else request.principal = identity
 }
 
-/**
- * Puts the guards on. Registered after the rate limit: a flood of wrong credentials is counted before it is refused.
- */
+/** Adds the guards. They are registered after the rate limit, so that a flood of wrong credentials is counted first. */
 export const guards = fp<{ config: Config; authenticator: Authenticator }>(async function guards (app, options) {
   const { authenticator, config: { REQUIRE_RECENT_MFA } } = options
   const CHECKS = { auth: requireCaller, user: requirePerson, admin: requireAdmin }
@@ -173,20 +172,20 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
       throw new Error(`Nothing checks the cookie of route ${String(route.method)} ${route.url} (cookieGuard)`)
     }
     route.onRequest = [route.onRequest ?? [], check].flat()
-    // Pages are not part of the description.
+    // The OpenAPI description leaves out HTML pages.
     if (!route.schema || access === 'cookie') return
     route.schema.security ??=
       access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
 
-  // After the guard: nobody else learns that a route is guarded more.
+  // Runs after the guard, so that only permitted callers learn of the additional requirement.
   if (REQUIRE_RECENT_MFA) {
     app.addHook('onRoute', function guardMore (route) {
       if (route.config?.recentFactor) route.onRequest = [route.onRequest ?? [], requireRecentFactor].flat()
     })
   }
 
-  /** A guarded route answers with private data: no cache keeps it, unless the route says otherwise. */
+  /** Guarded routes return private data. They forbid caching unless the route sets its own header. */
   function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {
     reply.header('cache-control', 'no-store')
     done(accessError(request))
@@ -205,7 +204,7 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
     authenticator.isAdmin(request.principal!, request).then((is) => done(is ? undefined : new NonAutorizzato()), done)
   }
 
-  /** Machines have no second factor: the server's keys pass. */
+  /** Server and service keys have no second factor and pass. */
   function requireRecentFactor ({ principal }: FastifyRequest, _reply: FastifyReply, done: Done): void {
     const { kind, recentUntil = 0 } = principal!
     done(kind === 'user' && recentUntil <= Date.now() ? new SecondoFattoreRecente() : undefined)
@@ -214,12 +213,12 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
 
 type Done = (err?: Error) => void
 
-/** The error for somebody whose second factor was not proven, or is not there. */
+/** The error for a person whose second factor is unverified or not enrolled. */
 export function factorError (lacks: NonNullable<Principal['lacks']>): Error {
   return lacks === 'proof' ? new SecondoFattoreRichiesto() : new SecondoFattoreDaRegistrare()
 }
 
-/** The error for a caller who may not call this route; undefined: the caller may. */
+/** Returns the error for a caller without access to the route, or undefined when access is granted. */
 function accessError ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
   if (principal === null) return new NonAutenticato()
   if (principal.lacks !== undefined && !config.signIn) return factorError(principal.lacks)
@@ -234,7 +233,7 @@ function scopeOf (access: Access, method: string): Scope {
   return method === 'GET' || method === 'HEAD' ? 'lettura' : 'scrittura'
 }
 
-/** Takes the key out of query and address, so that closed query schemas, handlers, redirects and logs never meet it. */
+/** Removes the key from the query and the URL. Strict query schemas, handlers, redirects and logs must not see it. */
 function takeQueryKey (request: FastifyRequest): unknown {
   const query = request.query as Record<string, unknown>
   const key = query.api_key

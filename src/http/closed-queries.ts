@@ -4,8 +4,8 @@ import { Closed } from '#schemas/common.ts'
 const NONE = Closed({})
 
 /**
- * A route under `/api/` that declares no query takes none: a parameter that is not known is refused as in a body. A
- * `testMode` in the query of a Send would otherwise be overlooked, and the guests sent for good.
+ * Rejects unknown query parameters on `/api/` routes without a query schema. Otherwise a `testMode` sent in the query
+ * of a Send would be ignored, and the guests would be sent for real.
  */
 export default fp(async function closedQueries (app) {
   app.addHook('onRoute', ({ url, schema }) => {

@@ -5,37 +5,37 @@ import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { addressMatcher, canonicalAddress, network } from '#src/lib/addresses.ts'
 
-/** Of the descriptors of the process. For each client one is left, for the files and connections that it asks for. */
+/** Share of the process's file descriptors. One more per client remains for its files and database connections. */
 const SHARE_OF_CLIENTS = 1 / 2
-/** Of the connections of all clients. */
+/** Maximum share of the client connections for one IP address. */
 const SHARE_OF_ADDRESS = 1 / 4
-/** Requests of one connection that wait for their answers. Browsers and HTTP clients send the next one after them. */
+/** Pipelined requests per connection. Browsers and HTTP clients do not pipeline. */
 const MOST_UNANSWERED = 8
-/** Who waits for the end of a response: several plugins, and most of all Node's streams. Node warns beyond ten. */
+/** Several plugins and Node's streams listen for the end of a response. Node's default limit of ten would warn. */
 const MOST_LISTENERS = 20
 
 export interface ConnectionsOptions {
   config: Config
-  /** How many files and connections the process may have open. Without, connections are not bounded. */
+  /** Limit of open file descriptors of the process. Without it connections are not limited. */
   descriptors?: number | undefined
 }
 
 /**
- * Where requests come from: each caller has one spelling of its address, and so many connections that descriptors are
- * left for the work. A process without any cannot open its files nor its database, and ends. What goes beyond is closed
- * at once. A trusted proxy has the connections of many callers, so that only all together are bounded.
+ * Normalizes the client IP and limits connections, so that file descriptors remain for the work. A process without free
+ * descriptors cannot open files or its database, and exits. Connections beyond the limits are closed at once. A trusted
+ * proxy is exempt from the limit per address, because it carries many clients.
  *
- * So are the requests of a connection: Node hands all those over that came in one piece, and keeps every answer until
- * those before it are read.
+ * Pipelined requests per connection are limited too. Node dispatches all requests of one packet at once, and buffers
+ * each response until the earlier ones are read.
  */
 export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
-  // Before Fastify, whose router refuses some requests without a hook.
+  // Registered before Fastify's listener, because its router rejects some requests before hooks run.
   app.server.prependListener('request', boundUnanswered())
-  // Node would answer by itself, uncounted. What is unknown in `Expect` may be ignored (RFC 9110, 10.1.1).
+  // Node would answer without our counters. Unknown values of `Expect` may be ignored (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
 
   app.addHook('onRequest', function settle (request, reply, done) {
-    // Node still hands over a request of a connection that was cut, and one whose client has gone: it has no address.
+    // Node still emits requests of connections that were destroyed or disconnected. They have no client IP.
     const address: string | undefined = request.ip
     if (request.raw.socket.destroyed || address === undefined) return reply.hijack()
     settleAddress(request)
@@ -64,11 +64,11 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
   })
 }, { name: 'connections' })
 
-/** Cuts a connection that sends more requests than it reads answers. */
+/** Destroys a connection that has too many unanswered requests. */
 function boundUnanswered () {
   const unanswered = new WeakMap<Socket, number>()
 
-  // One function for all responses: this runs for every request.
+  // One shared function for all responses, because this runs on every request.
   function release (this: ServerResponse): void {
     const { socket } = this.req
     unanswered.set(socket, unanswered.get(socket)! - 1)
@@ -83,8 +83,8 @@ function boundUnanswered () {
 }
 
 /**
- * Gives `request.ip` its one spelling. A trusted proxy may write an address in many, and what is none counts as the
- * proxy's.
+ * Normalizes `request.ip`. A trusted proxy may write an address in several ways. An invalid address is replaced by the
+ * proxy's own.
  */
 export function settleAddress (request: FastifyRequest): void {
   const { ip = '', socket }: { ip?: string, socket: FastifyRequest['socket'] } = request

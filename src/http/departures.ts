@@ -2,14 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { logRequest } from './logging.ts'
 
-/** In place of a status: the client has left before the answer, as proxies write it down. */
+/** Logged instead of a status when the client disconnects before the response. Proxies use the same number. */
 export const DEPARTED = 499
 
 type Listener = (request: FastifyRequest, reply: FastifyReply) => void
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Calls the listener for every request whose client leaves before its answer. */
+    /** Calls the listener for every request whose client disconnects before the response. */
     onDeparture (listener: Listener): void
   }
   interface FastifyReply {
@@ -18,8 +18,8 @@ declare module 'fastify' {
 }
 
 /**
- * Clients that leave before their answer. What they asked for is carried out all the same, and has its line in the log;
- * `onResponse` is not run for it.
+ * Handles client disconnects before the response. The request is still carried out and logged, but Fastify does not run
+ * `onResponse` for it.
  */
 export default fp(async function departures (app) {
   const listeners: Listener[] = [(request, reply) => logRequest(request, reply, DEPARTED)]
@@ -43,8 +43,8 @@ export default fp(async function departures (app) {
 }, { name: 'departures' })
 
 /**
- * Aborted when the client leaves before its answer. Fastify's own signal looks at the request, which over a connection
- * closes as soon as its body is read.
+ * Returns a signal that aborts when the client disconnects. Fastify's own signal watches the request, which closes as
+ * soon as its body is read.
  */
 export function departureOf ({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()

@@ -17,39 +17,39 @@ export const IntervalloNonValido = createError(
 )
 
 /**
- * Files under way at a time, of all callers with credentials and of one, and as many of those without: each is open as
- * long as its caller reads.
+ * Concurrent downloads in total and per caller. Callers without credentials have a separate pool of the same size. Each
+ * download keeps a file open until the client has read it.
  */
 const TURNS = { total: 96, perCaller: 16 }
 
-/** Types that a browser shows without running anything in them. SVG and HTML are not among them. */
+/** Types that a browser can show without running code. SVG and HTML are therefore excluded. */
 const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'application/pdf'])
 
-/** A file that is opened as a page runs nothing and loads nothing. A viewer of PDF does not start in a sandbox. */
+/** A file opened as a page must not run or load anything. PDF viewers do not start in a sandbox. */
 const POLICY = "default-src 'none';frame-ancestors 'none';sandbox"
 const PDF_POLICY = "default-src 'none';frame-ancestors 'none';style-src 'unsafe-inline';object-src 'self'"
 
 export interface SendOptions {
-  /** The caller wants it saved: under this name, or with `''` under its own. */
+  /** Send as attachment under this name, or under the object's own name when `''`. */
   download?: string | undefined
-  /** Everybody who has the address may read it, also from within a page of another origin. */
+  /** The URL itself grants access, also to pages of other origins. */
   isLinked?: boolean
-  /** The file is nobody's secret: caches keep it as long as this says. */
+  /** The file is public. Caches may keep it as this value says. */
   cacheControl?: string | undefined
 }
 
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Sends a stored file, whole or in the part that the request asks for, or a 304. Its ETag is the id of the object:
-     * a new content has a new id. A caller who does not read is cut.
+     * Sends a stored file, the requested range, or a 304. Its ETag is the object's id, which changes with the content.
+     * Clients that stop reading are disconnected.
      * @throws IntervalloNonValido (416), ServizioOccupato (503), FileIlleggibile (500)
      */
     sendObject (object: StoredObject, options?: SendOptions): Promise<FastifyReply>
   }
 }
 
-/** Answers that are stored files. */
+/** Sends stored files as responses. */
 export default fp<StreamOptions>(async function downloads (app, { stalledReaderMs = STALLED_AFTER_MS }) {
   const takeTurn = limitCallers(TURNS)
 
@@ -78,7 +78,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
     }).send(content)
 
     async function open (request: FastifyRequest, object: StoredObject, range: ByteRange | undefined) {
-      // An answer of a few bytes holds a file, too.
+      // A range of a few bytes also keeps a file open.
       finished(raw, takeTurn(request))
       return await app.storage.read(object, range)
     }
@@ -91,7 +91,7 @@ function isUnchanged ({ headers }: FastifyRequest, tag: string, { updated_at: ch
   return Math.floor(changed.getTime() / 1000) * 1000 <= since
 }
 
-/** With `If-Range`, the part of a file that has changed since is the whole (RFC 9110, 13.1.5). */
+/** If the file has changed since `If-Range`, the whole file is sent (RFC 9110, 13.1.5). */
 function rangeOf ({ headers }: FastifyRequest, tag: string, modified: string, size: number) {
   const ifRange = headers['if-range']
   return ifRange === undefined || ifRange === tag || ifRange === modified ? readRange(headers.range, size) : undefined

@@ -11,17 +11,17 @@ import { fieldErrors } from './validation-messages.ts'
 
 declare module 'fastify' {
   interface FastifyError {
-    /** Fields at fault, of a 400. */
+    /** Invalid fields of a 400. */
     dettagli?: FieldError[]
-    /** Further fields of the body, where the contract gives an error a shape of its own. */
+    /** Additional body fields for errors that have their own shape in the contract. */
     body?: Record<string, unknown>
-    /** Nothing was done, and the same request may succeed later. */
+    /** The request changed nothing, and a retry may succeed. */
     transient?: boolean
   }
   interface FastifyRequest {
-    /** Its failure left nothing behind. */
+    /** The request failed without changing anything, and a retry may succeed. */
     failedTransiently: boolean
-    /** The machine code of the error that it was answered with. */
+    /** The `codice` of the error response. */
     errorCode: string | undefined
   }
 }
@@ -36,7 +36,7 @@ interface Problem {
 
 const INTERNAL: Problem = { status: 500, codice: 'ERRORE_INTERNO', error: 'Errore interno del server' }
 
-/** What Fastify and its plugins throw, in the words of this API. */
+/** Errors of Fastify and its plugins, mapped to the error codes of this API. */
 const FRAMEWORK: Readonly<Record<string, Problem>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: {
     status: 400,
@@ -68,7 +68,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>>
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'La richiesta non è arrivata in tempo']
 }
 
-/** For answers that pass by the security headers of `security.ts`. */
+/** For responses that bypass the security headers of `security.ts`. */
 const BARE_HEADERS = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
@@ -76,8 +76,8 @@ const BARE_HEADERS = {
 }
 
 /**
- * The one place that turns an error into an answer: `{error, status, codice, requestId}` plus `dettagli` on a 400.
- * A 5xx is logged with its cause and answered with a fixed text.
+ * Turns every error into a response: `{error, status, codice, requestId}` plus `dettagli` on a 400. A 5xx logs its
+ * cause and answers with a fixed text.
  */
 export default fp(async function errors (app) {
   app.decorateRequest('failedTransiently', false)
@@ -86,8 +86,8 @@ export default fp(async function errors (app) {
 }, { name: 'errors' })
 
 /**
- * What the router refuses meets no hook: its address, its log line and the headers of every answer are set here, and
- * it is counted, so that a burst of it meets the limit.
+ * Answers requests that the router rejects before hooks run. It sets the client IP, the log line and the headers here,
+ * and counts the request for the rate limit.
  */
 export function renderFrameworkError (
   err: FastifyError, request: FastifyRequest, reply: FastifyReply, render = renderError
@@ -105,34 +105,34 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   const { status, codice, error, dettagli, body } = problem
   const fields = dettagli ?? wholeBody(problem)
   const answer: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
-  // A stream that failed may have set its own type already.
+  // A failed stream may already have set its own content type.
   return reply.type('application/json; charset=utf-8').send(answer)
 }
 
-/** Logs an error, and sets the status and the headers of its answer: for scopes that write the body themselves. */
+/** Logs an error and sets the status and headers. Scopes that write their own error body call it. */
 export function settleError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): Problem {
-  // JavaScript throws anything, null too.
+  // JavaScript can throw any value, also null.
   const problem = err instanceof Error ? problemOf(err, request) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)
   request.errorCode = problem.codice
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   if (problem.status === 401) challenge(request, reply)
-  // They belong to what was done, and an answer that failed does not tell of it.
+  // A failed response must not carry the validators or location of a successful one.
   if (problem.status >= 500) reply.removeHeader('etag').removeHeader('location')
-  // Of the answer that failed. What is refused at once meets no hook that sets the request's id.
+  // Removes the encoding of the failed response. Requests rejected early ran no hook that sets their id.
   reply.code(problem.status).removeHeader('content-encoding')
     .headers({ 'cache-control': 'no-store', 'x-request-id': request.id })
   return problem
 }
 
-/** Says on a 401 how to sign in, and whether a token was refused (RFC 6750, section 3). */
+/** Adds `WWW-Authenticate` to a 401, and says whether a token was rejected (RFC 6750, section 3). */
 export function challenge ({ refusal }: FastifyRequest, reply: FastifyReply): void {
   const error = refusal === 'no_authorization' ? '' : ', error="invalid_token"'
   reply.header('www-authenticate', `Bearer realm="Locanda"${error}`)
 }
 
-/** What the HTTP parser refuses never becomes a request: the same body, written on the bare socket. */
+/** The HTTP parser's rejections never reach Fastify, so the same body is written to the socket. */
 export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
   const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
@@ -157,7 +157,7 @@ export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   )
 }
 
-/** A 400 says what is wrong in `dettagli`, always; where it is no field, the name is empty. */
+/** Every 400 has `dettagli`. The field name is empty when the whole request is invalid. */
 function wholeBody ({ status, error }: Problem): FieldError[] | undefined {
   return status === 400 ? [{ campo: '', messaggio: error }] : undefined
 }
@@ -175,10 +175,10 @@ function problemOf (err: FastifyError, request: FastifyRequest): Problem {
   const framework = FRAMEWORK[err.code]
   if (framework) return framework
   const database = databaseProblem(err)
-  // PostgreSQL ends where it cannot write its log.
+  // PostgreSQL shuts down when it cannot write its WAL.
   if (database) return isUnavailable(err) && request.server.isToldOfDisk(err) ? NO_SPACE : database
   const status = err.statusCode ?? 500
-  // Anything not from the catalogue keeps its status but not its words: they may say more than they should.
+  // Errors outside our catalogue keep their status, but their messages may leak details.
   if (!isOurs(err)) {
     return status >= 400 && status < 500
       ? { status, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida' }

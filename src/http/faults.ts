@@ -5,20 +5,20 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The fields of a request. Where its schema has refused them they may be of any kind, or missing. */
+/** The fields of a request. When its schema has rejected it, they may have any type or be missing. */
 export interface RequestFields { params: Fields, body: Fields, query: Fields, headers: Fields }
 
-/** What is wrong with several fields together, which no schema can say. What a schema refuses is passed over. */
+/** Checks rules across fields, which a JSON schema cannot express. It skips fields that the schema rejects. */
 export type FindFaults = (fields: RequestFields) => FieldError[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Run before the handler; on a request that its schema refuses too, so that one answer names every fault. */
+    /** Runs before the handler, also when the schema rejects the request: one response lists every error. */
     findFaults?: FindFaults
   }
 }
 
-/** Refuses requests whose fields are each as they should be, but not together. */
+/** Rejects requests whose fields are each valid, but contradict each other. */
 export default fp(async function faults (app) {
   app.addHook('onRoute', (route) => {
     if (route.config?.findFaults === undefined) return
@@ -26,7 +26,7 @@ export default fp(async function faults (app) {
   })
 }, { name: 'faults', dependencies: ['idempotency'] })
 
-/** What the route's own check says of a request, whether or not its schema is content. */
+/** Runs the route's own check on a request, whether or not its schema accepts it. */
 export function furtherFaults ({ params, body, query, headers, routeOptions }: FastifyRequest): FieldError[] {
   const fields = { params: fieldsOf(params), body: fieldsOf(body), query: fieldsOf(query), headers }
   return routeOptions.config.findFaults?.(fields) ?? []

@@ -11,26 +11,26 @@ export const ServeMultipart = createError(
   415
 )
 
-/** What the parts of a form may weigh beside the file. */
+/** Maximum size of the form without the file. */
 const FRAME_BYTES = 16 * 1024
 
-/** A form that brings one file, in the field `file`. */
+/** A multipart form with one file, in the field `file`. */
 export interface FileForm {
-  /** Bytes of the whole body. */
+  /** Maximum size of the whole body, in bytes. */
   bodyLimit: number
   limits: NonNullable<FastifyMultipartOptions['limits']>
-  /** Refuses a body that is no form, or says to be too large, before a byte of it is read (`preParsing`). */
+  /** Rejects a body of another type or with a too large `Content-Length` before reading it (`preParsing`). */
   check (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>
-  /** Makes the parts the body of the request, which its schema then looks at as at any other (`preValidation`). */
+  /** Parses the form into `request.body`, which the schema then validates as usual (`preValidation`). */
   read (request: FastifyRequest): Promise<void>
 }
 
-/** @param bytesMax bytes of the file */
+/** @param bytesMax maximum size of the file */
 export function fileForm (bytesMax: number): FileForm {
   const bodyLimit = bytesMax + FRAME_BYTES
   const tooLarge = () => new ContenutoTroppoGrande(String(bytesMax))
 
-  /** What the parser throws has codes of its own, or none. */
+  /** The multipart parser throws errors with its own codes, or without a code. */
   function formError (err: FastifyError): Error {
     if (err instanceof CampiNonValidi) return err
     if (err.code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge()
@@ -69,14 +69,14 @@ export function fileForm (bytesMax: number): FileForm {
   }
 }
 
-/** What tells one form from another, for `Idempotency-Key`. */
+/** A digest of the form, which `Idempotency-Key` compares. */
 function summaryOf (body: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(Object.entries(body).sort(([one], [other]) => one < other ? -1 : 1).map(([name, value]) => (
     [name, Buffer.isBuffer(value) ? createHash('sha256').update(value).digest('hex') : value]
   )))
 }
 
-/** The name of a part; one that comes twice would be taken for what it is not. */
+/** Returns the name of a part, and rejects repeated names, because one would overwrite the other. */
 function nameOf ({ fieldname }: Multipart, body: object): string {
   if (Object.hasOwn(body, fieldname)) throw new CampiNonValidi({ campo: fieldname, messaggio: 'è ripetuto' })
   return fieldname

@@ -3,11 +3,11 @@ import { errorCodes, type FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 
-/** Levels of objects and lists inside each other. The deepest body of the contract has six. */
+/** Maximum nesting depth. The deepest body of the contract has six levels. */
 const DEPTH_MAX = 32
 /**
- * Commas and colons of a body that brings a file as text. Such a body is as long as a file: millions of names and
- * values in it would stop the event loop for seconds.
+ * Maximum number of commas and colons in a body that carries a file as text. Such bodies are large, and parsing
+ * millions of fields would block the event loop for seconds.
  */
 const MARKS_MAX = 100
 
@@ -15,19 +15,19 @@ const TipoNonSupportato = createError('TIPO_NON_SUPPORTATO', '%s', 415)
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Commas and colons of a body that is held, where it brings rows and no file. */
+    /** Maximum number of commas and colons in a large body that carries rows instead of a file. */
     marksMax?: number
   }
   interface FastifyRequest {
-    /** The JSON of an idempotent request as it was sent; `''` without a body. */
+    /** The raw JSON of an idempotent request, or `''` without a body. */
     bodyText: string
   }
 }
 
 /**
- * JSON, as the only format of a body. How deep it goes is bounded before anything reads it: what walks through a value
- * by calling itself would end in a stack overflow. So are the fields of a body as long as a file. A body of no bytes is
- * no body, also where the client names its type.
+ * Accepts JSON as the only body format. Nesting depth is limited before parsing, because recursive code would overflow
+ * the stack. The number of fields is limited in large bodies. An empty body counts as no body, even with a
+ * `Content-Type`.
  */
 export default fp(async function jsonBodies (app) {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -46,7 +46,7 @@ export default fp(async function jsonBodies (app) {
   })
 }, { name: 'json-bodies' })
 
-/** A body in another coding would be told that it is no JSON. */
+/** Returns a message for an unsupported encoding, which would otherwise be reported as invalid JSON. */
 function refusedCoding ({ headers }: FastifyRequest): string | undefined {
   const { 'content-encoding': coding = 'identity', 'content-type': type = '' } = headers
   if (coding.toLowerCase() !== 'identity') return 'Content-Encoding non supportato: il corpo va inviato non compresso'
@@ -55,8 +55,8 @@ function refusedCoding ({ headers }: FastifyRequest): string | undefined {
 }
 
 /**
- * Without the look for `__proto__` in all of the text, which takes longer than the parsing: what a body as long as a
- * file may hold is a few known fields, and its schema refuses all others.
+ * Parses without searching the text for `__proto__`, which takes longer than parsing. The schema of a large body allows
+ * a few known fields and rejects all others.
  */
 function parseLong (text: string, done: (err: Error | null, body?: unknown) => void): void {
   let body: unknown
@@ -68,7 +68,7 @@ function parseLong (text: string, done: (err: Error | null, body?: unknown) => v
   done(null, body)
 }
 
-/** What is wrong with the structure of JSON; of any other text the parser decides. */
+/** Returns the structural error of a JSON text. Syntax errors are left to the parser. */
 function faultOf (text: string, marksMax: number): string | undefined {
   let depth = 0
   let marks = 0
@@ -83,7 +83,7 @@ function faultOf (text: string, marksMax: number): string | undefined {
   return undefined
 }
 
-/** Where the string ends that begins there: at a quotation mark before which stands an even number of backslashes. */
+/** Index of the closing quote of a string. A quote after an odd number of backslashes is escaped. */
 function endOfString (text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end

@@ -2,26 +2,26 @@ import { finished } from 'node:stream'
 import fp from 'fastify-plugin'
 import { limitCallers } from '#src/lib/turns.ts'
 
-/** Bytes from which a body is a large one. Where no credentials are asked for, none is taken. */
+/** Larger bodies count as large. Public routes do not accept them. */
 const LARGE = 32 * 1024
 /**
- * Large bodies, or such as do not say their size, that are received at a time, from all callers with credentials and
- * from one, and as many from those without.
+ * Concurrent uploads of large bodies and of bodies without `Content-Length`, in total and per caller. Callers without
+ * credentials have a separate pool of the same size.
  */
 const TURNS = { total: 64, perCaller: 16 }
-/** Bytes of bodies that are held until the answer, of all callers and of one. They take thrice the memory meanwhile. */
+/** Bytes of bodies held until the response, in total and per caller. They take three times as much memory. */
 const HELD = { total: 96 * 1024 * 1024, perCaller: 64 * 1024 * 1024 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The body is large, as a file is, and is held in memory until the request is answered. */
+    /** The body is as large as a file and stays in memory until the response. */
     holdsBody?: boolean
   }
 }
 
 /**
- * Bodies are held in memory until their last byte has come, and a caller may take its time with that: so few large ones
- * are received at a time that their sum is bounded.
+ * Limits the large bodies that are received concurrently. Each is buffered until its last byte arrives, and slow
+ * clients could otherwise exhaust the memory.
  */
 export default fp(async function largeBodies (app) {
   const takeTurn = limitCallers(TURNS)
@@ -43,7 +43,7 @@ export default fp(async function largeBodies (app) {
       } else {
         const giveBack = takeTurn(request)
         finished(payload, giveBack)
-        // Where the answer comes before the body's end, nothing reads on: the payload alone would never end.
+        // If the response comes before the end of the body, nothing reads the rest, and the payload never ends.
         finished(reply.raw, giveBack)
       }
     } catch (err) {

@@ -9,42 +9,42 @@ import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/e
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Reading texts of images and making PDFs are heavy work, which is counted apart, with a lower limit. */
+    /** OCR and PDF generation are expensive. They have their own counter with a lower limit. */
     heavy?: boolean
   }
   interface FastifyInstance {
     /**
-     * Refuses an address that is none, and a method that a known one has not, with the right ones in `Allow`: for
-     * scopes that write their errors themselves.
+     * Throws 404 for an unknown path, and 405 with `Allow` for a known path with another method. Scopes that render
+     * their own errors call it.
      */
     refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never
     /**
-     * Counts a request that meets no hook, by its address.
+     * Counts a request that is rejected before hooks run, by client IP.
      * @throws TroppeRichieste
      */
     countBare: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
   }
 }
 
-/** Neither a request nor the start waits longer for Redis. */
+/** Timeout for Redis, during a request and at the start. */
 const ANSWER_MS = 500
 
-/** Readable, so that an operator who lists the keys of Redis sees which program they belong to. */
+/** Readable, so that an operator can tell which program the Redis keys belong to. */
 const PREFIX = 'locanda:requests:'
-/** Callers that one process counts, about 10 MB. Beyond it the least recent ones are dropped. */
+/** Callers counted by one process, about 10 MB. Beyond it the least recently used are evicted. */
 const MOST_CALLERS = 50_000
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 export interface LimitsOptions {
   config: Config
-  /** How long Redis has for an answer, and for a connection, milliseconds. */
+  /** Timeout of Redis commands and connections, in milliseconds. */
   redisAnswerMs?: number | undefined
 }
 
 /**
- * The rate limit, per caller or, without valid credentials, per address; unknown addresses are counted too.
- * A known path with the wrong method is a 405 that lists the right ones.
+ * The rate limit, per caller or, without valid credentials, per client IP. Requests for unknown paths count too. A
+ * known path with the wrong method is a 405 that lists the allowed methods.
  */
 export default fp<LimitsOptions>(async function limits (app, { config, redisAnswerMs = ANSWER_MS }) {
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisAnswerMs)
@@ -58,7 +58,7 @@ export default fp<LimitsOptions>(async function limits (app, { config, redisAnsw
     cache: MOST_CALLERS,
     redis,
     nameSpace: PREFIX,
-    // Requests pass uncounted while Redis is away.
+    // While Redis is unavailable, requests pass uncounted.
     skipOnError: true
   })
 
@@ -68,8 +68,7 @@ export default fp<LimitsOptions>(async function limits (app, { config, redisAnsw
   })
   let router: ReturnType<typeof routerOf> | undefined
 
-  // Counted before the body is read, as on every route: the hooks that a not-found handler can have of its own come
-  // after that.
+  // Counts before the body is read, as on every route. Hooks of the not-found handler itself run after the body.
   const limit = app.rateLimit()
   app.addHook('onRequest', function limitUnknown (request, reply, done) {
     if (!request.is404) return done()
@@ -80,7 +79,7 @@ export default fp<LimitsOptions>(async function limits (app, { config, redisAnsw
 
   app.decorate('refuseUnknown', function refuseUnknown (request, reply) {
     const path = request.url.split('?', 1)[0]!
-    // Made when it is first asked: 9 of the 140 ms of a start (Node 24.21).
+    // Built on first use, because it takes 9 of the 140 ms of a start (Node 24.21).
     router ??= routerOf(routes)
     const allowed = METHODS.filter((method) => router!.find(method, path) !== null)
     if (allowed.length === 0) throw new RisorsaNonTrovata()
@@ -96,19 +95,20 @@ function routerOf (routes: readonly { method: HTTPMethod, url: string }[]) {
   return router
 }
 
-/** Heavy work of a caller has a count of its own, over all its routes. */
+/** The key of the caller's counter. All heavy routes share a second counter. */
 function callerKey (request: FastifyRequest): string {
   const caller = request.principal?.id ?? `ip:${network(request.ip)}`
   return request.routeOptions.config.heavy ? `${caller} heavy` : caller
 }
 
-/** A client of Redis that fails at once while Redis is away; the log is told when it goes and when it comes back. */
+/** Opens a Redis client that fails fast while Redis is unavailable. It logs when Redis goes down and comes back. */
 async function openRedis (app: FastifyInstance, url: string, answerMs: number): Promise<Redis> {
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: answerMs,
-    // A Redis that hangs costs one request this time: then its connection is closed, and further requests fail at once.
+    // A Redis that hangs delays one request by this time. Then its connection is closed, and later requests fail at
+    // once.
     socketTimeout: answerMs,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false
@@ -123,13 +123,13 @@ async function openRedis (app: FastifyInstance, url: string, answerMs: number): 
     isAway = false
   })
   app.addHook('onClose', async () => redis.disconnect())
-  // The metrics are registered later: their own route is counted, too.
+  // Added in `onReady`, because the metrics plugin is registered after this one.
   app.addHook('onReady', async () => app.addGauge({
     name: 'redis_up',
     help: '1 while Redis counts the requests, 0 while they are not counted.',
     read: async () => redis.status === 'ready' ? 1 : 0
   }))
-  // The first request is counted, too. A failure is logged, and connecting goes on.
+  // Connects before the first request, so that it is counted. A failure is logged and ioredis keeps reconnecting.
   await redis.connect().catch(() => {})
   return redis
 }

@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DEFAULT_LIMIT, encodeCursor, nextLink, type Position } from '#src/lib/paging.ts'
 import type { JsonPieces } from './streams.ts'
 
-/** Rows fetched at a time: what a full list holds in memory. */
+/** Rows per query. A full list holds this many in memory. */
 const BATCH = 1000
 
-/** Some items of a list as JSON with commas between them, and the place after which the next ones begin. */
+/** A batch of list items as comma-separated JSON, and the position after which the next batch starts. */
 export interface Run<Place> { json: string | null, next: Place | null | undefined }
 
-/** A list as JSON between two texts, run by run. No connection is held while a slow client reads. */
+/** Streams a list as JSON batches between two texts. No database connection is held while a slow client reads. */
 export function inRuns<Place> (
   open: string, close: string, read: (after: Place | undefined) => Promise<Run<Place>>
 ): JsonPieces {
@@ -18,7 +18,7 @@ export function inRuns<Place> (
     do {
       const { json, next }: Run<Place> = await read(after)
       if (next) takeTurn()
-      // Those that followed may have been deleted since.
+      // The remaining rows may have been deleted meanwhile.
       if (json) yield separator + json
       if (json) separator = ','
       after = next ?? undefined
@@ -36,7 +36,7 @@ interface Listed<Row, Shown> {
   present (row: Row): Shown
 }
 
-/** Answers with a list: whole, in pieces, or the page that the query asks for. */
+/** Answers with the whole list as a stream, or with the page that the query selects. */
 export async function answerList<Row, Shown extends object> (
   request: FastifyRequest<{ Querystring: Paging }>,
   reply: FastifyReply,

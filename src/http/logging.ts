@@ -6,34 +6,34 @@ import pino from 'pino'
 import { addressMatcher } from '#src/lib/addresses.ts'
 import { causesOf, postgresError } from '#src/database/problems.ts'
 
-/* Options of the Fastify instance, not a plugin: how log lines are written. */
+/* Options of the Fastify instance, not a plugin: the format of log lines. */
 
 /**
- * A write of its own for every line took a sixth of the time of a small GET. What is at most this old is lost when the
- * process is killed.
+ * Buffering interval. One write per line took a sixth of the time of a small GET. A killed process loses lines up to
+ * this age.
  */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
-/** Lines that nobody takes: beyond it the newest are lost. */
+/** Maximum buffer while nobody reads the output. Beyond it new lines are dropped. */
 const UNREAD_BYTES = 8 * 1024 * 1024
 
 const REQUEST_ID = /^[\w.:=+/-]{1,100}$/
 
 type RawRequest = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } }
 
-/** Where log lines go instead of stdout. */
+/** Receives log lines instead of stdout. */
 export interface LogStream { write (line: string): void }
 
 /**
- * Logger settings. Nothing that a guest or a client sent is written: no query string, no body, no header values;
- * requests are named by their route's pattern.
+ * Logger settings. Input of guests and clients is never logged: no query string, no body, no header values. Requests
+ * are identified by their route pattern.
  */
 export function loggerOptions (level: string, stream?: LogStream): FastifyServerOptions['logger'] {
   return {
     level,
     stream: stream ?? logDestination(),
     serializers: { err: serializeError, req: ({ method }: FastifyRequest) => ({ method }) },
-    // In case a request or a credential is logged all the same. Named paths: wildcards are searched for in every line.
+    // Safety net for requests or credentials that are logged by mistake. Wildcard paths would search every line.
     redact: [
       'headers.authorization',
       'headers.cookie',
@@ -49,8 +49,8 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
 }
 
 /**
- * Standard output. Its reader may be gone, its terminal closed, or its disk full: lines are lost then, and the server
- * goes on, or ends in order.
+ * Logs to standard output. When its reader is gone, its terminal closed, or its disk full, lines are lost, but the
+ * server keeps running and shuts down cleanly.
  */
 function logDestination (): LogStream {
   const destination = pino.destination({
@@ -61,13 +61,13 @@ function logDestination (): LogStream {
     try {
       flushSync()
     } catch {
-      // At the end of the process: there is nobody to tell.
+      // The process is exiting, and the error cannot be reported.
     }
   }
   return destination.on('error', () => {})
 }
 
-/** One line a request, after the answer; the pattern of the route stands for the address. */
+/** Logs one line per request, after the response, with the route pattern instead of the URL. */
 class RequestLog extends LogController {
   override incomingRequest () {}
   override routeNotFound () {}
@@ -77,7 +77,7 @@ class RequestLog extends LogController {
   }
 }
 
-/** The line of a request. */
+/** Writes the log line of a request. */
 export function logRequest (request: FastifyRequest, reply: FastifyReply, status: number): void {
   reply.log[levelOf(status)]({
     method: request.method,
@@ -89,14 +89,14 @@ export function logRequest (request: FastifyRequest, reply: FastifyReply, status
   }, 'request')
 }
 
-/** A fault of ours is an error; to be refused for want of something passes. */
+/** 503 is a warning, because it is temporary. Other 5xx are our bugs. */
 function levelOf (status: number): 'info' | 'warn' | 'error' {
   if (status < 500) return 'info'
   return status === 503 ? 'warn' : 'error'
 }
 
 /**
- * The id of a request: the `X-Request-Id` that a trusted proxy has given it, when it is a plain word, else a new one.
+ * The request id: the `X-Request-Id` of a trusted proxy when its syntax is valid, else a new UUID.
  * @param proxies CIDRs
  */
 export function requestIds (proxies: readonly string[]): (request: RawRequest) => string {
@@ -111,13 +111,13 @@ export const requestLog = new RequestLog()
 
 interface LoggedError { type: string, message: string, stack: string, [detail: string]: unknown }
 
-/** Characters: an error may hold all that a client sent. */
+/** Limits in characters. An error message may contain all the input of a client. */
 const MESSAGE_LIMIT = 1000
 const STACK_LIMIT = 4000
 
 /**
- * An error for the log, and the only way into it. Database errors carry bound values in message, detail and
- * parameters, and so does whatever has one as its cause: only their codes are kept.
+ * Serializes every logged error. Database errors contain bound values in message, detail and parameters, and so do
+ * errors caused by them. Only their codes are kept.
  */
 export function serializeError (err: unknown): LoggedError {
   if (!(err instanceof Error)) return { type: typeof err, message: '', stack: '' }
@@ -140,7 +140,7 @@ export function serializeError (err: unknown): LoggedError {
   }
 }
 
-/** The stack behind the message, which it repeats. */
+/** The stack without the message, which it repeats. */
 function frames ({ message, stack = '' }: Error): string {
   const at = stack.indexOf(message)
   return at === -1 ? '' : stack.slice(at + message.length).trimStart().slice(0, STACK_LIMIT)

@@ -6,9 +6,9 @@ import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
 import { within } from '#src/lib/within.ts'
 import { DEPARTED } from './departures.ts'
 
-/** A number that is read when a client asks for the metrics, or one for each value of a label. */
+/** A gauge that is read on each scrape: one value, or one for each value of a label. */
 export interface GaugeSource {
-  /** After the prefix `locanda_`. */
+  /** Without the prefix `locanda_`. */
   name: string
   help: string
   label?: string
@@ -18,17 +18,17 @@ export interface GaugeSource {
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Adds a gauge to `/metrics`. What cannot be read, or not within three seconds, is logged and left out
-     * (`NaN`): the rest is shown all the same.
+     * Adds a gauge to `/metrics`. If reading it fails or takes more than three seconds, the error is logged and the
+     * gauge is `NaN`. The other metrics are still sent.
      */
     addGauge (source: GaugeSource): void
   }
 }
 
 const PREFIX = 'locanda_'
-/** Seconds: from a cached answer to the longest wait for the police. */
+/** Seconds: from a cached response to the longest wait for the police service. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-/** Where no route of ours answered; never the address that was asked for. */
+/** Label for requests without a route, so that a requested URL never becomes a label. */
 const NO_ROUTE = 'unknown'
 
 const TEXT = Type.String({
@@ -38,25 +38,25 @@ const TEXT = Type.String({
   ]
 })
 
-/** What is said of the process. */
+/** Resource usage of the process. */
 export interface ProcessFigures {
   residentBytes: number
-  /** Of processor, since the start. */
+  /** Processor seconds since the start. */
   cpuSeconds: number
   /** Seconds since 1970. */
   startedAt: number
-  /** Open file descriptors, where the system tells. */
+  /** Open file descriptors. Undefined when the system does not report them. */
   descriptors?: number | undefined
 }
 
 interface MetricsOptions {
-  /** Read when a client asks for the metrics. Without it nothing is said of the process. */
+  /** Called on each scrape. Without it there are no process metrics. */
   processFigures?: (() => ProcessFigures) | undefined
 }
 
 type ProcessGauge = readonly [name: string, help: string, read: (figures: ProcessFigures) => number | undefined]
 
-/** Names and words as Prometheus' own clients have them. */
+/** Names and help texts of Prometheus' own client libraries. */
 const PROCESS: readonly ProcessGauge[] = [
   ['process_resident_memory_bytes', 'Resident memory of the process.', ({ residentBytes }) => residentBytes],
   ['process_cpu_seconds_total', 'Processor time that the process has taken.', ({ cpuSeconds }) => cpuSeconds],
@@ -64,7 +64,7 @@ const PROCESS: readonly ProcessGauge[] = [
   ['process_open_fds', 'Open file descriptors.', ({ descriptors }) => descriptors]
 ]
 
-/** Prometheus waits for 10 s as a rule: one figure that does not come must not cost it all others. */
+/** Prometheus usually times out after 10 s. One slow gauge must not lose all the others. */
 const READ_WITHIN_MS = 3000
 
 async function inTime<T> (reading: Promise<T>): Promise<T> {
@@ -74,7 +74,7 @@ async function inTime<T> (reading: Promise<T>): Promise<T> {
   return read.value
 }
 
-/** Prometheus metrics at `/metrics`: the process, the durations of requests, and what the areas add. */
+/** Prometheus metrics at `/metrics`: the process, request durations, and the gauges of the areas. */
 export default fp<MetricsOptions>(async function metrics (app, { processFigures }) {
   const registry = new Registry()
   const durations = new Histogram({
@@ -100,8 +100,8 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
 
   app.decorate('addGauge', (source) => registry.registerMetric(gaugeOf(source, app.log)))
 
-  // Read when they are asked for, and not by the library's default collector: its observers of garbage collection and
-  // event loop slowed a small GET down by a quarter.
+  // Read on each scrape instead of by the default collector of prom-client. Its observers of garbage collection and
+  // event loop slowed a small GET by a quarter.
   for (const [name, help, figure] of processFigures === undefined ? [] : PROCESS) {
     registry.registerMetric(new Gauge({
       name,
@@ -135,7 +135,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
   })
 }, { name: 'metrics', dependencies: ['departures'] })
 
-/** A gauge of an area. When a reading does not end, the next request waits for the same one. */
+/** Registers an area's gauge. While a reading is pending, the next scrape waits for the same one. */
 function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogger): Gauge {
   const labelNames = label === undefined ? [] : [label]
   let underWay: ReturnType<typeof read> | undefined
@@ -159,7 +159,7 @@ function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogg
   })
 }
 
-/** The gauges of the event loop and of the database. */
+/** Gauges of the event loop and the database connections. */
 function addOwnGauges (app: FastifyInstance): void {
   if (app.hasDecorator('eventLoopDelay')) {
     app.addGauge({

@@ -2,12 +2,12 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A request without a body is one with `{}`. */
+    /** A missing body counts as `{}`. */
     bodyOptional?: boolean
   }
 }
 
-/** Takes a request without a body for `{}` in the scope that registers it: some clients send no body. */
+/** In the scope that registers it, a missing body counts as `{}`, because some clients send none. */
 export default fp(async function noBody (app) {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, bodyOptional: true }

@@ -6,15 +6,15 @@ const Health = Closed({ stato: OneOf(['ok']) }, { $id: 'Salute', examples: [{ st
 
 const READY_WITHIN_MS = 2000
 
-/** For the host that keeps the server up: does the process answer, and can it serve? */
+/** Health checks for the orchestrator: liveness and readiness. */
 export default fp(async function ops (app) {
-  // A connection of its own: busy ones would answer when their work is done.
+  // A separate connection, because the pool's busy ones would answer only after their current work.
   const { sql } = app.openPool(1)
   const ask = async () => {
     await sql`select 1`.catch(() => { throw new ServizioOccupato() })
     if (await app.isDiskFull(sql)) throw new SpazioEsaurito()
   }
-  /** One for all who ask meanwhile: anybody may. */
+  /** Concurrent requests share one check, because the route is public. */
   let look: Promise<void> | undefined
 
   app.route({

@@ -3,30 +3,30 @@ import { constants, createGzip, gzip, type ZlibOptions } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** Bytes from which an answer is compressed: below, it costs more than it spares. */
+/** Smaller responses are not compressed, because it costs more than it saves. */
 const LARGE = 8192
-/** Paths of the sign-in, and of single things. */
+/** Paths of the sign-in, and of single resources. */
 const NEVER = /^\/auth\/|:/
 const COMPRESSIBLE = /json|text(?!\/event-stream)|xml|javascript/
-/** Named, and not refused by `q=0` (RFC 9110, 12.5.3). */
+/** The client names gzip and does not reject it with `q=0` (RFC 9110, 12.5.3). */
 const TAKES_GZIP = /(?:^|[,\s])gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i
-/** A list of bookings becomes a tenth also by the fastest of the levels. */
+/** The fastest level already shrinks a list of bookings to a tenth. */
 const OPTIONS: ZlibOptions = { level: constants.Z_BEST_SPEED }
 
 type Done = (err: Error | null, payload?: unknown) => void
 
 /**
- * What happens to an answer on its way out: large ones are compressed, and HEAD reads no stream.
+ * Compresses large responses, and discards the stream of a HEAD response.
  *
- * The size of a compressed answer tells of its content. Where a browser sends its credentials by itself, a strange page
- * could try words and compare sizes (BREACH): answers to cookies are not compressed, nor those that carry tokens. Nor
- * is a single thing, whose path names it: it is small, and `If-Match` wants the tag of the bytes that they are.
+ * The compressed size reveals content. If browsers send the credentials, a foreign page could guess words and compare
+ * sizes (BREACH). Responses to cookies and responses with tokens are therefore not compressed. Nor are single
+ * resources: they are small, and `If-Match` needs their strong ETag.
  */
 export default fp(async function payloads (app) {
   app.addHook('onRoute', (route) => {
     const onSend = [route.onSend ?? []].flat()
     const isCompressed = route.config?.access !== 'cookie' && !NEVER.test(route.url)
-    // First, before Fastify's own hook, which would read the whole stream and throw it away.
+    // Runs before Fastify's own hook, which would read the whole stream and discard it.
     if (route.method === 'HEAD') route.onSend = [dropStream, ...onSend]
     else if (isCompressed) route.onSend = [...onSend, compress]
   })
@@ -45,12 +45,12 @@ function compress (request: FastifyRequest, reply: FastifyReply, payload: unknow
   reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', '))
   if (!TAKES_GZIP.test(String(request.headers['accept-encoding'] ?? ''))) return done(null, payload)
   reply.removeHeader('content-length').header('content-encoding', 'gzip')
-  // The same content in other bytes (RFC 9110, 8.8.3.3).
+  // A weak tag, because the bytes differ (RFC 9110, 8.8.3.3).
   const tag = reply.getHeader('etag')
   if (tag !== undefined) reply.header('etag', String(tag).replace(/^(?!W\/)/, 'W/'))
   if (!isStream) return gzip(payload, OPTIONS, done)
   const zip = createGzip(OPTIONS)
-  // Fastify, which reads the end of it, hears of a failure.
+  // Fastify reads the output and handles its failure.
   pipeline(payload, zip, () => {})
   done(null, zip)
 }

@@ -2,17 +2,17 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Names a page that anybody may read, e.g. `/docs`; called where the page is registered. */
+    /** Adds a page that anybody may read, e.g. `/docs`. Called where the page is registered. */
     addPublicPage (path: string): void
-    /** The paths of the pages, in the order in which they were named. */
+    /** The paths of the public pages, in the order of their registration. */
     publicPages: ReadonlySet<string>
   }
 }
 
-/** sitemaps.org: URLs in one sitemap. */
+/** Maximum URLs of one sitemap (sitemaps.org). */
 const PAGES_MAX = 50_000
 
-/** The list of public pages, from which the sitemap is made. */
+/** The public pages, which the sitemap lists. */
 export default fp(async function publicPages (app) {
   const pages = new Set<string>()
   app.decorate('publicPages', pages)

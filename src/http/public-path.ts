@@ -4,17 +4,16 @@ import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
 import { publicPath } from '#src/lib/own-paths.ts'
 
-/** The first slash of an own address, where a page writes one. What people wrote is escaped: it has no `"`. */
+/** The first slash of a local URL in an HTML attribute. Text written by people is escaped and has no `"`. */
 const IN_PAGE = /(?<= (?:href|action|src|data-options)=")\/(?!\/)/g
-/** The same, in a header: of `Location` as it is, of `Link` in its brackets. */
+/** The same in a header: bare in `Location`, in angle brackets in `Link`. */
 const IN_HEADER = /^<?\/(?!\/)/
 
 /**
- * Routes and pages name the addresses of this server as it knows them, from its root. Where `PUBLIC_URL` has a path,
- * which a proxy takes off, browsers and clients need it before each of these. It is put there on the way out, for all
- * routes, so that no page can forget it.
+ * Prefixes local paths with the path of `PUBLIC_URL`. Routes and pages write paths from the root, and a proxy strips
+ * the prefix from requests. All responses are rewritten here, so that no page can omit it.
  *
- * Answers to an `Idempotency-Key` are kept before that: it is registered after that plugin.
+ * It is registered after the idempotency plugin, which stores responses without the prefix.
  */
 export default fp<{ config: Config }>(async function ownAddresses (app, { config }) {
   const path = publicPath(config.PUBLIC_URL)
@@ -22,7 +21,7 @@ export default fp<{ config: Config }>(async function ownAddresses (app, { config
   const { html: written } = html`${path}`
 
   app.addHook('onRoute', (route) => { route.onSend = [...[route.onSend ?? []].flat(), putPath] })
-  // Addresses that lead nowhere are no routes; a person sees a page there, too.
+  // Unknown paths have no route, but people see a page there, too.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.is404) putPath(request, reply, payload, done)
     else done(null, payload)

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import fp from 'fastify-plugin'
 
-/** For the names, the connection, all of it. */
+/** Timeout for name resolution and connection together. */
 const WITHIN_MS = 10_000
 
-/** Where another server is, as a setting says. */
+/** Another server that a setting names. */
 export interface Place {
   setting: string
   host: string
@@ -14,14 +14,14 @@ export interface Place {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** A server that will be needed: when it cannot be reached at the start, there is a warning. */
+    /** Registers a server that will be needed. If it is unreachable at the start, a warning is logged. */
     expectReachable (place: Place): void
   }
 }
 
 /**
- * Looks, once the server listens, whether the servers that it will need are there: a wrong setting shows at the start
- * and not at the first mail or sign-in. Nothing waits for it, and nothing is said to those servers.
+ * Checks, once the server listens, that the configured servers accept connections. A wrong setting then shows at the
+ * start instead of at the first mail or sign-in. The check blocks nothing and sends no data.
  */
 export default fp(async function reachability (app) {
   const places: Place[] = []

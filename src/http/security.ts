@@ -8,12 +8,12 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi, ServizioOccupato } from '#src/lib/errors.ts'
 
-/** Browsers keep what they were told of a route for two hours at most. */
+/** Browsers cache a preflight response for at most two hours. */
 const PREFLIGHT_KEPT_S = 7200
 
 /**
- * Helmet's headers for a service without pages, worked out once: they are the same for every answer, and its plugin
- * would work them out anew for each, a twentieth of a small GET. Those that only concern pages are left out.
+ * Helmet's headers for a service without pages, computed once, because they are the same for every response. Helmet's
+ * plugin would compute them each time, a twentieth of a small GET. Headers that only concern pages are left out.
  */
 function securityHeaders (https: boolean): OutgoingHttpHeaders {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -33,8 +33,8 @@ function securityHeaders (https: boolean): OutgoingHttpHeaders {
 }
 
 /**
- * Response headers for an API that serves no pages, the list of foreign origins, and a refusal when the event loop is
- * behind.
+ * Sets response headers for an API without pages and the allowed CORS origins. Rejects requests when the event loop
+ * lags.
  */
 export default fp<{ config: Config }>(async function security (app, { config }) {
   const headers = securityHeaders(config.PUBLIC_URL.startsWith('https:'))
@@ -47,7 +47,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
     origin: config.CORS_ORIGINS.length > 0 ? [...config.CORS_ORIGINS] : false,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     credentials: true,
-    // The strict refusal is plain text.
+    // The strict mode answers in plain text.
     strictPreflight: false,
     maxAge: PREFLIGHT_KEPT_S,
     exposedHeaders: [
@@ -76,18 +76,18 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
 const HOST = { campo: 'Host', messaggio: 'deve esserci una volta sola' }
 
 /**
- * A request with two hosts must be refused (RFC 9112, 3.2): Node.js keeps the first, a proxy may go by the last. So
- * must one without, but for HTTP before 1.1.
+ * A request with two `Host` headers must be rejected (RFC 9112, 3.2): Node.js uses the first, a proxy may use the last.
+ * So must an HTTP/1.1 request without one.
  */
 function hasOneHost ({ httpVersion, rawHeaders = [] }: Pick<IncomingMessage, 'httpVersion' | 'rawHeaders'>): boolean {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host')
   return hosts.length === 1 || (hosts.length === 0 && httpVersion !== '1.1')
 }
 
-/** Characters of the names of headers that a page wants to send. */
+/** Maximum length of `Access-Control-Request-Headers`. */
 const WISHES_MAX = 1000
 
-/** They are repeated in the answer, for whose head proxies have little room: more of them is allowed to nobody. */
+/** Drops overlong values. CORS echoes them in the response, and proxies have small buffers for response headers. */
 function forgetLongWishes (headers: IncomingHttpHeaders): void {
   const name = 'access-control-request-headers'
   if ((headers[name]?.length ?? 0) > WISHES_MAX) delete headers[name]
@@ -97,15 +97,15 @@ const RESOLUTION_MS = 10
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** How late the event loop was in the last sample, seconds. */
+    /** Event loop lag of the last sample, in seconds. */
     eventLoopDelay (): number
   }
 }
 
 /**
- * Refuses requests while the event loop is behind by more than a limit, in milliseconds: the mean of a sample, which
- * takes as long as the limit. `@fastify/under-pressure`, which does so, looks at the memory as well, and for that Linux
- * opens a file: where no descriptor was left, that threw in its timer and ended the process.
+ * Rejects requests while the mean event loop lag of a sample exceeds `limit` milliseconds. A sample lasts as long as
+ * the limit. `@fastify/under-pressure` also reads the memory, for which Linux opens a file. Without free descriptors
+ * that threw in its timer and ended the process.
  */
 function refuseWhenBehind (app: FastifyInstance, limit: number): void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -113,7 +113,7 @@ function refuseWhenBehind (app: FastifyInstance, limit: number): void {
   let behindMs = 0
   app.decorate('eventLoopDelay', () => behindMs / 1000)
   const sampling = setInterval(() => {
-    // Not a number in a sample in which the loop hardly came round: then it was behind for the whole of it.
+    // NaN when the loop hardly ran during the sample. Then it lagged the whole time.
     behindMs = Number.isNaN(delay.mean) ? Infinity : Math.max(0, delay.mean / 1e6 - RESOLUTION_MS)
     delay.reset()
   }, limit).unref()

@@ -8,36 +8,36 @@ import type { Config } from '#src/config/config.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 
-/** How long a client may still take to send a body, for which nothing has been done yet, or to read anything. */
+/** Time a client still has to send a body, before any work starts, and to read each part of a response. */
 const CLIENT_WITHIN_MS = 3000
-/** How long an answer that has begun may still take: a long one can be asked for again. */
+/** Time a started response still has. The client can request a long one again. */
 const ANSWER_WITHIN_MS = 10_000
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Aborted when the server begins to end. Who waits for a turn then gives up: its request is to be answered. */
+    /** Aborted when shutdown begins. Requests that wait for their turn then give up, so that they can be answered. */
     closing: AbortSignal
-    /** True from the moment that the process is asked to end. It may go on working for a while. */
+    /** True once the process is asked to stop. It may still serve for a while. */
     isDraining (): boolean
     /**
-     * Comes before `close`. For `DRAIN_SECONDS` everything is served as ever; then no further connection is taken, and
-     * those that there are end with their next answer or are closed by the client, for as long again at most.
+     * Called before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections, and
+     * existing ones close with their next response or by the client, at most `DRAIN_SECONDS` later.
      */
     drain (): Promise<void>
-    /** Whoever asks for the end once more does not want to wait. */
+    /** Ends draining at once, when the process is asked to stop a second time. */
     endDraining (): void
   }
 }
 
 /**
- * The end of the server: requests under way are finished, later ones are refused, and then every connection is dropped.
- * Node alone would wait for connections on which a client has sent nothing or half a request.
+ * Graceful shutdown: requests in progress finish, later ones are rejected, and then every connection is closed. Node
+ * alone would wait for connections on which a client has sent nothing or half a request.
  */
 export default fp<{ config: Config }>(async function shutdown (app, { config }) {
   const unfinished = new Set<ServerResponse>()
   const end = new AbortController()
 
-  // One function for all responses: this runs for every request.
+  // One shared function for all responses, because this runs on every request.
   function forget (this: ServerResponse): void {
     unfinished.delete(this)
   }
@@ -76,11 +76,11 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
 }, { name: 'shutdown' })
 
 /**
- * Lets a proxy leave without losing a request. What it sends over a connection that the server closes at that moment is
- * lost, and it may not send a POST twice. So the server closes none that a proxy holds in store: the proxy's own limit
- * must be shorter than `DRAIN_SECONDS`. And connections are kept until listening ends: the system resets those that
- * nobody has taken by then, and a proxy that had to make one for each request would always have some on the way.
- * @returns whether connections are to be closed with their next answer
+ * Lets a proxy switch away without losing a request. A request sent while the server closes its connection is lost, and
+ * the proxy may not retry a POST. The server therefore closes no idle connection: the proxy's idle timeout must be
+ * shorter than `DRAIN_SECONDS`. Connections stay open until listening ends, because the kernel resets those not yet
+ * accepted. A proxy without kept connections would always have some in that state.
+ * @returns whether to close connections with their next response
  */
 function addDraining (app: FastifyInstance, { DRAIN_SECONDS }: Config): () => boolean {
   let asked = false
@@ -96,7 +96,7 @@ function addDraining (app: FastifyInstance, { DRAIN_SECONDS }: Config): () => bo
     await wait()
     if (hurry.signal.aborted) return
     const gone = once(app.server, 'close')
-    // Listening alone: the method of HTTP servers would close the connections that are not in use, too.
+    // Stops listening only. `close` of HTTP servers would also close idle connections.
     Server.prototype.close.call(app.server)
     leaving = true
     await Promise.race([gone, wait()])

@@ -4,40 +4,40 @@ import fp from 'fastify-plugin'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitCallers } from '#src/lib/turns.ts'
 
-/** Long answers under way at a time, of all callers with credentials and of one, and as many of those without. */
+/** Concurrent long responses, in total and per caller. Callers without credentials have their own pool. */
 const TURNS = { total: 32, perCaller: 8 }
 export const STALLED_AFTER_MS = 30_000
 
 export interface StreamOptions {
-  /** Milliseconds without progress after which a caller who does not read is cut. */
+  /** Disconnects a client after this many milliseconds without progress. */
   stalledReaderMs?: number
 }
 
 /**
- * JSON in pieces, each made when the caller has read those before.
- * @param takeTurn says that the answer will be long, before the first piece; further calls change nothing
+ * Yields JSON in pieces. Each is produced when the client has read those before.
+ * @param takeTurn announces a long response. Call it before the first piece. Later calls do nothing.
  */
 export type JsonPieces = (takeTurn: () => void) => AsyncGenerator<string>
 
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Sends JSON in pieces; it does not pass the serializer. What fails before the first piece is answered as an
-     * ordinary error: ServizioOccupato, too, when too many long answers are under way. What fails later cuts the
-     * connection, and so does a caller who does not read.
+     * Streams JSON without the serializer. A failure before the first piece is an ordinary error response, also
+     * ServizioOccupato when too many long responses run. A later failure destroys the connection. Clients that stop
+     * reading are disconnected.
      */
     sendPieces (pieces: JsonPieces): FastifyReply
     /**
-     * Sends what is no JSON while it is made; its type is the caller's. Such an answer is always a long one. It fails
-     * as one in pieces does.
-     * @param make is called when there is a turn
-     * @throws ServizioOccupato, and what `make` throws
+     * Streams a response that is not JSON. The caller sets its type. It always counts as long, and fails like
+     * `sendPieces`.
+     * @param make called once the concurrency limit admits the response
+     * @throws ServizioOccupato, and errors of `make`
      */
     sendBytes (make: () => Promise<Readable>): Promise<FastifyReply>
   }
 }
 
-/** Answers as long as a table: a bounded number of them, each of bounded memory, however slowly they are read. */
+/** Long responses, e.g. of a whole table. Their number and the memory of each are limited, however slow the client. */
 export default fp<StreamOptions>(async function streams (app, { stalledReaderMs = STALLED_AFTER_MS }) {
   const takeTurn = limitCallers(TURNS)
 

@@ -49,22 +49,20 @@ const FORMATS: Readonly<Record<string, string>> = {
   email: 'deve essere un indirizzo e-mail'
 }
 
-/** So many fields are named. */
+/** Maximum number of fields that an error lists. */
 const FIELDS_MAX = 50
-/** Characters of a field's name: that of an unknown one is the caller's. */
+/** Maximum length of a field name, because the caller chooses the names of unknown fields. */
 const NAME_MAX = 200
 
-/**
- * Where each part of a request is. The body comes last: at fault throughout, it must not hide the faults of the others.
- */
+/** Request property of each part. The body comes last, so that its many errors do not hide those of other parts. */
 const PARTS = { params: 'params', querystring: 'query', headers: 'headers', body: 'body' } as const
 
 type Part = keyof typeof PARTS
 
 /**
- * What is wrong with a request, as `{campo, messaggio}`: one for each field, of all parts, and so many at most. A
- * `campo` inside a list reads `dati[0].nome`, and that of the body as a whole is empty.
- * @param err what Fastify found: it stops at the first part that is at fault
+ * Validation errors of all parts as `{campo, messaggio}`, one for each field, at most `FIELDS_MAX`. A `campo` in a list
+ * reads `dati[0].nome`. It is empty for the body as a whole.
+ * @param err Fastify's error, which covers only the first invalid part
  */
 export function fieldErrors (request: FastifyRequest, { validation, validationContext }: FastifyError): FieldError[] {
   const refused = Object.keys(PARTS)
@@ -78,7 +76,7 @@ export function fieldErrors (request: FastifyRequest, { validation, validationCo
 
 function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {
   const validate = request.getValidationFunction(part)
-  // What is not there is null to Fastify, too.
+  // Fastify also validates a missing part as null.
   return validate?.(request[PARTS[part]] ?? null) === false ? validate.errors : undefined
 }
 

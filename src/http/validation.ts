@@ -5,42 +5,41 @@ import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { isDay } from '#src/lib/time.ts'
 import { isImageText } from '#src/services/images/image-text.ts'
 
-/* Options of the Fastify instance, not a plugin: how requests are validated. */
+/* Options of the Fastify instance, not a plugin: request validation. */
 
-// The package is CommonJS: under Node's ESM its default export hangs one level deeper than its types say.
+// The package is CommonJS. Under Node's ESM its default export is nested one level deeper than its types say.
 const addFormats = formatsPlugin.default
 
-/** An Ajv that knows the formats of the API and never drops or changes a field on its own. */
+/** Creates an Ajv with the formats of the API. It never drops or changes a field. */
 export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
   addFormats(ajv, ['date-time', 'email', 'uri'])
-  // `byte` is base64 in the words of OpenAPI; only images come in it.
+  // OpenAPI calls base64 `byte`. Only images use it.
   return ajv.addFormat('byte', isImageText).addFormat('day', isDay)
     .addFormat('day-or-empty', (text) => text === '' || isDay(text))
 }
 
 /**
- * Bodies are taken literally: `"1"` is not 1 and null is not "". Path, query and headers are text by nature, so scalars
- * in them are coerced (but a repeated parameter is not made a list).
+ * Bodies are validated literally: `"1"` is not 1 and null is not "". Path, query and headers are always text, so their
+ * scalars are coerced, but a repeated parameter does not become a list.
  */
 export function buildValidator (shared: unknown): FastifySchemaCompiler<object> {
   const strict = compiler(shared, { coerceTypes: false, useDefaults: false })
-  // Without strictNumbers: coercion makes Infinity of "1e400", and Ajv would take it for settled without asking for the
-  // bounds.
+  // Without strictNumbers: coercion turns "1e400" into Infinity. Ajv would then skip the check of minimum and maximum.
   const coercing = compiler(shared, { coerceTypes: true, useDefaults: true, strictNumbers: false })
   return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing)(schema)
 }
 
-/** Fastify reads the errors off the function that it has called. */
+/** Fastify reads the errors from the validator function. */
 interface Validator { (data: unknown): boolean, errors?: ValidateFunction['errors'] }
 
 /**
- * Compiles schemas to validators that find every fault, in a second look: the first one stops at the first fault, so
- * that a list that is too long is refused before its items are looked at.
+ * Compiles schemas to validators that report every error, in a second pass. The first pass stops at the first error, so
+ * that a too long list is rejected before its items are validated.
  */
 function compiler (shared: unknown, options: Options): (schema: object) => Validator {
   const ajv = (allErrors: boolean) => once(() => {
-    // Checking the schemas against the meta-schema, which every Ajv compiles for itself, would take long.
+    // Validating the schemas themselves is slow, because every Ajv compiles the meta-schema.
     const made = createAjv({ ...options, allErrors, validateSchema: false })
     for (const schema of Object.values(shared as Record<string, object>)) made.addSchema(schema)
     return made
@@ -59,11 +58,11 @@ function compiler (shared: unknown, options: Options): (schema: object) => Valid
   }
 }
 
-/** Of what is larger only the first fault is told: to find all of a body of 1 MiB took 370 ms, of this 4 ms. */
+/** Larger bodies report only the first error. Finding all errors took 370 ms for 1 MiB, and 4 ms for this size. */
 const LOOKED_THROUGH = 131_072
 const VALUE_WEIGHT = 8
 
-/** Whether a value is small enough to look for all of its faults: its values, and the characters of its texts. */
+/** Whether a value is small enough to find all its errors, by its number of values and the length of its strings. */
 function isSmall (data: unknown): boolean {
   let left = LOOKED_THROUGH
   for (const rest = [data]; rest.length > 0;) {
@@ -83,13 +82,12 @@ function isSmall (data: unknown): boolean {
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
 type SerializerFactory = NonNullable<NonNullable<SchemaController['compilersFactory']>['buildSerializer']>
 
-/** Fastify's own serializers. */
 export const buildSerializer: SerializerFactory = SerializerSelector()
 
 /**
- * Schemas are compiled when a request needs them. Compiling all of them at the start takes 1.7 times the processor time
- * of a start, the serializers alone 1.3 times, and 1.4 times that of a test file with one application (Node 24.21).
- * A test of the contract compiles each one.
+ * Compiles schemas on first use. Compiling all at the start takes 1.7 times the processor time of a start, and 1.4
+ * times that of a test file with one application (Node 24.21). The serializers alone take 1.3 times. A contract test
+ * compiles each one.
  */
 const lazily = {
   buildValidator (shared: unknown): FastifySchemaCompiler<object> {
@@ -118,7 +116,7 @@ const lazily = {
 
 const meanings = new Map<string, number>()
 
-/** A number for a set of schemas to which others may refer. Equal sets have the same number. */
+/** Returns a number for a set of referenced schemas. Equal sets have the same number. */
 function meaningOf (shared: unknown): number {
   const text = JSON.stringify(shared)
   const known = meanings.get(text) ?? meanings.size
@@ -126,7 +124,7 @@ function meaningOf (shared: unknown): number {
   return known
 }
 
-/** Equal schemas are compiled once in a process: routes, and the applications of tests, share the result. */
+/** Compiles equal schemas once per process. Routes, and the applications of tests, share the result. */
 export function sharing<T> (): (said: unknown, compile: () => T) => T {
   const known = new Map<string, T>()
   return (said, compile) => {
@@ -145,5 +143,5 @@ function once<T> (make: () => T): () => T {
   return () => (made ??= { value: make() }).value
 }
 
-// Fastify's type of the factory is Ajv's own `compile`; what it calls is a schema compiler.
+// Fastify declares the factory as Ajv's `compile`, but calls it as a schema compiler.
 export const schemaController = { compilersFactory: lazily } as SchemaController

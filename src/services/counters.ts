@@ -5,31 +5,30 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 
-/** So many tries in a window, which begins with its first one. */
+/** At most `max` attempts per window. The window starts with the first attempt. */
 export interface Limit { name: string, max: number, windowMs: number }
 
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Counts a try, in one statement: of many at once no more than `max` count.
-     * @param subject whose try it is, among those of this limit; only its fingerprint is kept
-     * @param by 0: one that is right does not count, and yet is refused when too many wrong ones came before
-     * @param executor a transaction: the try counts only if that is committed. Tries of one subject wait for it
-     * meanwhile
-     * @returns the seconds until the window ends, when there were too many before; 0: the try may go on
+     * Counts an attempt in one statement. Of concurrent attempts at most `max` pass.
+     * @param subject identifies the attempts counted together. Only its fingerprint is stored
+     * @param by 0: a correct attempt does not count, but is refused after too many wrong ones
+     * @param executor a transaction: the attempt counts only if it commits. Attempts of the same subject wait for it
+     * @returns seconds until the window ends if there were too many attempts, or 0 if this one may proceed
      */
     countTry (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
     /**
-     * The same of a try that is not made yet. Nothing is written, and no try that is under way is waited for.
-     * @returns the seconds until the window ends, when no further try counts; 0: one may be made
+     * Checks the limit before an attempt. It writes nothing and does not wait for concurrent attempts.
+     * @returns seconds until the window ends if no attempt is left, or 0
      */
     lookAtTries (limit: Limit, subject: readonly string[]): Promise<number>
   }
 }
 
 /**
- * Counts the tries of what can be guessed, and mails. In the database: all processes share the counters, no restart
- * empties them, and tries from elsewhere push none out.
+ * Counts attempts at guessable secrets, and mails. The counters are in the database: all processes share them, they
+ * survive restarts, and other callers' attempts never evict them.
  */
 export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const { db } = app
@@ -37,7 +36,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const fingerprint = (name: string, subject: readonly string[]) => keys.fingerprint('counters', name, ...subject)
 
   app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1, executor = db) {
-    // The first try that counts begins the window. A row with count 0 is of a try that did not count.
+    // The first counted attempt starts the window. A row with count 0 belongs to an uncounted attempt.
     const begins = sql`(${t.ends_at} <= now() or (${t.count} = 0 and ${by}::int > 0))`
     const [row] = await executor
       .insert(t)
@@ -56,7 +55,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
       })
       .returning({ count: t.count, seconds })
     const { count, seconds: left } = row!
-    // A window that began after this transaction has not more than all of it left.
+    // If the window began after this transaction did, `now()` is older, and more than a whole window would be left.
     return count - by < max ? 0 : Math.min(Math.max(1, left), Math.ceil(windowMs / 1000))
   })
 

@@ -1,22 +1,22 @@
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 
-/** A request to a service elsewhere. `FormData` as a body is sent with its own content type. */
+/** A request to another service. A `FormData` body sets its own content type. */
 export interface ExchangeRequest {
   method?: 'GET' | 'POST'
   headers?: Readonly<Record<string, string>>
   body?: string | FormData
-  /** Milliseconds for the whole answer. */
+  /** Timeout of the whole response, in milliseconds. */
   patienceMs: number
-  /** Bytes of the answer. */
+  /** Maximum size of the response in bytes. */
   bytesMax: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller no longer needs the response. */
   signal?: AbortSignal | undefined
 }
 
-/** An answer of any status, redirections included: they are not followed, since they would take data elsewhere. */
+/** A response of any status. Redirects are not followed, because they would send data to another server. */
 export interface Exchanged { status: number, headers: Headers, bytes: Buffer }
 
-/** Why there is no whole answer. After `refused` nothing was done; otherwise nobody knows. */
+/** Why the response is missing or incomplete. After `refused` the service did nothing. Otherwise that is unknown. */
 export type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
 
 export class ExchangeError extends Error {
@@ -28,7 +28,7 @@ export class ExchangeError extends Error {
 }
 
 /**
- * One request and its whole answer.
+ * Sends one request and reads its whole response.
  * @throws ExchangeError
  */
 export async function exchange (
@@ -49,7 +49,7 @@ export async function exchange (
   }
 }
 
-/** The JSON of an answer; undefined for anything else. */
+/** Parses a JSON response. Undefined for anything else. */
 export function jsonOf (bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString())
@@ -59,9 +59,8 @@ export function jsonOf (bytes: Buffer): unknown {
 }
 
 /**
- * A form as the bytes that are sent. `fetch` alone makes a stream of a form: where the connection is refused while that
- * is read, the stream fails with nobody to hear of it, which ends the process (undici, `ReadableStream is already
- * closed`).
+ * Serializes a form to bytes. `fetch` would send it as a stream. If the connection is refused meanwhile, the stream's
+ * error is unhandled and ends the process (undici, `ReadableStream is already closed`).
  */
 async function wholeForm (form: FormData): Promise<{ body: Uint8Array<ArrayBuffer>, headers: Record<string, string> }> {
   const whole = new Response(form)

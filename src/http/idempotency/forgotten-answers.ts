@@ -2,26 +2,26 @@ import { and, eq, gte, isNotNull, lte, or, sql, type SQL } from 'drizzle-orm'
 import { forgotten_answers as forgotten, idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 
-/** Answers about things that are gone. */
+/** Selects the stored responses about deleted resources. */
 export interface AnswersAbout {
-  /** Where what was created is: paths, as `location` has them. */
+  /** Paths of the deleted resources, as in their `location` header. */
   locations?: readonly string[]
-  /** Or what an answer says in its JSON: a regular expression of PostgreSQL, whose group finds the name of a thing. */
+  /** A PostgreSQL regular expression for the response body. Its group captures the name of a resource. */
   said?: string
-  /** The names of the things that are gone. */
+  /** The names of the deleted resources. */
   names?: readonly (string | number)[]
-  /** Another thing may have the name later, as no other one ever has an id: what begins then is about that one. */
+  /** The name can be reused, unlike an id. Requests that start after the deletion are about the new resource. */
   isReusable?: boolean
-  /** Another thing takes the name in this very transaction: what is stored from now on is about that one. */
+  /** Another resource takes the name in this transaction. Responses stored from now on are about that one. */
   isReplaced?: boolean
 }
 
-/** Forgets what stored answers say of things that are gone. What was done is not done twice: see ChiaveEseguita. */
+/** Erases stored responses about deleted resources. The requests are still not repeated: see ChiaveEseguita. */
 export type ForgetAnswers = (tx: Transaction, about: AnswersAbout) => Promise<void>
 
 type About = Pick<typeof forgotten.$inferSelect, 'locations' | 'said' | 'names'>
 
-/** In PostgreSQL's words: a request that is under way ends within half of it. */
+/** SQL interval. Every request ends within half of it. */
 const WHILE = sql.raw("interval '5 minutes'")
 
 export const forgetAnswers: ForgetAnswers = async (
@@ -34,10 +34,10 @@ export const forgetAnswers: ForgetAnswers = async (
 }
 
 /**
- * Forgets the answers of requests that were under way when what they tell of went, and that were stored after it. Of a
- * name that another thing may have only those of requests that had begun by then. Each entry is a transaction of its
- * own: one that fails keeps no other from being carried out.
- * @throws AggregateError of what failed
+ * Erases responses that were stored after the deletion by requests in progress at that time. For a reusable name it
+ * erases only those of requests that had started before the deletion. Each entry has its own transaction, so that a
+ * failure does not stop the others.
+ * @throws AggregateError of the failures
  */
 export async function forgetLateAnswers (db: Database): Promise<void> {
   const due = await db.select().from(forgotten).where(lte(forgotten.forgotten_at, sql`now() - ${WHILE}`))
@@ -45,7 +45,7 @@ export async function forgetLateAnswers (db: Database): Promise<void> {
   const failures: unknown[] = []
   for (const { id, forgotten_at, reusable, ...about } of due) {
     await db.transaction(async (tx) => {
-      // What was answered before is no longer under way, unless it was told from what it had begun.
+      // Requests answered earlier are no longer in progress, unless a replay was answered from their reference.
       const since = sql`${forgotten_at}::timestamptz - ${WHILE}`
       const mayBeLate = or(gte(keys.created_at, since), isNotNull(keys.reference))
       await dropAnswers(tx, about, and(mayBeLate, reusable ? lte(keys.created_at, forgotten_at) : undefined))
@@ -62,7 +62,7 @@ async function dropAnswers (tx: Transaction, { locations, said, names }: About, 
     or exists (select from ${values} where found.groups[1] = any(${arrayOf(names)}::text[])))`))
 }
 
-/** One parameter, however many values there are: an array as PostgreSQL writes it, every value in quotes. */
+/** Encodes values as a PostgreSQL array literal with every value quoted, so that one parameter holds them all. */
 function arrayOf (values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join()}}`
 }

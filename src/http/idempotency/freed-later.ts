@@ -2,14 +2,14 @@ import { mayPass } from '#src/database/problems.ts'
 import { queueWorker } from '#src/services/queue/worker.ts'
 
 const RETRY_MS = 2000
-/** With more keys than this the rest stay taken for their day. */
+/** Beyond this many pending operations, further keys stay taken for 24 hours. */
 const OWED_MAX = 10_000
 
 type Work = () => PromiseLike<unknown>
 
 /**
- * A queue of work on keys that failed because the database was away: it is tried again, in its order, until it is done.
- * It is kept in memory: the keys of a process that dies stay taken, because it is not known what it did.
+ * Retries operations on keys that failed while the database was unavailable, in order, until they succeed. The queue is
+ * in memory. After a crash the keys stay taken, because the outcome of their requests is unknown.
  */
 export function freedLater () {
   const owed: Work[] = []
@@ -34,7 +34,7 @@ export function freedLater () {
     add (work: Work): void {
       if (owed.length < OWED_MAX) owed.push(work)
     },
-    /** Tries once more, while the database is still open. */
+    /** Retries once more while the database is still open. */
     async stop (): Promise<void> {
       clearInterval(timer)
       worker.wake()

@@ -34,68 +34,67 @@ declare module 'fastify' {
     forgetAnswers: ForgetAnswers
   }
   interface FastifyContextConfig {
-    /** The route honours `Idempotency-Key`. */
+    /** The route accepts `Idempotency-Key`. */
     idempotent?: boolean
   }
   interface FastifyRequest {
-    /** The key under which this request's answer will be kept. */
+    /** The key under which the response of this request is stored. */
     idempotencyKey: string | null
-    /** Tells the row of this key from a later one of the same key. */
+    /** Distinguishes this row from a later row of the same key. */
     idempotencyClaim: string
     /**
-     * What an earlier request with the same key has begun, if it has no answer that is kept: a route that calls
-     * `noteBegun` must answer from that, and begin nothing.
+     * References of the work that an earlier request with this key has started, when no response is stored. A route
+     * that calls `noteBegun` must answer from them and start nothing.
      */
     begun: readonly string[] | null
     /**
-     * The answer is not the last one, and is not kept: a repeated request is answered from what was begun. Where
-     * nothing was, the key is free again.
+     * The response is not final and is not stored. A repeated request is answered from the work that was started. If no
+     * work was started, the key is released.
      */
     isUndecided: boolean
-    /** What was begun under the key has ended: when it failed for a reason that may pass, the key is free again. */
+    /** The work started under the key has ended. If it failed transiently, the key is released. */
     hasEnded: boolean
     /**
-     * Notes beside the key, in the transaction that begins it, by which reference the work of this request is known: a
-     * word without blanks. Work in several parts has a reference each. Without a key it does nothing.
+     * Stores the reference of the work that this request starts beside the key. Call it in the transaction that starts
+     * the work, once for each part. A reference has no spaces. Does nothing without a key.
      */
     noteBegun (tx: Transaction, reference: string): Promise<void>
     /**
-     * Notes beside the key, in the transaction that does the work of this request, that it is done: should the answer
-     * get lost, or become a 5xx, it is not done again (ChiaveEseguita). Work that is harmless when it is done twice
-     * needs no note, nor does work that is begun. Without a key it does nothing.
+     * Marks the work of this request as done, in the transaction that does it. If the response is lost or becomes a
+     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `noteBegun` do not need it. Does nothing
+     * without a key.
      */
     noteDone (tx: Executor): Promise<void>
   }
 }
 
-/** Headers that belong to an answer. */
+/** Headers stored with a response. */
 const KEPT_HEADERS = ['etag', 'location'] as const
 
 const HEADER_MAX = 255
 
-/** Characters of an answer that is kept. */
+/** Longest stored response, in characters. */
 const ANSWER_MAX = 65_536
-/** And of a refusal: it costs the caller nothing, and could be asked for under thousands of keys. */
+/** Longest stored refusal, in characters. Refusals are cheap to produce under thousands of keys. */
 const REFUSAL_MAX = 4096
 
-/** The status of a key whose work is done, and whose answer is not yet known. */
+/** Status of a key whose work is done and whose response is not stored yet. */
 const DONE = 0
-/** No request takes longer. */
+/** Longest duration of a request. */
 const WHILE_MS = 5 * 60_000
 
-/** Between the references of one key. */
+/** Separates the references of one key. */
 const SEPARATOR = ' '
 
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored
- * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
- * process dies half-way, the key stays taken: it is not known whether the work was done, and doing it twice is
- * the greater harm. A route that notes what it has begun answers a repeated request from that; one that notes in its
- * transaction that the work is done is not asked again. After a 5xx of work that was neither, the key is free; where
- * the database was away, as soon as it is back.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). Within 24 hours the same key and body return the
+ * stored response. Another body is a 422, and a first request still in progress a 409. The key is stored before the
+ * handler runs. If the process crashes meanwhile, the key stays taken, because doing the work twice is worse. A route
+ * can note what it starts, and answers a repeated request from that. A route that notes its work as done is not run
+ * again. After a 5xx of other work the key is released, at the latest when the database is back.
  *
- * An answer that is too large is not stored. What was begun is told of by its reference; a refusal of a request that
- * began nothing sets its key free; of any other request the key says that it was done, and it is not done again (409).
+ * Too large responses are not stored. A retry is answered from the reference of started work, if there is one. A too
+ * large refusal of a request that started nothing releases the key. Any other retry is a 409 (done).
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
@@ -118,7 +117,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
   const later = freedLater()
   const context: Context = { db: app.db, secrets, later }
-  // After the last request, before the database closes.
+  // Runs after the last request and before the database closes.
   app.addHook('onClose', () => later.stop())
 
   app.addHook('onRoute', (route) => {
@@ -149,12 +148,12 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
 interface Context { db: Database, secrets: Keys, later: ReturnType<typeof freedLater> }
 
-/** Takes the key for a request, or answers from an earlier one. */
+/** Takes the key for a request, or answers from an earlier request. */
 async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest, reply: FastifyReply) {
   const key = headerKey(request.headers['idempotency-key'])
   if (key === undefined) return
   const principal = request.principal!.id
-  // Keyed: a bare hash of a guest's data could be guessed.
+  // A keyed hash, because guests' data could be guessed from a plain one.
   const fingerprint = secrets
     .fingerprint('idempotency', request.method, request.url, request.bodyText)
     .toString('hex')
@@ -165,7 +164,7 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
     set: { fingerprint, status: null, body: null, headers, reference: null, created_at: sql`now()` },
     setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
   }).returning({ key: keys.key }).catch((err: unknown) => {
-    // The row may be there all the same: the connection was lost before the answer came.
+    // The row may exist although the connection was lost before PostgreSQL's reply.
     const row = and(eq(keys.principal, principal), eq(keys.key, key), claimedBy(claim))
     if (mayPass(err)) later.add(() => db.delete(keys).where(row))
     throw err
@@ -184,9 +183,9 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
     request.begun = stored.reference!.split(SEPARATOR)
     return
   }
-  // Its answer is still on the way, unless it takes longer than any request.
+  // The response may still be stored, unless the key is older than any request can be.
   if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < WHILE_MS) throw new ChiaveInCorso()
-  // Lost, too large, or about something that is gone.
+  // The response was lost, too large, or about a deleted resource.
   if (stored.body === null) throw new ChiaveEseguita()
   reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
   return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
@@ -195,25 +194,25 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
 async function keepAnswer (context: Context, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   if (request.idempotencyKey === null) return payload
   const under = ofKey(request)!
-  // Once only: should this hook throw, Fastify calls it again for the answer of the error.
+  // Prevents a second run. If this hook throws, Fastify calls it again for the error response.
   request.idempotencyKey = null
   const { statusCode: status } = reply
   const body = String(payload)
   const isRefusal = status >= 400
   const isLarge = body.length > (isRefusal ? REFUSAL_MAX : ANSWER_MAX)
-  // The caller may try again with the same key after a failure that left nothing behind. A repeated request is answered
-  // from the reference of what was begun and has not ended.
+  // A client may retry with the same key after a failure that changed nothing. If the work was started and has not
+  // ended, the retry is answered from its reference.
   const isFree = request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)
   if (isFree) await setFree(context, request, under, status)
   else await store(context, request, reply, under, isLarge ? null : body)
   return payload
 }
 
-/** Sets the key free unless the work was begun or done; of done work the key loses the answer alone. */
+/** Releases the key unless the work was started or done. A key of done work keeps its row, without a response. */
 async function setFree ({ db, later }: Context, request: FastifyRequest, under: SQL, status: number): Promise<void> {
   const isOver = request.failedTransiently && request.hasEnded
   const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
-  // It may have been set free although the answer was lost, and another request may have taken the key since.
+  // The key may have been released although the reply was lost. Another request may hold it now.
   const ownRow = claimedBy(request.idempotencyClaim)
   const work = async () => {
     await db.delete(keys).where(and(ownRow, isOver ? unkept(under) : nothingDone))
@@ -226,10 +225,10 @@ async function setFree ({ db, later }: Context, request: FastifyRequest, under: 
 }
 
 /**
- * Keeps the answer beside the key. When that fails, the answer is given all the same, and the key stays taken: after a
- * 503 the client would have the work done again. Where the database was away, the answer is kept later, within the time
- * in which the job `late-answers` still forgets answers about deleted things (`forgotten-answers.ts`).
- * @param body null: it is too large
+ * Stores the response with the key. If that fails, the response is still sent and the key stays taken: after a 503 the
+ * client would repeat the work. If the database was unavailable, it is stored later, while the job `late-answers` can
+ * still erase responses about deleted resources (`forgotten-answers.ts`).
+ * @param body null when it is too large
  */
 async function store (
   { db, later }: Context, request: FastifyRequest, reply: FastifyReply, under: SQL, body: string | null
@@ -238,7 +237,7 @@ async function store (
   const headers = Object.fromEntries(
     KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
   )
-  // The reference of what was begun answers a repeated request better than a note that it was done.
+  // For a repeated request the reference of started work is more useful than a note that it is done.
   const where = body === null ? and(unkept(under), isNull(keys.reference)) : unkept(under)
   const keep = (which = where) => db.update(keys).set({ status, body, headers }).where(which)
   const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
@@ -249,12 +248,12 @@ async function store (
   })
 }
 
-/** The rows of a key without an answer. */
+/** Condition: no response is stored under the key. */
 function unkept (under: SQL) {
   return and(under, or(isNull(keys.status), eq(keys.status, DONE)))
 }
 
-/** The header's value; quoted (a structured-field string, as the draft wants) or bare. */
+/** The header's value: a quoted structured-field string, as in the draft, or a bare string. */
 function headerKey (raw: unknown): string | undefined {
   if (raw === undefined) return undefined
   return typeof raw === 'string' ? raw.replace(/^"(.*)"$/, '$1').trim() : ''
@@ -266,17 +265,17 @@ const keyFaults: FindFaults = ({ headers }) => {
   return [{ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` }]
 }
 
-/** The row of the key of a request. */
+/** Condition: the row of the request's key. */
 function ofKey ({ principal, idempotencyKey }: FastifyRequest) {
   return and(eq(keys.principal, principal!.id), eq(keys.key, idempotencyKey!))
 }
 
-/** The row that a request has made, as long as no answer is kept in it. */
+/** Condition: the row that this request inserted. It holds until a response is stored. */
 function claimedBy (claim: string) {
   return sql`${keys.headers} ->> 'claim' = ${claim}`
 }
 
-/** The same, as long as the work is not known to be done. */
+/** Condition: the row of the request's key, while its work is not marked as done. */
 function unanswered (request: FastifyRequest) {
   return and(ofKey(request), isNull(keys.status))
 }

@@ -14,7 +14,7 @@ h3 { font-size: 1rem; margin: 1.5rem 0 0; overflow-wrap: anywhere; } p { margin:
 
 export const ERRORS_PAGE_POLICY = pagePolicy(STYLE)
 
-/** Every machine code of an error with its statuses, its cause and its remedy; each has an anchor of its own. */
+/** Page of all error codes with their statuses, cause and remedy. Each code has an anchor. */
 export function errorsPage (): string {
   const content = html`<main>
 <h1>Gli errori, uno per uno</h1>
@@ -41,7 +41,7 @@ function entry ([codice, { statuses, cause, remedy }]: [string, ErrorEntry]): Ht
 `
 }
 
-/** What stands between grave accents is code. */
+/** Renders text in backticks as code. */
 function withCode (text: string): Html[] {
   return text.split('`').map((part, at) => at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`)
 }

@@ -18,20 +18,20 @@ import { ERRORS_PAGE_POLICY, errorsPage } from './errors-page.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** The errors that it answers beside those that any operation may. */
+    /** Error codes of this operation, besides those of every operation. */
     errorCodes?: readonly ErrorCode[]
   }
   interface FastifyContextConfig {
-    /** What it makes or changes has a version: `ETag` comes with the answer, and a change honours `If-Match`. */
+    /** The resource has a version: responses carry `ETag`, and changes honour `If-Match`. */
     versioned?: boolean
     headers?: RouteHeaders
   }
 }
 
-/** Parts of the page under way at a time, of all callers and of one: each is a file. A browser asks for six at once. */
+/** Concurrent requests for files of the page, in total and per caller. A browser sends six at once. */
 const TURNS = { total: 32, perCaller: 16 }
 
-/** OpenAPI 3.1 of every route, at `/openapi.json`, and its reference page at `/docs`. */
+/** OpenAPI 3.1 of every route at `/openapi.json`, with its reference page at `/docs`. */
 export default fp<{ config: Config }>(async function openapi (app, { config }) {
   const traits = new Map<string, Trait>()
   await app.register(swagger, {
@@ -46,7 +46,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
-      // The page is tried out on the server that it came from, whatever name that was called by.
+      // The page sends its trial requests to the server that it was loaded from, under whatever name.
       servers: [
         { url: '/', description: 'Questo server' },
         { url: config.PUBLIC_URL, description: 'Il suo indirizzo pubblico' }
@@ -78,7 +78,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) }
   })
 
-  // Every route can fail: an error status without a schema would be sent with a serializer that hides nothing.
+  // Every route can fail. Without a schema Fastify would serialize all fields of an error.
   app.addHook('onRoute', ({ schema }) => {
     if (!schema) return
     schema.response = { '4xx': Ref(ErrorBody), '5xx': Ref(ErrorBody), ...(schema.response as object) }
@@ -87,7 +87,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
 
 interface Described { schema: FastifySchema, url: string }
 
-/** What follows in a path, slashes and all, has no name in OpenAPI: it is described by the contract's, `filename`. */
+/** OpenAPI has no wildcard path parameter. It is described under the contract's name, `filename`. */
 function nameRest ({ schema, url }: Described): Described {
   const params = schema?.params as TObject | undefined
   if (params?.properties['*'] === undefined) return { schema, url }
@@ -100,13 +100,13 @@ function nameRest ({ schema, url }: Described): Described {
 }
 
 /*
- * The library's own policy sends browsers to https, which a server on plain http does not speak, and lets other hosts
- * in.
+ * The library's own policy upgrades requests to https, which a plain http server does not speak, and allows other
+ * hosts.
  */
 const PAGE_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
-  // The hash is that of the one style element that the page's script makes.
+  // The hash of the one style element that the page's script creates.
   'style-src': "'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='",
   'img-src': "'self' data:",
   'connect-src': "'self'",
@@ -115,7 +115,7 @@ const PAGE_POLICY = {
   'frame-ancestors': "'none'"
 }
 
-/** What the library leaves wider than a telephone. */
+/** Fixes elements that overflow a phone screen. */
 const STYLE = `
 .swagger-ui .topbar-wrapper > :not(.dark-mode-toggle) { display: none; }
 @media (max-width: 640px) {
@@ -131,11 +131,11 @@ const STYLE = `
 }
 `
 
-/** Where the description is read. Registered in a scope of its own, whose pages may run scripts. */
+/** Serves the description and its pages. Registered in its own scope, because these pages may run scripts. */
 export async function openapiPages (
   app: Parameters<typeof swaggerUi>[0], { stalledReaderMs = STALLED_AFTER_MS }: StreamOptions
 ) {
-  // Made once: no route comes after the first request.
+  // Cached on first use. No route is added after the first request.
   let text: Buffer | undefined
   const description = () => Buffer.from(JSON.stringify(app.swagger()))
 
@@ -171,13 +171,13 @@ export async function openapiPages (
   )
   await app.register(async (pages) => {
     const takeTurn = limitCallers(TURNS)
-    // The library opens a file for every request: who does not read must not keep it.
+    // The library opens a file for every request. Clients that stop reading must not keep it open.
     pages.addHook('onRequest', function holdTurn (request, { raw }, done) {
       finished(raw, takeTurn(request))
       cutWhenStalled(raw, stalledReaderMs)
       done()
     })
-    // The library's page says nothing of its width: telephones would show it as wide as a desk's, and tiny.
+    // The library sets no viewport, so that phones would show the page scaled down.
     pages.addHook('onSend', async (_request, reply, payload) =>
       typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
         ? payload.replace('<head>', '<head>\n<meta name="viewport" content="width=device-width, initial-scale=1">')
@@ -187,7 +187,7 @@ export async function openapiPages (
       staticCSP: PAGE_POLICY,
       logLevel: 'warn',
       theme: { title: 'Locanda · API', css: [{ filename: 'locanda.css', content: STYLE }] },
-      // A field that searches groups and paths.
+      // A search field for groups and paths.
       uiConfig: { filter: true }
     })
   })

@@ -8,10 +8,10 @@ import { LAST_BEFORE_FIRST, orderOfDaysFaults } from '#src/lib/errors.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 
-/** A row can have an action of another version. */
+/** A row may have an action of another version. */
 const labels: Readonly<Record<string, string>> = AUDIT_ACTIONS
 
-/** The only order of the list: the newest first. */
+/** The only sort order: newest first. */
 const SORT = '-id'
 
 const columns = {
@@ -28,12 +28,12 @@ type Filters = Omit<AuditQuery, 'limit' | 'cursor' | 'conteggio'>
 
 export interface AuditPage { data: AuditEvent[], next: Position | undefined }
 
-/** One page of the log, the newest first, and where the next one begins. */
+/** Returns one page of the log, newest first, and the cursor position of the next. */
 export async function auditPage (db: Executor, filters: Filters, limit: number, cursor?: string): Promise<AuditPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
   const found = await db.select(columns).from(t).where(and(...conditions(filters), after && lt(t.id, after.id)))
     .orderBy(desc(t.id))
-    // One row more than asked for tells whether anything follows.
+    // One extra row tells whether another page follows.
     .limit(limit + 1)
   const last = found.length > limit ? found[limit - 1] : undefined
   return {
@@ -42,7 +42,7 @@ export async function auditPage (db: Executor, filters: Filters, limit: number, 
   }
 }
 
-/** How many entries the filters let through. */
+/** Counts the entries that match the filters. */
 export function countEntries (db: Executor, filters: Filters): Promise<number> {
   return db.$count(t, and(...conditions(filters)))
 }
@@ -62,21 +62,21 @@ function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
   ]
 }
 
-/** What is wrong when the last moment comes before the first; a day and an instant are compared as days. */
+/** Validation error when the end precedes the start. A day and an instant are compared as days. */
 export function boundsFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
   if (typeof da !== 'string' || typeof a !== 'string') return []
   if (!isInstant(da) || !isInstant(a)) return orderOfDaysFaults({ da: dayOf(da), a: dayOf(a) })
   return instantOf(da) > instantOf(a) ? [LAST_BEFORE_FIRST] : []
 }
 
-/** Undefined for what is no moment. */
+/** Undefined for an invalid instant. */
 function dayOf (bound: string): Day | undefined {
   if (!isInstant(bound)) return bound
   const instant = instantOf(bound)
   return Number.isNaN(instant.getTime()) ? undefined : dayInRome(instant)
 }
 
-/** A leap second, taken for the one before it, and an offset without minutes are not known to JavaScript. */
+/** JavaScript parses neither leap seconds (replaced by the second before) nor offsets without minutes. */
 function instantOf (bound: string): Date {
   return new Date(bound.toUpperCase().replace(/:60(?=[.Z+-])/, ':59').replace(/[+-]\d\d$/, '$&:00'))
 }
@@ -85,7 +85,7 @@ function isInstant (bound: string): boolean {
   return bound.length > 'YYYY-MM-DD'.length
 }
 
-/** When a day begins in Italy. */
+/** Midnight of a day in Italy. */
 function startOf (day: SQL): SQL {
   return sql`(${day})::timestamp at time zone 'Europe/Rome'`
 }

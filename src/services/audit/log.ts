@@ -5,36 +5,36 @@ import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { isDiskFull } from '#src/database/problems.ts'
 
-/** One thing that was done. No personal data: ids and fingerprints. */
+/** One audited action. It holds ids and fingerprints, no personal data. */
 export interface AuditEntry {
   /** The principal's id, `anonimo` or `sistema`. */
   actor: string
   action: AuditAction
-  /** What it was done to, e.g. `user:<id>`. */
+  /** The target of the action, e.g. `user:<id>`. */
   object?: string
   ip?: string
   details?: Record<string, string | number | boolean | null | string[]>
 }
 
-/** The person or program that an entry names, and its address. */
+/** The person or program that acted, and its client IP. */
 export type Author = Required<Pick<AuditEntry, 'actor' | 'ip'>>
 
 export interface Audit {
   /**
-   * Writes an entry at the end of the log. Inside a transaction it must be the last statement, unless it is taken
-   * back to a savepoint: until the commit all others wait. With the database itself it is a transaction of its own.
-   * @throws RegistroNonDisponibile, or the error of a full disk, and the caller's transaction is lost: what cannot be
-   * written down is not done
+   * Appends an entry to the log. In a transaction it must be the last statement, or be rolled back to a savepoint:
+   * until the commit all other appends wait. With the database itself it is a transaction of its own.
+   * @throws RegistroNonDisponibile or a disk-full error, which aborts the caller's transaction, so that nothing happens
+   * unlogged
    */
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
 
-/** The writer of the log. A trigger numbers the row and chains it to the one before. */
+/** Writes audit entries. A trigger numbers each row and chains it to the one before by hash. */
 export function auditLog (log: Pick<FastifyBaseLogger, 'error'>): Audit {
   return {
     async append (executor, entry) {
       try {
-        // No savepoint in a transaction: even if a caller caught the error, nothing could be committed any more.
+        // No savepoint in a transaction: even if a caller catches the error, the transaction stays aborted.
         await executor.insert(t).values(storedEntry(entry)).prepare('audit_entry').execute()
       } catch (err) {
         log.error({ err, action: entry.action }, 'the audit log cannot be written: the action is not carried out')
@@ -44,7 +44,7 @@ export function auditLog (log: Pick<FastifyBaseLogger, 'error'>): Audit {
   }
 }
 
-/** The caller of a request, as the author of an entry. */
+/** The caller of a request as the author of an entry. */
 export function authorOf ({ principal, ip }: Pick<FastifyRequest, 'principal' | 'ip'>): Author {
   return { actor: principal?.id ?? 'anonimo', ip }
 }
@@ -61,7 +61,7 @@ function storedEntry ({ actor, action, object, ip, details = {} }: AuditEntry): 
   }
 }
 
-/** PostgreSQL holds neither NUL nor half a surrogate pair. */
+/** PostgreSQL text cannot store NUL or lone surrogates. */
 function storable (text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }

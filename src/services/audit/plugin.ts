@@ -9,16 +9,16 @@ import { verifyChain, type Verification } from './verify.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     audit: Audit & {
-      /** Walks through the whole log. What it finds intact is from then on the least that there must be. */
+      /** Verifies the whole log. If it is intact, its last row becomes the minimum for later verifications. */
       verify (): Promise<Verification>
     }
   }
 }
 
 /**
- * The audit log. Its last link is noted in `DATA_DIR/audit-chain.json` every minute, when the server closes and after a
- * verification. When the log has lost that link, the note stays, and the log is not intact until an operator who knows
- * the reason deletes the file.
+ * The audit log. Its last row is noted in `DATA_DIR/audit-chain.json` every minute, at shutdown and after a
+ * verification. If the log has lost that row, the note stays. The log then counts as tampered until an operator deletes
+ * the file.
  */
 export default fp<{ config: Config }>(async function audit (app, { config }) {
   const { db, log } = app
@@ -38,12 +38,12 @@ export default fp<{ config: Config }>(async function audit (app, { config }) {
     name: 'audit-head',
     description: 'Annota in DATA_DIR la fine del registro delle azioni',
     cron: '* * * * *',
-    // The file is in the folder of this process.
+    // `DATA_DIR` may differ between processes.
     everyProcess: true,
     atStart: true,
     run: noteEnd
   })
-  // After the last request, before the database closes.
+  // Runs after the last request and before the database closes.
   app.addHook('onClose', () =>
     noteEnd().catch((err: unknown) => log.error({ err }, 'the end of the audit log could not be noted'))
   )

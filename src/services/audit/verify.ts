@@ -2,22 +2,22 @@ import { sql } from 'drizzle-orm'
 import type { Link } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
 
-/** What a walk through the log has found. */
+/** Result of verifying the log. */
 export interface Verification {
   integro: boolean
   righe: number
-  /** The first row that was altered or put in, or the number of the first that is missing. */
+  /** The first row that was altered or inserted, or the number of the first missing row. */
   prima_riga_errata: number | null
 }
 
-/** Rows that PostgreSQL hashes in one statement: it stays within its time limit however long the log is. */
+/** Rows hashed per statement, so that a long log stays within the statement timeout. */
 const BATCH = 1000
 
 interface Batch extends Record<string, unknown> { rows: number, last: number | null, bad: number | null }
 
 /**
- * Walks through the whole log, also through rows with numbers below 1, which only a forger writes.
- * @param end a row that must be there, as it was noted outside of the database
+ * Verifies the whole log, including rows with numbers below 1, which only tampering creates.
+ * @param end a row that must exist, as noted outside the database
  */
 export async function verifyChain (db: Executor, end: Link | undefined): Promise<Verification> {
   let righe = 0
@@ -34,7 +34,7 @@ export async function verifyChain (db: Executor, end: Link | undefined): Promise
   return { integro: bad === null, righe, prima_riga_errata: bad }
 }
 
-/** @param after the last row of the batch before */
+/** @param after the last row of the previous batch */
 async function verifyBatch (db: Executor, after: number | undefined, end: Link | undefined): Promise<Batch> {
   const [found] = await db.execute<Batch>(sql`
     select count(*)::int as rows, max(id) as last, min(bad) as bad from (

@@ -17,9 +17,9 @@ interface Parts {
 }
 
 /**
- * Compares rows and files. What no row names for more than a day is removed: it was left by a process that was killed.
- * A row without its file is never removed: the file may be in a backup.
- * @param signal ends it between two folders
+ * Compares database rows with files. It deletes files that have had no row for more than a day, left by killed
+ * processes. It never deletes a row without a file, because a backup may have the file.
+ * @param signal stops it between two folders
  */
 export async function compareFiles ({ db, backend, store, log }: Parts, signal: AbortSignal): Promise<void> {
   const ownId = await store.adopted()
@@ -40,7 +40,7 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
   async function compareFolder (folder: string): Promise<{ missing: number, removed: number }> {
     const files = new Map<string, { size: number, modified: Date }>()
     for await (const { id, ...facts } of backend.list(folder)) if (id !== ownId) files.set(id, facts)
-    // After the files: what was written meanwhile is none of the files, and what was kept meanwhile is among the rows.
+    // Rows are read after the files, so that a file with a new row is not taken for an orphan.
     const rows = await rowsOf(db, folder)
     const rowIds = new Set(rows.map(({ id }) => id))
     const old = Date.now() - DAY_MS
@@ -48,7 +48,7 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
     const orphans = await withoutTombstone(db, leftovers.map(([id]) => id))
     let gone = 0
     for (const id of orphans) {
-      // What cannot be removed is found again the next time; the other folders are compared all the same.
+      // A file that cannot be deleted is retried the next night. The other folders are still compared.
       await backend.delete(id).then(() => gone++, (err: unknown) => {
         log.error({ err, object: id }, 'a file that no row names could not be removed')
       })
@@ -60,7 +60,7 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
     return { missing, removed: gone }
   }
 
-  /** A row that was written, or an object that was deleted, since the files were listed is no fault. */
+  /** A file written or an object deleted after the listing is not missing. */
   async function isMissing (id: string, size: number): Promise<boolean> {
     const facts = await backend.head(id)
     if (facts?.size === encryptedSize(size)) return false
@@ -78,7 +78,7 @@ async function rowsOf (db: Database, folder: string) {
   return db.select({ id, size }).from(objects).where(and(gte(id, first), lte(id, last)))
 }
 
-/** The worker removes the others. */
+/** The removal worker deletes files with a tombstone. */
 async function withoutTombstone (db: Database, ids: string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await db.select({ id: discarded_files.id }).from(discarded_files).where(inArray(discarded_files.id, ids))

@@ -2,37 +2,37 @@ import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { ByteRange } from '#src/lib/ranges.ts'
 
 /*
- * A file is a series of chunks, each encrypted with AES-256-GCM under the file's own key, as the STREAM construction
- * does it (Hoang, Reyhanitabar, Rogaway, Vizár 2015): the nonce of a chunk is its number, and whether it is the last.
- * So no chunk can be changed, moved, left out or added, and a part of a file can be read without the rest. A key
- * encrypts one content, once: no nonce comes twice.
+ * A file is a series of chunks, each encrypted with AES-256-GCM under the file's own key, as in the STREAM construction
+ * (Hoang, Reyhanitabar, Rogaway, Vizár 2015). The nonce holds the chunk's number and whether it is the last. Chunks
+ * therefore cannot be changed, moved, removed or added, and a range can be decrypted alone. A key encrypts one content
+ * once, so that no nonce repeats.
  */
 
-/** Bytes of content in each chunk but the last. */
+/** Plaintext bytes of each chunk except the last. */
 export const CHUNK_BYTES = 64 * 1024
 export const TAG_BYTES = 16
-/** Chunks that are read, or encrypted and written, in one go. */
+/** Chunks per read, and per encrypted write. */
 const STRETCH_CHUNKS = 8
-/** Their bytes in a file. */
+/** Their encrypted size. */
 export const STRETCH_BYTES = STRETCH_CHUNKS * (CHUNK_BYTES + TAG_BYTES)
 export const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const CIPHER = 'aes-256-gcm'
 
-/** A file whose bytes are not those that were written. */
+/** The stored file was altered or truncated. */
 export class ChangedFileError extends Error {}
 
-/** The last chunk may be full, and an empty content has one, which is empty. */
+/** Number of chunks. The last may be full. Empty content has one empty chunk. */
 export function chunksOf (size: number): number {
   return Math.max(1, Math.ceil(size / CHUNK_BYTES))
 }
 
-/** Bytes of the file of a content of so many bytes. */
+/** Encrypted size of a content. */
 export function encryptedSize (size: number): number {
   return size + chunksOf(size) * TAG_BYTES
 }
 
-/** The part of the file that must be read for a part of its content. */
+/** The encrypted range that covers a plaintext range. */
 export function encryptedRange (size: number, { start, end }: ByteRange): ByteRange {
   const stored = CHUNK_BYTES + TAG_BYTES
   return {
@@ -41,10 +41,10 @@ export function encryptedRange (size: number, { start, end }: ByteRange): ByteRa
   }
 }
 
-/** The file of a content, many chunks at a time. */
+/** Encrypts a content, several chunks at a time. */
 export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let index = 0
-  // Whether a chunk is the last is known when there is more, or no more.
+  // A chunk is known to be the last only when the content has ended.
   for await (const { bytes, isLast } of inStretches(content, CHUNK_BYTES, 1)) {
     const parts: Buffer[] = []
     for (let start = 0; start < bytes.length || parts.length === 0; start += CHUNK_BYTES) {
@@ -58,9 +58,9 @@ export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): A
 }
 
 /**
- * The content of a file, or part of it; `file` are the bytes of `encryptedRange`, or all of them. Nothing is given out
- * that has not been authenticated.
- * @param size bytes of the whole content
+ * Decrypts a file, or a range of it. `file` holds the bytes of `encryptedRange`, or all of them. Only authenticated
+ * bytes are yielded.
+ * @param size size of the whole content
  * @throws ChangedFileError
  */
 export async function * decrypt (
@@ -89,7 +89,7 @@ export async function * decrypt (
 
 function decryptChunk (chunk: Buffer, key: Buffer, iv: Buffer): Buffer {
   const split = chunk.length - TAG_BYTES
-  // authTagLength is not optional: without it Node accepts a tag cut down to 4 bytes.
+  // authTagLength is required: without it Node accepts a tag truncated to 4 bytes.
   const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
   decipher.setAuthTag(chunk.subarray(split))
   const content = decipher.update(chunk.subarray(0, split))
@@ -101,7 +101,7 @@ function decryptChunk (chunk: Buffer, key: Buffer, iv: Buffer): Buffer {
   return content
 }
 
-/** Eleven bytes of the chunk's number and one of its place, as `age` has it. */
+/** Eleven bytes of chunk number and one for the last chunk, as in `age`. */
 function nonce (index: number, isLast: boolean): Buffer {
   const bytes = Buffer.alloc(NONCE_BYTES)
   bytes.writeUInt32BE(index, NONCE_BYTES - 5)
@@ -110,9 +110,9 @@ function nonce (index: number, isLast: boolean): Buffer {
 }
 
 /**
- * The same bytes in stretches of so many whole chunks; the last stretch ends as the bytes do. A piece is not looked at
- * any more once another one is asked for, unless it ends inside a stretch.
- * @param held bytes that the last stretch has at least, when there are any
+ * Regroups bytes into blocks of whole chunks. Only the last block may be shorter. An input buffer is not used after the
+ * next one is requested, unless it ends inside a block.
+ * @param held minimum size of the last block of a nonempty input
  */
 async function * inStretches (
   pieces: AsyncIterable<Buffer>,

@@ -3,7 +3,7 @@ import createError from '@fastify/error'
 export const ContenutoTroppoGrande = createError('CONTENUTO_TROPPO_GRANDE', 'Il file supera i %s byte ammessi', 413)
 export const OggettoEsistente = createError('OGGETTO_ESISTENTE', 'C’è già un file con questo nome', 409)
 export const BucketNonTrovato = createError('BUCKET_NON_TROVATO', 'Bucket non trovato', 404)
-/** Its bytes are not those that were written, or they are gone. */
+/** The file is altered or missing. */
 export const FileIlleggibile = createError('FILE_ILLEGGIBILE', 'Il file archiviato è danneggiato o manca', 500)
 export const ArchivioNonDisponibile = createError(
   'ARCHIVIO_NON_DISPONIBILE',

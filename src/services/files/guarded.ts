@@ -4,10 +4,7 @@ import { isDiskFull } from '#src/database/problems.ts'
 import type { Backend } from './backends/backend.ts'
 import { ArchivioNonDisponibile } from './errors.ts'
 
-/**
- * A backend whose failures are those of the catalogue; the log has the reason. What a content fails with passes as it
- * is.
- */
+/** Maps backend failures to catalogue errors, and logs the cause. Errors of the content stream pass unchanged. */
 export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
   function refuse (err: unknown, act: string): never {
     if (isDiskFull(err)) throw new SpazioEsaurito()
@@ -19,7 +16,7 @@ export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
     try {
       yield * content
     } catch (err) {
-      // Of what was closed in the middle nobody waits for more.
+      // Nobody reads a closed file, so its error is not logged.
       if (isClosed()) throw err
       refuse(err, 'read')
     }

@@ -15,10 +15,7 @@ import {
 import type { DiscardHook, Storage, StoredObject, WrittenFile } from './storage.ts'
 import type { Store } from './store.ts'
 
-/**
- * A stream of what a generator gives out. When it ends, also in the middle of a wait, what the generator reads from is
- * closed.
- */
+/** Wraps a generator as a stream. Destroying it closes the generator's source, even while a chunk is pending. */
 function streamOf (
   pieces: AsyncGenerator<Buffer>,
   first: Buffer | undefined,
@@ -46,17 +43,17 @@ interface Parts {
   backend: Backend
   store: Store
   generations: Generations
-  /** By bucket; without them nobody hears of what is forgotten. */
+  /** Hooks by bucket. Undefined: discards have no hooks. */
   discardHooks?: ReadonlyMap<string, readonly DiscardHook[]>
-  /** Wakes the worker. */
+  /** Wakes the removal worker. */
   removeDiscarded (): void
 }
 
-/** Rows and files together; see `Storage`. */
+/** Combines database rows and files. See `Storage`. */
 export function objectStorage (
   { db, log, backend, store, generations, discardHooks = new Map(), removeDiscarded }: Parts
 ): Storage {
-  /** The key of a file; its row may have got another one since it was read. */
+  /** Unwraps the key of a file. A rotation may have rewrapped it since the row was read. */
   async function keyOf (executor: Executor, object: StoredObject): Promise<Buffer> {
     const generation = await generations.find(executor, object.key_id)
     if (generation) return unwrap(object.wrapped_key, generation.key, object)
@@ -65,13 +62,13 @@ export function objectStorage (
     return keyOf(executor, row)
   }
 
-  /** What to say of an object whose file cannot be had. */
+  /** The error for an object whose file cannot be read. */
   async function lostError (object: StoredObject): Promise<Error> {
     const left = await whatIsLeft(db, object)
     if (left === 'none') return new RisorsaNonTrovata()
-    // It was replaced in this moment: the caller shall find the new one.
+    // It was just replaced. A retry finds the new object.
     if (left === 'another') return new ServizioOccupato()
-    // Where all files are gone, this one is not damaged.
+    // If the whole place of files is missing, this file is not damaged.
     await store.require()
     return illegible(object, 'the file is missing')
   }
@@ -88,9 +85,9 @@ export function objectStorage (
     return new ArchivioNonDisponibile({ cause: err })
   }
 
-  /** Removes a file that its transaction did not keep; what fails here is made good by the comparison of a night. */
+  /** Deletes a file whose transaction failed. The nightly comparison retries failures. */
   async function giveUp ({ id }: WrittenFile, err: unknown): Promise<void> {
-    // A commit whose answer was lost may still happen: its file must stay.
+    // After a lost connection the commit may still have happened, so the file must stay.
     if (mayPass(err)) return
     try {
       await discardUnkept(db, id)
@@ -153,7 +150,7 @@ export function objectStorage (
         try {
           if (size !== encryptedSize(object.size)) throw new ChangedFileError('the file has another length')
           const pieces = decrypt(content, key, object.size, range)
-          // What is damaged at its beginning is refused as a whole.
+          // A file damaged at its start is refused before the response begins.
           const { value: first } = await pieces.next()
           return streamOf(pieces, first ?? undefined, { close, failureOf: (err) => failureOf(object, err) })
         } catch (err) {
@@ -175,8 +172,7 @@ export function objectStorage (
 
     async move (tx, object, { bucket, name }) {
       if (!await lockObject(tx, object.id)) throw new RisorsaNonTrovata()
-      // Looked for while the own row is still there: of two moves that cross, or of more in a circle, none waits for
-      // another one that waits for it.
+      // Checked while the own row still exists, so that moves in a circle cannot deadlock.
       const other = await findObject(tx, bucket, name)
       if (other && other.id !== object.id) throw new OggettoEsistente()
       const row = await takeObject(tx, object.id)
@@ -199,7 +195,7 @@ export function objectStorage (
   }
 }
 
-/** The content as it comes, as long as it is not too much. The caller's stream is left to the caller. */
+/** Passes the content through, up to `maxBytes`. It does not destroy the caller's stream. */
 async function * counted (
   content: Readable | Buffer,
   maxBytes: number,

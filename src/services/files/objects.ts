@@ -6,15 +6,15 @@ import { postgresError } from '#src/database/problems.ts'
 import { BucketNonTrovato, OggettoEsistente } from './errors.ts'
 import type { Place, StoredObject } from './storage.ts'
 
-/** Names are compared bytewise, whatever the collation of the database. */
+/** Names are compared bytewise, independent of the database's collation. */
 const BYTEWISE = sql`${objects.name} collate "C"`
-/** Cut off, not rounded up as the columns would: due at once. */
+/** Truncated, because the columns would round up, and the row would not be due at once. */
 const NOW = sql`date_trunc('milliseconds', now())`
-/** How often in a row another transaction may take a name that was free a moment ago. */
+/** How many times in a row another transaction may take a name that was just free. */
 const ATTEMPTS = 10
-/** Of Unicode's characters, which nobody uses in a name. */
+/** The highest Unicode code point, which no name uses. */
 const HIGHEST = 0x10ffff
-/** Ids in one statement. */
+/** Ids per statement. */
 const BATCH = 1000
 
 export async function findObject (executor: Executor, bucket: string, name: string): Promise<StoredObject | undefined> {
@@ -22,7 +22,7 @@ export async function findObject (executor: Executor, bucket: string, name: stri
   return row
 }
 
-/** Objects whose name begins so, by name. */
+/** Objects whose name starts with a prefix, ordered by name. */
 export async function findObjects (executor: Executor, bucket: string, prefix: string): Promise<StoredObject[]> {
   const pattern = `${prefix.replace(/[\\%_]/g, '\\$&')}%`
   return executor.select().from(objects)
@@ -31,8 +31,8 @@ export async function findObjects (executor: Executor, bucket: string, prefix: s
 }
 
 /**
- * Objects whose name begins with one of many prefixes, which are one parameter. The bounds lead to the index: every
- * name with the prefix comes before the prefix with the highest character there is.
+ * Objects whose name starts with one of many prefixes, passed as one parameter. The bounds allow an index scan: names
+ * with the prefix sort before the prefix followed by the highest code point.
  */
 export async function findObjectsOfMany (
   executor: Executor,
@@ -48,7 +48,7 @@ export async function findObjectsOfMany (
   return [...new Map(found.map((row) => [row.id, row])).values()]
 }
 
-/** Objects of a bucket after a name, by name. */
+/** Objects of a bucket after a name, ordered by name. */
 export async function findObjectsAfter (
   executor: Executor,
   bucket: string,
@@ -60,7 +60,7 @@ export async function findObjectsAfter (
     .orderBy(asc(BYTEWISE)).limit(limit)
 }
 
-/** Whether the object is still there, or at least another one of its name. */
+/** Whether the object still exists, or another one has its name. */
 export async function whatIsLeft (
   executor: Executor,
   { id, bucket, name }: Pick<StoredObject, 'id' | 'bucket' | 'name'>
@@ -72,8 +72,8 @@ export async function whatIsLeft (
 }
 
 /**
- * Gives a file its row; what had the name before is discarded.
- * @throws OggettoEsistente where it must not replace; BucketNonTrovato
+ * Inserts a file's row. A previous object with that name is discarded.
+ * @throws OggettoEsistente when `replace` is false; BucketNonTrovato
  */
 export async function insertObject (
   tx: Transaction,
@@ -91,21 +91,21 @@ export async function insertObject (
   throw new ServizioOccupato()
 }
 
-/** An object, kept from being moved or discarded until the transaction ends; undefined: it is gone. */
+/** Locks an object until the transaction ends. Undefined if it no longer exists. */
 export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
   const [row] = await tx.select().from(objects).where(eq(objects.id, id)).for('update')
   return row
 }
 
-/** Takes the row of an object that is locked away, to be written anew. */
+/** Deletes the row of a locked object, to insert it again. */
 export async function takeObject (tx: Transaction, id: string): Promise<StoredObject> {
   const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
   return row!
 }
 
 /**
- * Forgets objects; a worker removes their files.
- * @returns where those were that were still there
+ * Deletes objects' rows. A worker deletes their files.
+ * @returns the places of the rows that still existed
  */
 export async function discardObjects (tx: Transaction, ids: readonly string[]): Promise<Place[]> {
   const gone: Place[] = []
@@ -115,7 +115,7 @@ export async function discardObjects (tx: Transaction, ids: readonly string[]): 
   return gone
 }
 
-/** A written file that was not kept: a worker removes it, unless a row names it. */
+/** Schedules deletion of a file that was written but not kept, unless a row refers to it. */
 export async function discardUnkept (executor: Executor, id: string): Promise<void> {
   await executor.execute(sql`
     insert into ${discarded_files} (id, next_attempt_at)
@@ -124,7 +124,7 @@ export async function discardUnkept (executor: Executor, id: string): Promise<vo
 }
 
 async function discardWhere (tx: Transaction, which: SQL): Promise<Place[]> {
-  // A restored row may name a file that is to be removed already.
+  // A restored row may refer to a file already scheduled for deletion.
   return tx.execute<Place & Record<string, unknown>>(sql`
     with gone as (delete from ${objects} where ${which} returning id, bucket, name),
       due as (insert into ${discarded_files} (id, next_attempt_at) select id, ${NOW} from gone on conflict do nothing)

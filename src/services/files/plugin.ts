@@ -19,14 +19,13 @@ import { fileStore } from './store.ts'
 interface StorageOptions {
   config: Config
   keys: Keys
-  /** For tests: what stands between the product and its files. */
+  /** Tests wrap the file backend to inject failures. */
   wrapBackend?: ((backend: Backend) => Backend) | undefined
 }
 
 /**
- * Files, encrypted, in `DATA_DIR` or in an S3 bucket. A row in the database says what is stored; a file without a row
- * is a leftover. A request only forgets a file, in its own transaction; a worker removes it, in this process or another
- * one.
+ * Encrypted files in `DATA_DIR` or an S3 bucket. The database row decides what is stored. A file without a row is an
+ * orphan. A request only discards the row, in its own transaction. A worker of any process deletes the file.
  */
 export default fp<StorageOptions>(async function storage (app, { config, keys, wrapBackend = (each) => each }) {
   const { db, log } = app
@@ -59,7 +58,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
     name: 'discarded-files',
     description: 'Rimuove i file eliminati',
     cron: '* * * * *',
-    // It wakes the worker of this process.
+    // Wakes the worker of this process.
     everyProcess: true,
     atStart: true,
     run: async () => worker.wake()
@@ -73,7 +72,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
   app.addHook('preClose', worker.stop)
 }, { name: 'storage', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'reachability'] })
 
-/** Only where files are kept in `DATA_DIR`, before the first one. */
+/** Called before the first file, if files are kept in `DATA_DIR`. */
 async function makeFolder (root: string): Promise<void> {
   try {
     await mkdir(root, { mode: 0o700 })

@@ -8,15 +8,12 @@ import type { Backend } from './backends/backend.ts'
 import type { Store } from './store.ts'
 
 const BATCH = 50
-/** After so many failures the work ends until the next time: the place of the files may be away. */
+/** After this many failures the worker pauses, because the file backend may be down. */
 const FAULTS_MAX = 3
 
 interface WorkerOptions { db: Database, backend: Backend, store: Store, log: FastifyBaseLogger }
 
-/**
- * Removes the files that no row names any more, in batches. A file is forgotten when it is gone: to remove it twice is
- * no error.
- */
+/** Deletes discarded files in batches. The tombstone is deleted after the file. Deleting a file twice is no error. */
 export function removalWorker ({ db, backend, store, log }: WorkerOptions): QueueWorker {
   async function remove (batch: readonly Claimed[]): Promise<boolean> {
     const gone: string[] = []
@@ -31,7 +28,7 @@ export function removalWorker ({ db, backend, store, log }: WorkerOptions): Queu
         await backend.delete(each.id)
         gone.push(each.id)
       } catch (err) {
-        // One file that cannot be removed does not keep the others.
+        // A failed file does not block the others.
         log.error({ err, object: each.id }, 'a discarded file could not be removed')
         failed.push(each)
       }
@@ -45,7 +42,7 @@ export function removalWorker ({ db, backend, store, log }: WorkerOptions): Queu
   return queueWorker<Claimed[]>({
     async claim () {
       if (!await isAnyDue(db)) return undefined
-      // Before anything is claimed: another process may have the files that this one has not.
+      // Checked before claiming, because another process may reach files that this one cannot.
       await store.require()
       const batch = await claim(db)
       return batch.length > 0 ? batch : undefined
@@ -63,13 +60,13 @@ async function isAnyDue (db: Database): Promise<boolean> {
   return due.length > 0
 }
 
-/** Nothing while a backup is under way: its snapshot may be of before these were discarded. They stay due. */
+/** Claims nothing while a backup runs, because its snapshot may predate the discards. The files stay due. */
 async function claim (db: Database): Promise<Claimed[]> {
   return db.transaction(async (tx) => {
     const due = await tx.select({ id: discarded_files.id }).from(discarded_files)
       .where(lte(discarded_files.next_attempt_at, sql`now()`))
       .orderBy(asc(discarded_files.next_attempt_at)).limit(BATCH).for('update', { skipLocked: true })
-    // After the look at the rows: a backup that begins from here on does not see these files any more.
+    // Checked after reading the rows: a backup that starts now no longer includes these files.
     if (due.length === 0 || await isBackupUnderWay(tx)) return []
     return tx.update(discarded_files)
       .set({ attempts: sql`${discarded_files.attempts} + 1`, next_attempt_at: LEASE })
@@ -88,7 +85,7 @@ async function forget (db: Database, ids: string[]): Promise<void> {
   if (ids.length > 0) await db.delete(discarded_files).where(inArray(discarded_files.id, ids))
 }
 
-/** Those that were not tried stay due. */
+/** Files that were not tried stay due. */
 async function giveBack (db: Database, claimed: Claimed[]): Promise<void> {
   if (claimed.length === 0) return
   await db.update(discarded_files)

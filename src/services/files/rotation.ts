@@ -10,29 +10,29 @@ import type { StoredObject } from './storage.ts'
 
 const BATCH = 200
 const SALT_BYTES = 32
-/** Files by which it is seen whether the master key is theirs. */
+/** Files sampled to check that the master key matches. */
 const SAMPLE = 20
 const FOREIGN_KEY = '23503'
 
 /** Another process rotates the keys. */
 export class RotationUnderWayError extends Error {}
 
-/** No file was written with this master key. */
+/** No file can be decrypted with this master key. */
 export class ForeignMasterKeyError extends Error {}
 
 export interface Rotation {
-  /** How many files have got another wrapping. */
+  /** Number of files that were rewrapped. */
   rewrapped: number
-  /** An earlier rotation, which had not come to its end, was finished. */
+  /** An interrupted rotation was completed. */
   resumed: boolean
-  /** The objects whose key cannot be unwrapped: their generations stay. */
+  /** Objects whose key cannot be unwrapped. Their generations stay. */
   damaged: string[]
 }
 
 /**
- * Wraps the keys of all files anew, with a new generation, and removes the earlier ones. It may be killed at any
- * instant, and the next run goes on; servers work meanwhile.
- * @param connection of one session, which holds the lock
+ * Rewraps the keys of all files with a new generation, and deletes earlier generations. If it is killed, the next run
+ * resumes. Servers keep working meanwhile.
+ * @param connection a single session, which holds the advisory lock
  * @throws RotationUnderWayError
  * @throws ForeignMasterKeyError before anything is written
  */
@@ -44,19 +44,19 @@ export async function rotateKeys (
   if (!mine) throw new RotationUnderWayError()
   const found = await db.select({ id: storage_keys.id }).from(storage_keys).orderBy(desc(storage_keys.id))
   if (await isForeign(db, keys)) throw new ForeignMasterKeyError()
-  // Of a rotation that has ended, what is damaged keeps an earlier generation: then there is nothing to resume.
+  // After a completed rotation only damaged objects keep an earlier generation. Then there is nothing to resume.
   const begun = found.length > 1 ? await rewrapAll(db, keys, found[0]!.id) : undefined
   const resumed = begun !== undefined && begun.rewrapped > 0
   const newest = resumed ? found[0]!.id : await addGeneration(db)
   for (let rewrapped = begun?.rewrapped ?? 0; ;) {
     const pass = await rewrapAll(db, keys, newest)
     rewrapped += pass.rewrapped
-    // A server may have begun an upload with an earlier generation, and keep it just now: then there is more to do.
+    // A server may just now keep an upload with an earlier generation. Then another pass is needed.
     if (pass.damaged.length > 0 || await removeEarlier(db, newest)) return { rewrapped, resumed, damaged: pass.damaged }
   }
 }
 
-/** Whether there are files, and of the first ones none opens: one that is damaged is no other key. */
+/** Whether no sampled file can be unwrapped. A single damaged file does not prove a foreign key. */
 async function isForeign (db: Database, keys: Pick<Keys, 'derive'>): Promise<boolean> {
   const known = generations(keys)
   const rows = await db.select().from(objects).orderBy(asc(objects.id)).limit(SAMPLE)
@@ -105,7 +105,7 @@ function unwrapped (row: StoredObject, wrapping: Buffer): Buffer | undefined {
   }
 }
 
-/** False: an object has an earlier generation. */
+/** False if an object still uses an earlier generation. */
 async function removeEarlier (db: Database, newest: number): Promise<boolean> {
   try {
     await db.delete(storage_keys).where(lt(storage_keys.id, newest))

@@ -6,80 +6,80 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 
 export type { ByteRange }
 
-/** An object as its row says. */
+/** A row of the table of objects. */
 export type StoredObject = typeof objects.$inferSelect
 
-/** What is to be stored, and where. */
+/** The properties of an object to store. */
 export interface NewObject {
   bucket: string
   name: string
   contentType: string
-  /** The principal's id; null: the product itself. */
+  /** The principal's id. Null for objects of the server itself. */
   owner: string | null
   cacheControl?: string | undefined
   metadata?: Record<string, unknown> | undefined
 }
 
-/** A file that is encrypted and on the disk, and that no row names yet. */
+/** An encrypted file on disk without a row. */
 export type WrittenFile = Omit<StoredObject, 'created_at' | 'updated_at'>
 
-/** Where an object is. */
+/** The name of an object in its bucket. */
 export interface Place { bucket: string, name: string }
 
-/** How objects are forgotten. */
+/** How objects are discarded. */
 export interface Discarding {
-  /** Others take their names in the same transaction. */
+  /** New objects take the names in the same transaction. */
   isReplaced: boolean
 }
 
-/** What an area does in the transaction in which files of a bucket of its own are forgotten, by whichever way. */
+/** Runs in the transaction that discards objects of an area's bucket, whatever caused the discard. */
 export type DiscardHook = (tx: Transaction, names: readonly string[], how: Discarding) => Promise<void>
 
-/** The files of the product: rows in the database are the truth, files follow. */
+/** Stored files. The database rows are authoritative, and files follow them. */
 export interface Storage {
   /**
-   * Writes a file; nobody finds it until `keep`. One that is never kept is removed within two days, or sooner where
-   * `settle` sees to it.
-   * @param maxBytes bytes of the content
-   * @throws ContenutoTroppoGrande (413) beyond `maxBytes`; what the stream fails with; SpazioEsaurito,
-   * ArchivioNonDisponibile (503). Nothing is left behind. A stream that was not read to its end is left to the caller:
-   * it is not destroyed, so that a request can still be answered
+   * Writes a file, which stays invisible until `keep`. A file that is never kept is deleted within two days, or sooner
+   * by `settle`. On an error nothing remains. A stream that was not read to its end is not destroyed, so that the
+   * request can still be answered.
+   * @param maxBytes maximum size of the content
+   * @throws ContenutoTroppoGrande (413) beyond `maxBytes`; the stream's error; SpazioEsaurito, ArchivioNonDisponibile
+   * (503)
    */
   write (content: Readable | Buffer, object: NewObject, maxBytes: number): Promise<WrittenFile>
   /**
-   * Gives a written file its name, in the caller's transaction; what had the name before is discarded.
-   * @throws OggettoEsistente (409) where it must not replace
+   * Inserts a written file's row in the caller's transaction. A previous object of that name is discarded.
+   * @throws OggettoEsistente (409) when `replace` is false
    */
   keep (tx: Transaction, file: WrittenFile, options: { replace: boolean }): Promise<StoredObject>
   /**
-   * Does what keeps a written file, and removes files afterwards: those that it has discarded or, where it failed and
-   * the file is nobody's, the file itself.
+   * Runs `keeping`, which keeps a written file. Afterwards discarded files are deleted. If `keeping` fails and the file
+   * has no row, the file itself is deleted.
    */
   settle<T> (file: WrittenFile, keeping: () => Promise<T>): Promise<T>
   find (executor: Executor, bucket: string, name: string): Promise<StoredObject | undefined>
-  /** Objects whose name begins so, ordered by name (bytewise). */
+  /** Objects whose name starts with a prefix, ordered by name (bytewise). */
   findByPrefix (executor: Executor, bucket: string, prefix: string): Promise<StoredObject[]>
-  /** The same for many prefixes at once, in no order. */
+  /** The same for many prefixes at once, unordered. */
   findByPrefixes (executor: Executor, bucket: string, prefixes: readonly string[]): Promise<StoredObject[]>
-  /** The next objects of a bucket after a name, ordered by name (bytewise); all of them begin after `''`. */
+  /** The next objects of a bucket after a name, ordered by name (bytewise). `''` starts with the first. */
   findAfter (executor: Executor, bucket: string, after: string, limit: number): Promise<StoredObject[]>
   /**
-   * The content, whole or in part, decrypted while it is read; every byte is authenticated before it is given out.
-   * @throws FileIlleggibile (500) at once where the file is missing, has another length or is changed at its beginning;
-   * a later chunk that was changed ends the stream with it. RisorsaNonTrovata (404) or ServizioOccupato (503) where the
-   * object was deleted or replaced since it was found. ArchivioNonDisponibile (503)
+   * Streams the decrypted content, or a range. Bytes are authenticated before they are sent.
+   * @throws FileIlleggibile (500) at once if the file is missing, has another length or is altered at its start. If a
+   * later chunk is altered, the stream fails with it. RisorsaNonTrovata (404) or ServizioOccupato (503) if the object
+   * was deleted or replaced meanwhile. ArchivioNonDisponibile (503)
    */
   read (object: StoredObject, range?: ByteRange): Promise<Readable>
-  /** Forgets objects in the caller's transaction; their files are removed after the commit, by a worker. */
+  /** Discards objects in the caller's transaction. A worker deletes their files after the commit. */
   discard (tx: Transaction, objects: readonly Pick<StoredObject, 'id'>[], how?: Discarding): Promise<void>
-  /** After the commit: files are removed now rather than within a minute. */
+  /** Called after the commit, to delete files now instead of within a minute. */
   removeDiscarded (): void
   /**
-   * Another name for the same object, in the same bucket or another one; its file stays where it is.
-   * @throws OggettoEsistente (409) where the name is taken; RisorsaNonTrovata (404) where it is gone meanwhile
+   * Renames an object, also into another bucket. Its file stays where it is.
+   * @throws OggettoEsistente (409) if the name is taken; RisorsaNonTrovata (404) if the object was deleted meanwhile
    */
   move (tx: Transaction, object: StoredObject, to: Place): Promise<StoredObject>
-  /** A copy of the file, to be kept by the caller. */
+  /** Copies the file. The caller must `keep` the copy. */
   copy (object: StoredObject, to: Place & { owner: string | null }): Promise<WrittenFile>
 }
 

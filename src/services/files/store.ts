@@ -6,21 +6,21 @@ import type { Backend } from './backends/backend.ts'
 import { ArchivioNonDisponibile } from './errors.ts'
 
 /**
- * The place of a database's files, once the first one is stored: an empty file in it has the name that the database
- * knows. So nothing is written into the folder that an unmounted volume leaves, and no two databases share a place: the
- * one would take the other's files for leftovers.
+ * Verifies that the file backend belongs to this database: an empty marker file has the name stored in the database. It
+ * is created with the first file. This prevents writing to the folder of an unmounted volume. It also prevents two
+ * databases from sharing a backend, where each would delete the other's files as orphans.
  */
 export interface Store {
   /**
-   * Sees that it is the place, and makes it the place where no file was ever stored.
+   * Checks the marker. Before the first file it creates the marker.
    * @throws ArchivioNonDisponibile
    */
   require (): Promise<void>
-  /** The name of the empty file; undefined: no file was ever stored. */
+  /** The name of the marker file, or undefined before the first file. */
   adopted (): Promise<string | undefined>
 }
 
-/** @param make makes the place where it is missing; only before the first file is stored */
+/** @param make creates the folder if it is missing. Called only before the first file */
 export function fileStore (
   { db, log, backend, make }: { db: Database, log: FastifyBaseLogger, backend: Backend, make: () => Promise<void> }
 ): Store {
@@ -40,7 +40,7 @@ export function fileStore (
       if (row!.adopted_at !== null) return
       await make()
       for await (const { size } of backend.list()) {
-        // An empty one was left by a process that was killed at the end of this function.
+        // An empty file was left by a process killed during this function.
         if (size > 0) refuse('the place of the files holds those of another database')
       }
       await backend.put(row!.id, none())

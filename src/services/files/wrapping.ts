@@ -9,18 +9,18 @@ import type { StoredObject } from './storage.ts'
 const IV_BYTES = 12
 const CIPHER = 'aes-256-gcm'
 
-/** What is bound to a wrapped key: it opens no other file, and not for another owner or in another bucket. */
+/** Associated data of a wrapped key. It cannot be used for another file, owner or bucket. */
 export type Binding = Pick<StoredObject, 'bucket' | 'id' | 'owner'>
 
-/** A wrapped key that is not the one of this object, or was changed. */
+/** A wrapped key that belongs to another object or was altered. */
 export class WrongKeyError extends Error {}
 
-/** The key that wraps others, of one generation (HKDF-SHA256 with its salt). */
+/** The wrapping key of one generation (HKDF-SHA256 with its salt). */
 export function wrappingKey (secret: Buffer, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, 'locanda/storage/wrap', KEY_BYTES))
 }
 
-/** A file's key, encrypted: 12 bytes of nonce, 32 of key, 16 of tag. */
+/** Encrypts a file's key: 12 bytes nonce, 32 bytes key, 16 bytes tag. */
 export function wrap (key: Buffer, wrapping: Buffer, binding: Binding): Buffer {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, wrapping, iv, { authTagLength: TAG_BYTES }).setAAD(bound(binding))
@@ -41,25 +41,23 @@ export function unwrap (wrapped: Buffer, wrapping: Buffer, binding: Binding): Bu
   return key
 }
 
-/** JSON keeps the parts apart, and no owner from an owner without a name. */
+/** JSON separates the fields, and distinguishes a null owner from an empty one. */
 function bound ({ bucket, id, owner }: Binding): Buffer {
   return Buffer.from(JSON.stringify([bucket, id, owner]))
 }
 
-/** A generation of the key that wraps the keys of files. */
+/** A generation of the wrapping key. */
 export interface Generation { id: number, key: Buffer }
 
 export interface Generations {
   newest (executor: Executor): Promise<Generation>
-  /** Undefined: this process has not met it, and no object has it any more. */
+  /** Undefined if this process has never loaded it and it no longer exists. */
   find (executor: Executor, id: number): Promise<Generation | undefined>
-  /**
-   * A generation that lasts until the transaction ends: this one, or the newest where a rotation has removed it.
-   */
+  /** Locks the generation until the transaction ends, or the newest if a rotation has deleted it. */
   hold (tx: Executor, id: number): Promise<Generation>
 }
 
-/** The generations, as this process has met them: it still knows one that a rotation has removed since. */
+/** Loads and caches the generations. Cached ones stay usable after a rotation has deleted them. */
 export function generations (keys: Pick<Keys, 'derive'>): Generations {
   const secret = keys.derive('storage')
   const known = new Map<number, Generation>()

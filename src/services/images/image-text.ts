@@ -3,22 +3,22 @@ import { decodeBase64, decodedSize } from '#src/lib/base64.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { ContenutoTroppoGrande } from '../files/errors.ts'
 
-/** What a browser writes before an image that it has read (`FileReader.readAsDataURL`). */
+/** Prefixes of `FileReader.readAsDataURL` in browsers. */
 const PREFIXES = Object.values(IMAGE_FORMATS).map(({ contentType }) => `data:${contentType};base64,`)
 
 export const NOT_BASE64 = 'non è Base64 valido'
 
 /**
- * Whether a text is in Base64, as an image's is: what its schema asks of it, so that this fault is named with the
- * others. To decode it takes a tenth of the time that a regular expression takes.
+ * Whether a text is an image in Base64. It is a schema format, so that this error is listed with the others. Decoding
+ * takes a tenth of the time of a regular expression.
  */
 export function isImageText (text: string): boolean {
   return decodeBase64(withoutPrefix(text)) !== undefined
 }
 
 /**
- * The bytes of an image that came as text in a field of the body.
- * @throws CampiNonValidi; ContenutoTroppoGrande (413) for more than `bytesMax`
+ * Decodes an image sent as text in a body field.
+ * @throws CampiNonValidi; ContenutoTroppoGrande (413) above `bytesMax`
  */
 export function readImageText (campo: string, text: string, bytesMax = IMAGE_BYTES_MAX): Buffer<ArrayBuffer> {
   const data = withoutPrefix(text)

@@ -6,8 +6,8 @@ const PNG_SIGNATURE = 8
 const RIFF_HEADER = 12
 
 /**
- * Whether a PNG or WebP file says that it has several frames. The decoder would silently take the first one, which need
- * not be what the sender saw. Only headers of chunks are looked at.
+ * Whether a PNG or WebP file declares several frames. The decoder would silently use the first one, which may differ
+ * from what the sender saw. Reads only chunk headers.
  */
 function isAnimated (bytes: Uint8Array, format: string): boolean {
   if (format === 'png') return hasChunk(bytes, PNG_SIGNATURE, pngChunk, 'acTL', 'IDAT')
@@ -17,7 +17,7 @@ function isAnimated (bytes: Uint8Array, format: string): boolean {
 interface Chunk { name: string, next: number }
 type ReadChunk = (view: DataView, at: number) => Chunk
 
-/** Whether the chunk comes before the one that ends the search. */
+/** Whether the wanted chunk precedes the one that ends the search. */
 function hasChunk (bytes: Uint8Array, start: number, read: ReadChunk, wanted: string, last: string): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = start; at + 8 <= bytes.byteLength;) {
@@ -42,25 +42,25 @@ function nameAt (view: DataView, at: number): string {
   return String.fromCharCode(...[0, 1, 2, 3].map((n) => view.getUint8(at + n)))
 }
 
-/* For tasks of `plugins/workers`: the library that decodes is loaded in their threads alone. */
+/* For tasks of `services/workers`: only their threads load the decoding library. */
 
-/** Why an image is not taken. */
+/** Why an image is rejected. */
 export type ImageFault = 'format' | 'damaged' | 'large' | 'frames' | 'complex'
 
 export type Opened<Made> = { fault: ImageFault } | { fault: null, made: Made }
 
-// Of the many formats that the library reads, only those that are taken are ever looked at.
+// Disables all of the library's decoders, then enables those of accepted formats.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer']
 })
-// No image is seen twice, and the pool decides how much is done at a time.
+// No image is decoded twice, and the pool limits concurrency.
 sharp.cache(false)
 sharp.concurrency(1)
 
 /**
- * Has something made of an image that a stranger sent, set upright. It is judged by its content, and its header is read
- * before anything is decoded.
+ * Processes an untrusted image, rotated upright. The format is detected from its content, and its header is checked
+ * before decoding.
  */
 export async function withImage<Made> (
   bytes: Uint8Array, make: (image: Sharp, format: ImageFormat) => Promise<Made>
@@ -83,7 +83,7 @@ function isTaken (format: string): format is ImageFormat {
   return Object.hasOwn(IMAGE_FORMATS, format)
 }
 
-/** The library has words, no codes. Whatever else it says is said of bytes that it cannot decode. */
+/** The library has no error codes, only messages. Other messages mean that the bytes cannot be decoded. */
 function faultOf ({ message }: Error): ImageFault {
   if (/unsupported image format/.test(message)) return 'format'
   if (/exceeds pixel limit/.test(message)) return 'large'

@@ -14,12 +14,12 @@ const FAULTS: Readonly<Record<ImageFault, string>> = {
   complex: 'è un’immagine troppo complessa'
 }
 
-/** The 400 for an image that is not taken; `campo` is the field that it came in. */
+/** The 400 for a rejected image. `campo` is its field. */
 function imageRefusal (campo: string, fault: ImageFault): CampiNonValidi {
   return new CampiNonValidi({ campo, messaggio: FAULTS[fault] })
 }
 
-/** An image as it is stored. */
+/** A re-encoded image. */
 export interface Image {
   bytes: Buffer
   format: ImageFormat
@@ -28,22 +28,22 @@ export interface Image {
 }
 
 export interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
-  /** The field that the image came in, for the refusal. */
+  /** The image's field, for the error. */
   campo: string
 }
 export interface ReencodeOptions extends MakeOptions, Pick<Picture, 'sideMax'> {}
 
 export interface Images {
   /**
-   * Makes an image that is safe to keep of bytes that a stranger sent: JPEG, PNG or WebP by their content, decoded and
-   * encoded anew, upright and without metadata. The bytes may be handed over to a thread: they are empty afterwards.
-   * @throws CampiNonValidi for anything that is not such an image
-   * @throws ServizioOccupato when too many images wait already
+   * Re-encodes an untrusted image so that it is safe to store. It accepts JPEG, PNG or WebP by content, and returns it
+   * upright and without metadata. The bytes may be transferred to a thread, which empties the buffer.
+   * @throws CampiNonValidi for anything else
+   * @throws ServizioOccupato when too many images are queued
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
   /**
-   * Has something else made of such bytes, with the same refusals, by the task that is the default export of a module.
-   * It opens them with `withImage`.
+   * Runs another task on untrusted image bytes, with the same errors. The task is the default export of a module and
+   * opens the bytes with `withImage`.
    */
   make<Payload extends { bytes: Uint8Array }, Made> (
     module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, options: MakeOptions
@@ -57,10 +57,10 @@ declare module 'fastify' {
 }
 
 const TASK = new URL('reencode.ts', import.meta.url)
-/** With the time that it waits for others. */
+/** Includes the time in the queue. */
 const DEADLINE_MS = 45_000
 
-/** Images that strangers send, and what is kept of them. */
+/** Processes untrusted images. */
 export default fp(async function images (app) {
   async function make<Payload extends { bytes: Uint8Array }, Made> (
     module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, { campo, caller, signal }: MakeOptions
@@ -86,7 +86,7 @@ export default fp(async function images (app) {
   })
 }, { name: 'images', dependencies: ['workers'] })
 
-/** A small buffer is a part of a larger one that others use: it is copied. */
+/** Small buffers share a larger one with others, so they are copied. */
 function transferable ({ buffer, byteLength }: Buffer<ArrayBuffer>): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer] : []
 }

@@ -3,24 +3,24 @@ import { withImage, type Opened } from './open.ts'
 
 export interface Picture {
   bytes: Uint8Array
-  /** Pixels of the longer side at most; a larger image is made smaller. */
+  /** Maximum length of the longer side in pixels. Larger images are scaled down. */
   sideMax?: number | undefined
 }
 
 export interface Reencoded { bytes: Uint8Array, format: ImageFormat }
 
-/** A guest's name must stay readable on a photo that is compressed a second time. */
+/** Text on a document must stay readable after the second compression. */
 const OUTPUT = {
-  // Better Huffman tables spare a thirtieth of the bytes, for 70 MB of memory and two thirds more time.
+  // Optimised Huffman tables save 3% of the bytes, for 70 MB of memory and 67% more time.
   jpeg: { quality: 90, optimiseCoding: false },
   png: {},
-  // A better quality is more than the format holds of some large images.
+  // Some large images exceed the format's limits at higher quality.
   webp: { quality: 80, effort: 2 }
 } as const
 
 /**
- * Decodes an image and encodes it anew in its own format, upright. What is not a pixel is left behind: metadata, with
- * the place of the photo, and whatever a file carries after the end of its image.
+ * Decodes an image and re-encodes it upright in its format. This drops metadata, including the location of a photo, and
+ * any data after the image.
  */
 export default async function reencode ({ bytes, sideMax }: Picture): Promise<Opened<Reencoded>> {
   return await withImage(bytes, async (image, format) => {

@@ -4,41 +4,41 @@ import { type Job, jobRunner, type JobRunner } from './runner.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Runs a job at its times until the server closes; a failure is logged and the next time comes all the same. */
+    /** Runs a job on its schedule until shutdown. A failure is logged and does not stop later runs. */
     addJob (job: Job): void
-    /** The jobs of this server, as administrators see and start them. */
+    /** The jobs of this server. Administrators list and start them. */
     jobs: Pick<JobRunner, 'list' | 'start'>
-    /** Begins no further run, and waits for those under way. */
+    /** Starts no further runs, and waits for running ones. */
     stopJobs (): Promise<void>
   }
 }
 
 interface JobsOptions {
-  /** False when jobs are run at the start and by hand alone. */
+  /** False to run jobs only at the start and manually. */
   byClock?: boolean | undefined
 }
 
-/** Between looks for jobs whose time has come: the times of all jobs are among these. */
+/** Interval between checks for due jobs. All schedules are multiples of it. */
 const LOOK = '*/30 * * * * *'
 
 /**
- * Recurring work. Each scheduled time of a job is run once across all processes, unless the job says that it belongs to
- * each process. What was missed, because no server or no database was there, is run at the start or with the next look.
+ * Recurring jobs. Each scheduled run happens once across all processes, unless the job belongs to every process. A run
+ * missed while no server or database was available is made up at the start or the next check.
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
   const runner = jobRunner({ db, log, isTold: app.isToldOfDisk, closing: app.closing })
   const look = async (now?: Date) => {
-    // So that the log says it, and says when there is room again, also while nobody asks.
+    // Logs a full disk and its recovery also while no request comes.
     await app.isDiskFull(sql)
     await runner.runDue(now)
   }
   const clock = createTask(LOOK, ({ date }) => look(date), {
     timezone: 'Europe/Rome',
-    // A process that was busy or asleep at a time looks late; of several such times, for the last.
+    // A process that was busy or suspended checks late, and only once for several missed times.
     missedExecutionTolerance: Infinity,
     suppressMissedWarning: true,
-    // In place of the console.
+    // Replaces the console.
     logger: {
       debug () {},
       info () {},
@@ -55,7 +55,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   })
   app.addHook('onReady', async () => {
     if (byClock) void clock.start()
-    // Not awaited: the server is ready before the work is done.
+    // Not awaited: the server is ready before the jobs have run.
     void look()
   })
   app.addHook('preClose', () => app.stopJobs())

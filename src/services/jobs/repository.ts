@@ -3,29 +3,26 @@ import { jobs as table } from '#drizzle/tables/jobs.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { LEASE } from '../queue/worker.ts'
 
-/* The times of jobs come from the clocks of the processes, all else from that of the database. */
+/* Scheduled times come from the clocks of processes, all other times from the database. */
 
-/** What the database knows of a job. A run with a lease is under way, or its process has died. */
+/** A job's row. A run with a lease is in progress, or its process has died. */
 export type JobRow = typeof table.$inferSelect & {
-  /** Its lease is over, and its end is not recorded. */
+  /** The lease has expired and the run has no recorded end. */
   isLost: boolean
 }
 
-/** How a run has ended. */
+/** How a run ended. */
 export interface End { outcome: 'riuscito' | 'fallito' | 'interrotto', error: string | null }
 
 const IS_LOST = lt(table.lease_until, sql`now()`)
 const IS_FREE = or(isNull(table.lease_until), IS_LOST)
 
-/**
- * Makes jobs known. One that is known keeps its next time, unless its schedule has changed; a time that has been missed
- * is still to be caught up.
- */
+/** Registers jobs. A known job keeps its next time unless its schedule has changed. A missed time stays due. */
 export async function registerJobs (
   db: Database,
   jobs: readonly Pick<JobRow, 'name' | 'cron' | 'next_run_at'>[]
 ): Promise<void> {
-  // In order: processes that start together do not wait for each other in a circle.
+  // Sorted, so that processes that start together cannot deadlock.
   const rows = [...jobs].sort((one, other) => (one.name < other.name ? -1 : 1))
   if (rows.length === 0) return
   await db.insert(table).values(rows).onConflictDoUpdate({
@@ -39,10 +36,10 @@ export async function registerJobs (
   })
 }
 
-/** A job whose time has come and that no process runs, and the run whose process has died. */
+/** A due job that is not running, or the lost run of a dead process. */
 export type DueJob = Pick<JobRow, 'name' | 'next_run_at' | 'claimed_by'>
 
-/** Those of these jobs whose time has come, or whose run is lost. */
+/** Finds the given jobs that are due or have a lost run. */
 export async function findDue (db: Database, names: readonly string[], now: Date): Promise<DueJob[]> {
   return await db
     .select({ name: table.name, next_run_at: table.next_run_at, claimed_by: table.claimed_by })
@@ -54,10 +51,10 @@ export async function findDue (db: Database, names: readonly string[], now: Date
 }
 
 /**
- * Takes the run of a scheduled time, or the one that was lost. One of all processes gets it: the first moves the next
- * time on. Times are compared with times of the schedule, not with clocks, so that it does not matter that clocks
- * differ.
- * @param run names the run; @param next the time after it
+ * Claims a scheduled or a lost run. One process wins, by moving the next time. Scheduled times are compared with each
+ * other, not with clocks, so that clock differences do not matter.
+ * @param run the id of the run
+ * @param next the following scheduled time
  */
 export async function takeDue (
   db: Database, { name, next_run_at, claimed_by }: DueJob, run: string, next: Date
@@ -71,7 +68,7 @@ export async function takeDue (
   return taken.length > 0
 }
 
-/** Takes a run at once, in the caller's transaction; the next time by the schedule stays. */
+/** Claims a run now, in the caller's transaction. The scheduled time stays. */
 export async function takeNow (executor: Executor, name: string, run: string): Promise<boolean> {
   const taken = await executor
     .update(table)
@@ -81,7 +78,7 @@ export async function takeNow (executor: Executor, name: string, run: string): P
   return taken.length > 0
 }
 
-/** @returns false when the run was taken for lost: another process may have begun it again */
+/** @returns false if the run counted as lost. Another process may have restarted it */
 export async function renewLease (db: Database, name: string, run: string): Promise<boolean> {
   const renewed = await db
     .update(table)
@@ -91,7 +88,7 @@ export async function renewLease (db: Database, name: string, run: string): Prom
   return renewed.length > 0
 }
 
-/** One that was broken off is due again. */
+/** Records the end of a run. An interrupted run is due again. */
 export async function recordEnd (db: Database, name: string, run: string, end: End): Promise<void> {
   const due = end.outcome === 'interrotto' && { next_run_at: sql`least(${table.next_run_at}, ${table.started_at})` }
   await db
@@ -100,7 +97,7 @@ export async function recordEnd (db: Database, name: string, run: string, end: E
     .where(isOf(name, run))
 }
 
-/** Records a whole run of a job that every process runs: such a run is not taken. */
+/** Records a run of a job that every process runs. Such runs are not claimed. */
 export async function recordRun (
   db: Database,
   name: string,

@@ -10,33 +10,33 @@ import {
   takeNow
 } from './repository.ts'
 
-/** Recurring work. Each scheduled time is run by one of all processes on the database. */
+/** A recurring job. Each scheduled run is made by one of all processes on the database. */
 export interface Job {
   name: string
-  /** What it does, for people: Italian. */
+  /** Description for people, in Italian. */
   description: string
   /** A cron expression, Europe/Rome. */
   cron: string
-  /** The work belongs to the process: each process runs it for itself. */
+  /** Every process runs the job itself. */
   everyProcess?: boolean
-  /** A job of every process is also run when the server is ready. */
+  /** A job of every process also runs when the server is ready. */
   atStart?: boolean
   run (): Promise<void>
 }
 
 interface ScheduledJob extends Job {
-  /** The next time of a job of every process. */
+  /** The next scheduled time of a job of every process. */
   next: Date
-  /** The first time of the schedule that is after an instant and after the present. */
+  /** The first scheduled time after both the given instant and now. */
   nextAfter (instant: Date): Date
 }
 
-/** The first time of a cron expression, Europe/Rome, that is after an instant and after the present. */
+/** Computes the first time of a cron expression (Europe/Rome) after both an instant and now. */
 function timesOf (cron: string): ScheduledJob['nextAfter'] {
   const task = createTask(cron, () => {}, { timezone: 'Europe/Rome' })
   return (instant) => {
     const from = new Date(Math.max(instant.getTime(), Date.now()))
-    // The instant may lie ahead of a clock that was set back since.
+    // The instant may be in the future of a clock that was set back.
     for (let count = 2; ; count *= 2) {
       const time = task.getNextRuns(count).find((at) => at > from)
       if (time !== undefined) return time
@@ -45,9 +45,9 @@ function timesOf (cron: string): ScheduledJob['nextAfter'] {
 }
 
 /**
- * A job as it is shown.
- * @param row what the database knows of it; undefined until it is made known there
- * @param isRunningHere this process runs it
+ * The public form of a job.
+ * @param row the job's row, undefined until it is registered
+ * @param isRunningHere whether this process runs it
  */
 function present (job: ScheduledJob, row: JobRow | undefined, isRunningHere: boolean): JobAnswer {
   const { name, description, cron, everyProcess = false, next: own, nextAfter } = job
@@ -77,7 +77,7 @@ function lastRun (row?: JobRow): Pick<JobAnswer, 'ultimo_avvio' | 'durata_ms' | 
   }
 }
 
-/** A run that was begun. `ended` resolves when its end is recorded, also when it has failed. */
+/** A started run. `ended` resolves when its end is recorded, also after a failure. */
 export interface Run { ended: Promise<void> }
 
 export type JobRunner = ReturnType<typeof jobRunner>
@@ -85,25 +85,25 @@ export type JobRunner = ReturnType<typeof jobRunner>
 export interface RunnerOptions {
   db: Database
   log: FastifyBaseLogger
-  /** Whether the log says already why work fails, for all jobs together. */
+  /** Whether the log already reports the cause of this error (a full disk), for all jobs together. */
   isTold?: (err: unknown) => boolean
   renewEveryMs?: number
-  /** Aborted when the process begins to end. */
+  /** Aborted when shutdown begins. */
   closing?: AbortSignal
 }
 
 /**
- * The jobs of this process. A run has a lease, which its process renews: a run whose process has died is run again. So
- * is one whose process stood still for longer than the lease, or could not reach the database to record its end, and
- * one that failed because its process was to end: a job must be harmless when done twice.
+ * Runs the jobs of this process. A run has a lease that its process renews. A run is repeated if its process died, was
+ * suspended longer than the lease, or could not record the end. So is a run that failed because of shutdown. Jobs must
+ * therefore be idempotent.
  */
 export function jobRunner (
   { db, log, isTold = () => false, renewEveryMs = 30_000, closing = new AbortController().signal }: RunnerOptions
 ) {
   const jobs = new Map<string, ScheduledJob>()
-  /** The names of the jobs that this process runs, or is about to. */
+  /** Names of the jobs that this process runs or is about to run. */
   const running = new Set<string>()
-  /** All that the end of the process waits for. */
+  /** Shutdown waits for these. */
   const underWay = new Set<Promise<void>>()
   let registration: Promise<void> | undefined
   let stopped = false
@@ -116,7 +116,7 @@ export function jobRunner (
     registration = undefined
   }
 
-  /** Runs the jobs whose time has come or whose process has died. Resolves at the end of the runs; never rejects. */
+  /** Runs due jobs and lost runs. Resolves when the runs end, and never rejects. */
   async function runDue (now = new Date()): Promise<void> {
     if (isEnding()) return
     const own = [...jobs.values()].filter(({ everyProcess, next }) => everyProcess && next <= now)
@@ -147,9 +147,9 @@ export function jobRunner (
   }
 
   /**
-   * Runs a job now; the next time of its schedule stays.
-   * @param record called in the transaction that takes the run, as its last statement: when it fails, nothing is run
-   * @returns the run; `running` when there is one already, of a shared job in whichever process
+   * Runs a job now. Its scheduled time stays.
+   * @param record last statement of the transaction that claims the run. If it fails, nothing runs
+   * @returns the run, or `running` if one is in progress, for a shared job in any process
    */
   async function start (
     name: string,
@@ -166,7 +166,7 @@ export function jobRunner (
     return await track(register().then(() => begin(job, take))) ?? 'running'
   }
 
-  /** Every job of this process, by name. */
+  /** All jobs of this process, by name. */
   async function list (): Promise<JobAnswer[]> {
     const rows = new Map((await findJobs(db)).map((row) => [row.name, row]))
     return [...jobs.values()]
@@ -174,7 +174,7 @@ export function jobRunner (
       .map((job) => present(job, rows.get(job.name), running.has(job.name)))
   }
 
-  /** Begins no further run, and waits for those under way. */
+  /** Starts no further runs, and waits for running ones. */
   async function stop (): Promise<void> {
     stopped = true
     while (underWay.size > 0) await Promise.all(underWay)
@@ -198,7 +198,7 @@ export function jobRunner (
     }
   }
 
-  /** @returns undefined when it was not taken */
+  /** @returns undefined if the run was not claimed */
   async function begin (job: ScheduledJob, take: (run: string) => Promise<boolean>): Promise<Run | undefined> {
     if (running.has(job.name)) return undefined
     running.add(job.name)
@@ -224,7 +224,7 @@ export function jobRunner (
       const durationMs = performance.now() - startedAt
       await recordRun(db, name, nextAfter(new Date()), { ...end, durationMs })
     } catch (err) {
-      // A database that is gone is told of once.
+      // If the database is down, only the job's own failure is logged.
       if (end.outcome === 'riuscito') tell(err, 'the end of a job could not be recorded', name)
     }
   }

@@ -1,35 +1,33 @@
 import { replyCodes } from './reply.ts'
 
-/** Why a mail was not taken. */
+/** Why a mail was not accepted. */
 export interface Failure {
-  /** The SMTP reply code, or the error's code; never the server's words, in which recipients are named. */
+  /** The SMTP reply code or the error's code. Never the server's text, which names recipients. */
   code: string
-  /** It would be the same next time. */
+  /** A retry would fail the same way. */
   permanent: boolean
-  /** The mail itself was refused; otherwise the server could not be had, and no other mail would fare better. */
+  /** The server refused this mail. Otherwise the server is unavailable, and other mails would fail, too. */
   ofThisMail: boolean
 }
 
-/** The code of a refused login. */
+/** The code of a failed login. */
 export const REFUSED_LOGIN = 'EAUTH'
-/** The code of a content that cannot be unsealed: it was sealed with another master key. */
+/** The code of a mail that cannot be decrypted, because it was sealed with another master key. */
 export const UNREADABLE = 'ILLEGGIBILE'
 
-/**
- * 530 asks for a login or for TLS (RFC 4954, RFC 3207), 503 for another order of commands: neither is about the mail.
- */
+/** 530 requires a login or TLS (RFC 4954, RFC 3207), 503 another command order. Neither concerns the mail. */
 const OF_THE_SESSION = new Set(['503', '530'])
-/** nodemailer's codes for what was refused between `MAIL FROM` and the end of `DATA`. */
+/** nodemailer's codes for a refusal between `MAIL FROM` and the end of `DATA`. */
 const OF_A_MAIL = new Set(['EENVELOPE', 'EMESSAGE'])
-/** nodemailer's codes that say more than the reply which they come with. */
+/** nodemailer's codes that are more specific than the SMTP reply. */
 const SAYS_MORE = new Set([REFUSED_LOGIN, 'ETLS'])
 
-/** What an error of the transport means. A refusal of the login or of the whole session is never blamed on the mail. */
+/** Classifies an error of the transport. A refused login or session is never attributed to the mail. */
 export function failureOf (err: unknown): Failure {
   const code = detail(err, 'code')
   const reply = detail(err, 'responseCode')
   const ofThisMail = OF_A_MAIL.has(code) && !OF_THE_SESSION.has(reply)
-  // The original code is the system's, or that of TLS.
+  // `originalCode` comes from the system or from TLS.
   const known = SAYS_MORE.has(code) ? code : reply || detail(err, 'originalCode') || code
   return {
     code: /^\w{1,40}$/.test(known) ? known : 'ERRORE',
@@ -38,7 +36,7 @@ export function failureOf (err: unknown): Failure {
   }
 }
 
-/** What the server replied, where the error is a reply: its codes; see `replyCodes`. */
+/** The codes of the server's reply, if the error is a reply. See `replyCodes`. */
 export function replyOf (err: unknown): string | null {
   return replyCodes(detail(err, 'response'))
 }

@@ -1,27 +1,24 @@
 import { domainToASCII } from 'node:url'
 
-/** RFC 5321, 4.5.3.1: a path has 256 octets with its angle brackets, a local part 64. */
+/** RFC 5321, 4.5.3.1: a path has at most 256 octets with its angle brackets, a local part 64. */
 const ADDRESS_BYTES = 254
 const LOCAL_MAX = 64
 
 /**
- * The dot-string of RFC 5321 without `!`, `%`, `/` and `|`, in which some mail systems read a route, a file or a
- * command; and without `=?`, which begins an encoded word: programs decode it into another address.
+ * The dot-string of RFC 5321, without `!`, `%`, `/` and `|`, which some mail systems read as route, file or command.
+ * Also without `=?`, which starts an encoded word, and could be decoded into another address.
  */
 const LOCAL = /^(?!.*=\?)[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
-/** What a domain may be written with before UTS-46 maps it; control and format characters are not among them. */
+/** Characters allowed in a domain before UTS-46 mapping. Control and format characters are excluded. */
 const WRITTEN_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u
-/**
- * Two labels or more, the last one no number: an address of the Internet, neither a host of the local network nor an IP
- * address.
- */
+/** At least two labels, the last not numeric: an Internet domain, not a local host name or an IP address. */
 const DOMAIN = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/
 
 export interface Mailbox { name: string, address: string }
 
 /**
- * One plain e-mail address, its domain in lower case and in ASCII; undefined for anything else. Quotes, comments,
- * groups, routes, IP literals and every kind of line end are not plain: parsers do not agree about them.
+ * Normalizes a plain e-mail address, with an ASCII domain in lower case. Undefined for anything else. Quotes, comments,
+ * groups, routes, IP literals and line ends are rejected, because parsers disagree about them.
  */
 export function plainAddress (text: string): string | undefined {
   if (Buffer.byteLength(text) > ADDRESS_BYTES) return undefined
@@ -34,7 +31,7 @@ export function plainAddress (text: string): string | undefined {
   return DOMAIN.test(domain) && address.length <= ADDRESS_BYTES ? address : undefined
 }
 
-/** A sender: `address` or `Name <address>`; undefined for anything else. */
+/** Parses a sender, `address` or `Name <address>`. Undefined for anything else. */
 export function mailbox (text: string): Mailbox | undefined {
   const open = text.endsWith('>') ? text.lastIndexOf('<') : -1
   const name = open === -1 ? '' : text.slice(0, open).trim().replace(/^"(.*)"$/, '$1')
@@ -42,7 +39,7 @@ export function mailbox (text: string): Mailbox | undefined {
   return address === undefined || /["<>\\]/.test(name) || !isOneLine(name) ? undefined : { name, address }
 }
 
-/** Without control characters, line ends of any kind and halves of characters. */
+/** Whether a text has no control characters, line separators or lone surrogates. */
 export function isOneLine (text: string): boolean {
   return !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
 }

@@ -7,7 +7,7 @@ import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
 
-/** One attempt, all of it: shorter than a lease. */
+/** Timeout of a whole attempt. Shorter than a lease. */
 const ATTEMPT_MS = 100_000
 
 interface WorkerOptions {
@@ -15,14 +15,14 @@ interface WorkerOptions {
   keys: Keys
   transport: Transport
   log: FastifyBaseLogger
-  /** Whether an error comes of a full disk: then the log says so already. */
+  /** Whether the log already reports the cause of the error, a full disk. */
   isTold?: (err: unknown) => boolean
   closeWithinMs?: number
 }
 
 /**
- * Delivers the queue of mails. A mail is delivered at least once: when a process or its connection dies between the
- * server's taking it and the note of it, it goes out again, with the same Message-ID.
+ * Delivers queued mails at least once. If a process or connection dies after the server accepted a mail, but before
+ * this is recorded, the mail is sent again with the same Message-ID.
  */
 export function mailWorker ({ db, keys, transport, log, isTold, closeWithinMs }: WorkerOptions): QueueWorker {
   let started = false

@@ -5,7 +5,7 @@ import { mails } from '#drizzle/tables/mail.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { within } from '#src/lib/within.ts'
 
-/** What became of a mail so far; who it is for is not known any more once it is over. */
+/** The delivery status of a mail. The recipient is erased once delivery has ended. */
 export type Outcome = Pick<
   typeof mails.$inferSelect,
   'id' | 'message_id' | 'stato' | 'reply' | 'last_error' | 'attempts' | 'next_attempt_at' | 'created_at' | 'sent_at'
@@ -23,17 +23,17 @@ const columns = {
   sent_at: mails.sent_at
 }
 
-/** Milliseconds. The worker of any process may have the mail, so that the rows are asked. */
+/** In milliseconds. Any process may deliver the mail, so the rows are polled. */
 const POLL_MS = 200
 
-/** The mails of these ids, in the order of their ids; those that there are no more are left out. */
+/** Reads the status of mails, ordered by id. Deleted mails are left out. */
 export async function readOutcomes (db: Executor, ids: readonly number[]): Promise<Outcome[]> {
   return await db.select(columns).from(mails).where(inArray(mails.id, [...ids])).orderBy(asc(mails.id))
 }
 
 /**
- * What is known of mails once each was tried, or after so many milliseconds, however slow the database is. It never
- * fails: the mails are on their way, and what could not be read is left out.
+ * Returns the status of mails once each was tried, or after `ms` milliseconds, however slow the database is. It never
+ * fails, because the mails are queued. Mails that could not be read are left out.
  */
 export async function awaitOutcomes (
   db: Database,
@@ -59,7 +59,7 @@ export async function awaitOutcomes (
   return known
 }
 
-/** A mail that waits for its next attempt will not have it for a minute. */
+/** A mail that waits for its next attempt stays so for about a minute. */
 function wasTried ({ stato, last_error }: Outcome): boolean {
   return stato !== 'in_coda' || last_error !== null
 }

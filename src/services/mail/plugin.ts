@@ -11,20 +11,20 @@ import { smtpTransport } from './transport.ts'
 import { mailWorker } from './mail-worker.ts'
 
 export interface Mailer {
-  /** There is a server to send mail through. */
+  /** A mail server is configured. */
   configured: boolean
   /**
-   * Has a mail sent once the caller's transaction is committed; see `deliver`.
-   * @throws PostaNonConfigurata without a server; CampiNonValidi for a recipient or a subject that cannot be
+   * Queues a mail, to be sent after the caller's transaction commits. See `deliver`.
+   * @throws PostaNonConfigurata without a server; CampiNonValidi for an invalid recipient or subject
    */
   enqueue (executor: Executor, mail: Mail): Promise<{ id: number, messageId: string }>
-  /** After the commit: the mail leaves now rather than within a minute. */
+  /** Called after the commit, to send now instead of within a minute. */
   deliver (): void
-  /** What became of mails so far; those that are forgotten are left out. */
+  /** The delivery status of mails. Deleted mails are left out. */
   outcomes (ids: readonly number[]): Promise<Outcome[]>
   /**
-   * The same once each mail was tried, in whichever process, or after so many milliseconds. It never fails: what could
-   * not be read is left out.
+   * The same, once each mail was tried by any process, or after `ms` milliseconds. It never fails. Mails that could not
+   * be read are left out.
    */
   awaitOutcomes (ids: readonly number[], ms: number): Promise<Outcome[]>
 }
@@ -36,8 +36,8 @@ declare module 'fastify' {
 }
 
 /**
- * Mail through the server of `SMTP_URL`. A request only writes a mail down, in its own transaction; a worker delivers
- * it, now or later, in this process or another one.
+ * Mail through the server of `SMTP_URL`. A request only queues a mail in its own transaction. A worker of any process
+ * delivers it.
  */
 export default fp<{ config: Config, keys: Keys }>(async function mail (app, { config, keys }) {
   app.addGauge({
@@ -78,12 +78,12 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     deliver,
     enqueue: (executor, mail) => enqueue(executor, keys, domain, mail)
   })
-  // The job only starts the worker: at the end it is `stop` that waits, for one attempt and not for the whole queue.
+  // The job only wakes the worker. At shutdown `stop` waits for one attempt, not for the whole queue.
   app.addJob({
     name: 'mails',
     description: 'Consegna le e-mail in coda',
     cron: '* * * * *',
-    // It wakes the worker of this process.
+    // Wakes the worker of this process.
     everyProcess: true,
     atStart: true,
     run: async () => deliver()

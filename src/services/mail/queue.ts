@@ -13,21 +13,20 @@ import { REFUSED_LOGIN, type Failure } from './failure.ts'
 /** A mail to one recipient. */
 export interface Mail { to: string, subject: string, html: string, text: string }
 
-/** A mail that this process is to send now; `attempts`, this one included, tells its claim from later ones. */
+/** A mail claimed by this process. `attempts` includes this one and distinguishes this claim from later ones. */
 export interface Claimed { id: number, message_id: string, content: Buffer | null, attempts: number }
 
 const SUBJECT_MAX = 255
-/** What is wrong with a recipient, and with a subject. */
+/** Messages for an invalid recipient and subject. */
 export const NO_ADDRESS = 'non è un indirizzo e-mail valido'
 export const NO_SUBJECT = `deve essere una riga, da 1 a ${SUBJECT_MAX} caratteri`
 
-/** Cut off, not rounded up as the columns would: due at once. */
+/** Truncated, because the columns would round up, and the mail would not be due at once. */
 const NOW = sql`date_trunc('milliseconds', now())`
 
 /**
- * Puts a mail into the queue, in the caller's transaction; its content is sealed.
- * @throws CampiNonValidi where the recipient is not one plain address, or the subject not one line of 1 to 255
- * characters
+ * Queues a mail in the caller's transaction, with encrypted content.
+ * @throws CampiNonValidi if the recipient is not a plain address, or the subject not one line of 1 to 255 characters
  */
 export async function enqueue (
   executor: Executor,
@@ -53,9 +52,8 @@ export function isSubject (text: string): boolean {
 }
 
 /**
- * Takes the mail that has been due for longest, for as long as an attempt may last; no other process gets it meanwhile.
- * Nothing is due while a refused login is waited out: a mailbox that is asked again and again with a wrong password is
- * locked.
+ * Claims the mail that has been due longest, for the lease of one attempt. After a refused login no mail is due until
+ * its back-off ends, because repeated wrong passwords would lock the mailbox.
  */
 export async function claim (db: Database): Promise<Claimed | undefined> {
   const refused = db.select({ id: mails.id }).from(mails)
@@ -71,17 +69,19 @@ export async function claim (db: Database): Promise<Claimed | undefined> {
   return mail
 }
 
-/** The mail that is to be sent. @throws when it was sealed with another key */
+/** Decrypts a claimed mail. @throws if it was sealed with another key */
 export function unsealMail (keys: Keys, { message_id: messageId, content }: Claimed): Mail {
   return JSON.parse(keys.unseal(content!, context(messageId)).toString()) as Mail
 }
 
-/** The server has taken it with this reply: what the mail said is forgotten. */
+/** Records the server's reply and erases the mail's content. */
 export async function delivered (db: Database, mail: Claimed, reply: string | null): Promise<void> {
   await db.update(mails).set({ stato: 'inviata', content: null, sent_at: sql`now()`, reply }).where(stillMine(mail))
 }
 
-/** It was not taken: it is tried again later, until it is 24 hours old; a permanent failure ends it at once. */
+/**
+ * Records a failed attempt. It is retried until the mail is 24 hours old. A permanent failure ends delivery at once.
+ */
 export async function failed (
   db: Database,
   mail: Claimed,
@@ -103,13 +103,13 @@ export async function failed (
   return row?.stato ?? 'in_coda'
 }
 
-/** A new start is a new chance: the password may have been put right. */
+/** After a restart the login is retried, because the password may have been corrected. */
 export async function forgetRefusedLogin (db: Database): Promise<void> {
   await db.update(mails).set({ next_attempt_at: NOW })
     .where(and(eq(mails.stato, 'in_coda'), eq(mails.last_error, REFUSED_LOGIN)))
 }
 
-/** How many mails are in each state. */
+/** Counts the mails in each state. */
 export async function countByState (db: Database): Promise<Record<MailState, number>> {
   const rows = await db.select({ stato: mails.stato, total: count() }).from(mails).groupBy(mails.stato)
   const counts: Record<MailState, number> = { in_coda: 0, inviata: 0, fallita: 0 }
@@ -117,12 +117,12 @@ export async function countByState (db: Database): Promise<Record<MailState, num
   return counts
 }
 
-/** Forgets the mails of more than 30 days ago. */
+/** Deletes mails older than 30 days. */
 export async function deleteOld (db: Database): Promise<void> {
   await deleteInBatches(db, mails, lt(mails.created_at, sql`now() - interval '30 days'`))
 }
 
-/** Not so once its claim ran out and another process took it. */
+/** False if the lease expired and another process claimed the mail. */
 function stillMine ({ id, attempts }: Claimed) {
   return and(eq(mails.id, id), eq(mails.stato, 'in_coda'), eq(mails.attempts, attempts))
 }

@@ -5,10 +5,7 @@ import type { Mailbox } from './mail-address.ts'
 import type { Mail } from './queue.ts'
 import { replyCodes } from './reply.ts'
 
-/**
- * Milliseconds. RFC 5321 would give a server minutes for each step; but other mails wait meanwhile, and the queue tries
- * again.
- */
+/** Timeouts in milliseconds. RFC 5321 grants minutes for each step, but other mails wait, and the queue retries. */
 const TIMEOUTS = {
   dnsTimeout: 10_000,
   connectionTimeout: 20_000,
@@ -16,19 +13,19 @@ const TIMEOUTS = {
   socketTimeout: 45_000,
   socketCloseTimeout: 2000
 }
-/** A connection serves one round of the queue; left idle for long, the server would drop it under the next mail. */
+/** A connection serves one batch of the queue. If it stayed idle, the server might close it during the next mail. */
 const IDLE_MS = 5000
 
 export interface Transport {
-  /** Where it sends. */
+  /** The SMTP server. */
   server: { host: string, port: number }
-  /** Resolves when the server has taken the mail, with the codes of its reply; see `replyCodes`. */
+  /** Resolves with the codes of the server's reply (`replyCodes`) when it has accepted the mail. */
   send (mail: Mail, messageId: string, signal: AbortSignal): Promise<string | null>
-  /** Drops every connection, also one that is sending. */
+  /** Closes every connection, even while sending. */
   close (): Promise<void>
 }
 
-/** SMTP through nodemailer, which is loaded for the first mail. */
+/** SMTP through nodemailer, which is loaded with the first mail. */
 export function smtpTransport (url: string, from: Mailbox): Transport {
   const options = smtpOptions(url)
   let opened: ReturnType<typeof open> | undefined
@@ -47,9 +44,9 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
     async send ({ to, subject, html, text }, messageId, signal) {
       opened ??= open()
       const { transporter, encodeWord } = await opened
-      // What already reads as an encoded word would pass as it is, and be decoded into anything at all.
+      // Text that looks like an encoded word would be sent unchanged and decoded by the recipient.
       const inert = subject.includes('=?') ? encodeWord(subject, 'B', 52) : subject
-      // Addresses as objects, and nothing but strings beside them: no parser and no file or URL has a say.
+      // Addresses are objects and all else strings, so that nodemailer parses nothing and opens no file or URL.
       const message = { from, to: { name: '', address: to }, subject: inert, html, text, messageId, signal }
       const { response } = await transporter.sendMail(message)
       return replyCodes(response)
@@ -61,10 +58,9 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
 }
 
 /**
- * The connection that `SMTP_URL` describes: TLS from the beginning (`smtps:`), or STARTTLS, which only a server on
- * loopback may do without. Parameters in the URL are refused: with them nodemailer could be told not to verify
- * certificates.
- * @throws ConfigError without the URL, which may hold a password
+ * The connection of `SMTP_URL`: TLS from the start (`smtps:`), or STARTTLS, which is optional only on loopback. URL
+ * parameters are rejected, because they could turn off nodemailer's certificate verification.
+ * @throws ConfigError without the URL, which may contain a password
  */
 export function smtpOptions (url: string): SMTPPoolOptions & Transport['server'] {
   const { protocol, hostname, port, username, password, pathname, search, hash } = parse(url)
@@ -72,17 +68,17 @@ export function smtpOptions (url: string): SMTPPoolOptions & Transport['server']
   const secure = protocol === 'smtps:'
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    // Without one, the usual port of each (RFC 8314).
+    // Default ports (RFC 8314).
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
-    // `URL` leaves the host of a scheme that it does not know as it is written.
+    // `URL` does not normalize the host of an unknown scheme.
     requireTLS: !secure && !isLoopbackHost(hostname.toLowerCase()),
-    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED has no say.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED is ignored.
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
     ...(username === '' ? {} : { auth: { user: decode(username), pass: decode(password) } }),
-    // One after the other: a refused login is found out once.
+    // Sequential, so that a refused login occurs once.
     maxConnections: 1,
-    // The queue alone decides when to try again: in the break-off of a connection the mail may have been taken.
+    // Only the queue retries: the server may have accepted a mail whose connection broke.
     maxRequeues: 0,
     idleTimeout: IDLE_MS,
     logger: false,
@@ -90,7 +86,7 @@ export function smtpOptions (url: string): SMTPPoolOptions & Transport['server']
   }
 }
 
-/** Whether the server of `SMTP_URL` takes the connection and the login: no mail is sent. */
+/** Checks connection and login to the server of `SMTP_URL` without sending a mail. */
 export async function checkSmtp (url: string): Promise<void> {
   const options = smtpOptions(url)
   const { createTransport } = await import('nodemailer')

@@ -2,23 +2,20 @@ import { sql } from 'drizzle-orm'
 import { within } from '#src/lib/within.ts'
 
 /*
- * Queues of rows. A worker claims the row that has been due for longest (`FOR UPDATE SKIP LOCKED`) by moving its next
- * attempt on by a lease, so that no other process takes it. A task is carried out at least once: the lease of a process
- * that died expires, and another one repeats the task.
+ * Queues of rows. A worker claims the row that has been due longest (`FOR UPDATE SKIP LOCKED`) by moving its next
+ * attempt to the end of a lease. A task is carried out at least once: if a process dies, its lease expires and another
+ * process repeats the task.
  */
 
-/** The end of a lease. It is longer than the longest attempt; work that may take longer renews it. */
+/** The end of a lease. It exceeds the longest attempt. Longer work renews it. */
 export const LEASE = sql`now() + interval '2 minutes'`
 
-/** Seconds between attempts: the delay doubles after each failure. */
+/** Seconds between attempts. The delay doubles after each failure. */
 export interface Delays { first: number, longest: number }
 
 const DELAYS: Delays = { first: 60, longest: 3600 }
 
-/**
- * Seconds to wait after so many failures, 1 or more. Up to a tenth less, so that tasks that failed together are not all
- * repeated together.
- */
+/** Back-off in seconds after one or more failures. Jitter of up to a tenth spreads tasks that failed together. */
 export function backOff (failures: number, { first, longest } = DELAYS): number {
   return Math.min(first * 2 ** (failures - 1), longest) * (1 - Math.random() / 10)
 }
@@ -27,43 +24,43 @@ export function inSeconds (seconds: number) {
   return sql`now() + make_interval(secs => ${seconds}::float8)`
 }
 
-/** The instant of the next attempt after so many that have failed. */
+/** Time of the next attempt after this many failures. */
 export function nextAttempt (failures: number) {
   return inSeconds(backOff(failures))
 }
 
-/** How long the end of the process waits for the attempts under way, and again once they are aborted. */
+/** How long shutdown waits for running attempts, and once more after aborting them. */
 const CLOSE_WITHIN_MS = 10_000
 
 export interface QueueWorker {
-  /** Carries out what is due, soon. */
+  /** Claims due tasks, without waiting for them. */
   wake (): void
-  /** Begins no further attempt and waits for those under way. One that takes too long is aborted, and made again. */
+  /** Starts no further attempts and waits for running ones. Slow ones are aborted, and repeated after the restart. */
   stop (): Promise<void>
 }
 
 interface QueueOptions<Task> {
-  /** Takes the next task under a lease; undefined: nothing is due. */
+  /** Claims the next task under a lease. Undefined: no task is due. */
   claim (): Promise<Task | undefined>
   /**
    * Carries out a task and records its outcome.
-   * @returns false when the next one would fail as well: the others wait until the worker is woken again
+   * @returns false if the next one would fail as well. The queue then pauses until it is woken
    */
   carryOut (task: Task, signal: AbortSignal): Promise<boolean>
   onError (err: unknown): void
-  /** Attempts of this process at a time. A queue that keeps an order per key claims no two tasks of one key. */
+  /** Concurrent attempts of this process. A queue that keeps an order per key claims no two tasks of one key. */
   concurrency?: number
   closeWithinMs?: number | undefined
 }
 
-/** Works on one queue; any number of processes may share it. */
+/** Works on one queue, which any number of processes may share. */
 export function queueWorker<Task> (options: QueueOptions<Task>): QueueWorker {
   const { claim, carryOut, onError, concurrency = 1, closeWithinMs = CLOSE_WITHIN_MS } = options
   const end = new AbortController()
   const abort = new AbortController()
   const attempts = new Set<Promise<void>>()
   let claiming: Promise<void> | undefined
-  /** Something may be due that was not looked for yet. */
+  /** A task may be due that was not claimed yet. */
   let wanted = false
   const hasRoom = () => attempts.size < concurrency && !end.signal.aborted
 

@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os'
 import fp from 'fastify-plugin'
 import { workerPool, type Workers } from './pool.ts'
 
-/** Tasks at a time: they leave a processor to the event loop where there are several. */
+/** Concurrent tasks. On several processors one is left to the event loop. */
 const THREADS_MAX = 2
-/** Tasks that run or wait, of all callers and of one. */
+/** Running and queued tasks, in total and per caller. */
 const TURNS = { total: 32, perCaller: 16 }
 const MEMORY_MB = 256
 const IDLE_MS = 30_000
@@ -12,12 +12,15 @@ const IDLE_MS = 30_000
 declare module 'fastify' {
   interface FastifyInstance {
     workers: Workers
-    /** Of one thread, for tasks that take much memory beside JavaScript, which no limit holds. */
+    /** A single thread, for tasks whose native memory no limit covers. */
     imageWorkers: Workers
   }
 }
 
-/** Heavy work off the event loop: PDFs and texts, beside them images. A full queue is a 503, never a stalled server. */
+/**
+ * Runs CPU-heavy tasks off the event loop: PDFs and OCR, and images in their own pool. A full queue answers 503 and
+ * never stalls the server.
+ */
 export default fp(async function workers (app) {
   const threads = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1))
   const limits = { turns: TURNS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }

@@ -5,57 +5,57 @@ import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
 import { limitTurns, slots, type TurnLimits } from '#src/lib/turns.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from './errors.ts'
 
-/** A function that runs in a thread; what goes in and comes out is cloned. `never`: each task says what it takes. */
+/** A function that runs in a thread. Payload and result are cloned. `never`: each task declares its own payload. */
 export type Task = (payload: never) => unknown
 
 export interface RunOptions {
-  /** On whose behalf: one caller does not take every turn. */
+  /** The caller for the concurrency limit. */
   caller: string
-  /** Milliseconds from the call until the result must be there, the time in the queue included. */
+  /** Milliseconds from the call to the result, including the time in the queue. */
   deadlineMs: number
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the result is no longer needed. */
   signal?: AbortSignal | undefined
-  /** Buffers that are handed over and not copied: they are empty afterwards. */
+  /** Buffers transferred instead of copied. They are empty afterwards. */
   transfer?: readonly ArrayBuffer[] | undefined
 }
 
-/** Heavy work, in threads beside the event loop. */
+/** Runs heavy tasks in threads. */
 export interface Workers {
   /**
-   * Runs the task that is the default export of a module, a `.ts` file. A refusal is best a part of its result: what
-   * it throws arrives as an Error without its class.
-   * @throws ServizioOccupato when too much work waits already, or the turn of this did not come in time
-   * @throws LavoroTroppoLungo past the deadline, and the thread is ended
-   * @throws LavoroNonRiuscito when the thread ends by itself, as by its limit of memory
-   * @throws what the task throws
+   * Runs the task that a module (a `.ts` file) exports as default. Tasks should return refusals as results: a thrown
+   * error loses its class.
+   * @throws ServizioOccupato when the queue is full, or the task did not start in time
+   * @throws LavoroTroppoLungo past the deadline. The thread is ended
+   * @throws LavoroNonRiuscito when the thread ends by itself, e.g. by its memory limit
+   * @throws errors of the task
    */
   run<T extends Task> (module: URL, payload: Parameters<T>[0], options: RunOptions): Promise<Awaited<ReturnType<T>>>
 }
 
 export interface PoolOptions {
-  /** Tasks that run at a time, each in a thread of its own. */
+  /** Concurrent tasks, each in its own thread. */
   threads: number
-  /** Tasks that run or wait, of all callers and of one. */
+  /** Running and queued tasks, in total and per caller. */
   turns: TurnLimits
-  /** Megabytes of JavaScript that a task may hold; what libraries in machine language hold is not counted. */
+  /** Megabytes of JavaScript heap per task. Native memory of libraries is not counted. */
   memoryMb: number
-  /** Milliseconds after which a thread that has nothing to do ends. */
+  /** Milliseconds until an idle thread ends. */
   idleMs: number
 }
 
 export interface WorkerPool extends Workers {
-  /** Tasks at this moment. */
+  /** Number of tasks now. */
   count (): { running: number, waiting: number }
-  /** Ends the threads; the tasks that run or wait fail. */
+  /** Ends the threads. Running and queued tasks fail. */
   close (): Promise<void>
 }
 
-/** What the library says when a thread has ended without an error of the task. */
+/** Piscina's messages when a thread ends without an error of the task. */
 const EXITED = /^worker exited with code|^Terminating worker thread$/
 
 /**
- * A bounded pool of threads. None is there before the first task, and none a while after the last one. Tasks queue here
- * and not in Piscina: a task that had no turn in time is to be tried again, and one that took too long is not.
+ * A bounded thread pool. Threads start with the first task and end when idle. Tasks queue here, not in Piscina, so that
+ * a task which never started can be told from one that took too long: only the former may be retried.
  */
 export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): WorkerPool {
   const takeTurn = limitTurns(turns)
@@ -64,20 +64,20 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
   let opened: Promise<Piscina> | undefined
 
   async function open (): Promise<Piscina> {
-    // Loaded when there is something to do: most processes start without.
+    // Loaded on first use, because most processes start without tasks.
     const { Piscina } = await import('piscina')
     const pool = new Piscina({
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: idleMs,
-      // Else an idle thread stands still, and what a library has left to do stands still with it.
+      // Otherwise idle threads block, and so does pending work of libraries.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
       env: environment(),
       argv: [],
       execArgv: []
     })
-    // An idle thread that fails is replaced when it is needed.
+    // An idle thread that fails is replaced on demand.
     pool.on('error', () => {})
     return pool
   }
@@ -116,8 +116,8 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
 }
 
 /**
- * They read what strangers send, and need nothing of the configuration. With the compiled code that the process keeps,
- * in a folder of its version of Node, a thread for PDFs takes 0.48 s of processor time to begin in place of 0.65.
+ * Environment of the threads. They process untrusted input and get no configuration. The compile cache reduces the
+ * start of a PDF thread from 0.65 s to 0.48 s of processor time.
  */
 function environment (): { NODE_COMPILE_CACHE?: string } {
   const cache = getCompileCacheDir()

@@ -1,36 +1,36 @@
 import type { ByteRange } from '#src/lib/ranges.ts'
 
-/** A file as its place knows it; `size` in bytes, as it is stored. */
+/** A stored file's metadata. `size` is in bytes, encrypted. */
 export interface FileFacts { size: number, modified: Date }
 
-/** Part of a file, or all of it. It is closed by whoever has opened it. */
+/** An opened file or range. The caller that opened it closes it. */
 export interface OpenedFile {
-  /** Read once. A piece of `STRETCH_BYTES` is good until the next one is asked for, and shorter ones for good. */
+  /** Can be read once. A chunk of `STRETCH_BYTES` is valid until the next one is requested. Shorter ones stay valid. */
   content: AsyncIterable<Buffer>
-  /** Bytes that the whole file has. */
+  /** Size of the whole file in bytes. */
   size: number
-  /** Also in the middle of a wait for the next piece; more than once is no error. */
+  /** May be called while a chunk is pending, and more than once. */
   close (): void
 }
 
 /**
- * Where files are kept. Their names are UUIDs and nothing else: no text of a caller's becomes part of a path or key.
- * A file is written once and never changed.
+ * Stores files under UUIDs only, so that no caller's text becomes part of a path or key. A file is written once and
+ * never changed.
  */
 export interface Backend {
-  /** Whole or not at all, and durably before it returns. */
+  /** Atomic, and durable before it resolves. */
   put (id: string, content: AsyncIterable<Buffer>): Promise<void>
-  /** Undefined: there is no such file. */
+  /** Undefined if the file does not exist. */
   get (id: string, range?: ByteRange): Promise<OpenedFile | undefined>
   head (id: string): Promise<FileFacts | undefined>
-  /** The file, and what an upload of it that was broken off has left; none is no error. */
+  /** Deletes the file and the remains of an interrupted upload. A missing file is no error. */
   delete (id: string): Promise<void>
   /**
-   * Every file of one of the 256 folders, or of all, and every upload that was broken off, in no order; what has
-   * another name is none of ours.
+   * Lists the files and interrupted uploads of one of the 256 folders, or of all, unordered. It skips names that are
+   * not ours.
    */
   list (folder?: string): AsyncIterable<FileFacts & { id: string }>
-  /** False: there is no such file. */
+  /** False if the source does not exist. */
   copy (from: string, to: string): Promise<boolean>
 }
 
@@ -40,7 +40,7 @@ export function isId (text: string): boolean {
   return UUID.test(text)
 }
 
-/** The folder that a file is in: there are 256 of them, `00` to `ff`, so that none grows too long. */
+/** The folder of a file. There are 256, `00` to `ff`, so that none grows too large. */
 export function folderOf (id: string): string {
   return id.slice(0, 2)
 }

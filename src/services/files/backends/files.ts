@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { STRETCH_BYTES } from '../encryption.ts'
 import { folderOf, isId, type Backend } from './backend.ts'
 
-/** What is being written; no file has such a name. */
+/** Suffix of a file while it is written. No id ends with it. */
 const TEMPORARY = '.tmp'
 const FOLDER = /^[\da-f]{2}$/
-/** Nothing that stands in the place of a file leads elsewhere. */
+/** Does not follow a symbolic link in place of a file. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW
 
 /**
- * Files in a folder, as `<first two digits>/<id>`. The folder itself must be there: one that has gone may be a volume
- * that is not mounted.
+ * Stores files in a folder as `<first two digits>/<id>`. The folder must exist, because a missing one may be an
+ * unmounted volume.
  */
 export function filesBackend (root: string): Backend {
   const pathOf = (id: string) => join(root, folderOf(id), id)
@@ -86,7 +86,7 @@ export function filesBackend (root: string): Backend {
     }
   }
 
-  /** Has a file written under another name, gives it its own, and sees that both survive a loss of power. */
+  /** Writes a temporary file, renames it, and syncs file and folder, so that both survive a power failure. */
   async function place<T> (id: string, write: (temporary: string) => Promise<T>): Promise<T> {
     const folder = join(root, folderOf(id))
     const path = pathOf(id)
@@ -104,7 +104,7 @@ export function filesBackend (root: string): Backend {
   }
 }
 
-/** True: it was not there. */
+/** True if the folder was created. */
 async function makeFolder (folder: string): Promise<boolean> {
   try {
     await mkdir(folder, { mode: 0o700 })
@@ -124,7 +124,7 @@ async function syncFolder (folder: string): Promise<void> {
   }
 }
 
-/** What lies between two places of a file; all pieces share one buffer. */
+/** Reads a range of a file. All chunks share one buffer. */
 async function * readPart (handle: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(Math.max(Math.min(end - start, STRETCH_BYTES), 0))
   for (let at = start; at < end;) {
@@ -132,7 +132,7 @@ async function * readPart (handle: FileHandle, start: number, end: number): Asyn
     let read = 0
     while (read < wanted) {
       const { bytesRead } = await handle.read(buffer, read, wanted - read, at + read)
-      // It is shorter than it was.
+      // The file was truncated meanwhile.
       if (bytesRead === 0) return yield buffer.subarray(0, read)
       read += bytesRead
     }
@@ -141,7 +141,7 @@ async function * readPart (handle: FileHandle, start: number, end: number): Asyn
   }
 }
 
-/** After a read that is under way. Nothing was written: there is nothing to lose. */
+/** Closes after the pending read. The file was only read, so an error loses nothing. */
 function closeQuietly (handle: FileHandle): void {
   handle.close().catch(() => {})
 }
@@ -151,7 +151,7 @@ async function writeAll (handle: FileHandle, piece: Buffer): Promise<void> {
   while (written < piece.length) written += (await handle.write(piece, written)).bytesWritten
 }
 
-/** Undefined where a file is not there. */
+/** Undefined if the file does not exist. */
 async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

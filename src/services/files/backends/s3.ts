@@ -11,7 +11,7 @@ export interface S3Settings {
   secretAccessKey: string
 }
 
-/** Undefined: files are kept in `DATA_DIR`. The settings come together, or not at all. */
+/** Undefined if files are kept in `DATA_DIR`. The configuration guarantees all settings or none. */
 export function s3Settings (config: Config): S3Settings | undefined {
   if (config.S3_ENDPOINT === undefined) return undefined
   return {
@@ -23,25 +23,25 @@ export function s3Settings (config: Config): S3Settings | undefined {
   }
 }
 
-/** Milliseconds to connect, until an answer begins, and without any byte in the middle of one. */
+/** Timeout of a connection, in milliseconds. */
 const CONNECT_MS = 5000
-/** For one answer; a part of an upload, which takes its time on a slow line, may be sent a second time. */
+/** Timeout of one response. A part of an upload may be slow, and is sent at most twice. */
 const PART_MS = 30_000
 const ATTEMPTS = 2
 
 export interface S3Patience {
-  /** Milliseconds until the beginning of an answer is there, however often it is asked for. Not of an upload. */
+  /** Milliseconds until the response starts, retries included. Not for uploads. */
   answerMs: number
-  /** Milliseconds between two pieces of a file. */
+  /** Milliseconds between two chunks of a file. */
   silenceMs: number
 }
 
-/** A caller who waits for a file is answered within half a minute. */
+/** A caller who waits for a file gets a response within half a minute. */
 const PATIENCE: S3Patience = { answerMs: 20_000, silenceMs: 20_000 }
 
 /**
- * An S3 bucket, with keys `<first two digits>/<id>`. What is there is durable when the server says so. The SDK takes
- * its time to load: it is loaded for the first file.
+ * Stores files in an S3 bucket under `<first two digits>/<id>`. S3 guarantees durability when it responds. The SDK
+ * loads slowly, so it is loaded with the first file.
  */
 export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience = PATIENCE): Backend {
   let loaded: ReturnType<typeof load> | undefined
@@ -54,7 +54,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
   return {
     async put (id, content) {
       const { client, Upload } = await opened()
-      // In parts, since the length is not known beforehand; what fits into one part is sent at once.
+      // Multipart upload, because the length is unknown. Content that fits into one part is sent at once.
       const params = { Bucket, Key: keyOf(id), Body: Readable.from(content, { objectMode: false }) }
       await new Upload({ client, params, queueSize: 1 }).done()
     },
@@ -110,7 +110,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
     }
   }
 
-  /** Undefined where there is no such file. What is still to be read of an answer has no end set here. */
+  /** Undefined if the file does not exist. This timeout does not cover reading the body. */
   async function inTime<T> (ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const end = new AbortController()
     const timer = setTimeout(() => end.abort(), patience.answerMs)
@@ -121,7 +121,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
     }
   }
 
-  /** Uploads that have not ended, or never will. */
+  /** Uploads that are in progress or were abandoned. */
   async function * uploads (client: S3Client, sdk: Awaited<ReturnType<typeof load>>['sdk'], Prefix?: string) {
     let KeyMarker: string | undefined
     let UploadIdMarker: string | undefined
@@ -143,9 +143,9 @@ function clientConfig (
     endpoint,
     region,
     credentials: { accessKeyId, secretAccessKey },
-    // The bucket as part of the path: a name of its own for each bucket is something that only large services have.
+    // The bucket is part of the path. Only large services offer a host name for each bucket.
     forcePathStyle: true,
-    // Servers that are not Amazon's refuse the checksums that are sent otherwise, or store them as part of the file.
+    // Other servers than Amazon's reject the SDK's default checksums, or store them in the file.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: ATTEMPTS,
@@ -153,7 +153,7 @@ function clientConfig (
       connectionTimeout: CONNECT_MS,
       requestTimeout: PART_MS,
       throwOnRequestTimeout: true,
-      // Between two pieces of a body, too; of what is sent, as long as nothing is taken.
+      // Also limits the gap between two chunks of a response, and a stalled upload.
       socketTimeout: silenceMs
     }
   }
@@ -163,13 +163,13 @@ function keyOf (id: string): string {
   return `${folderOf(id)}/${id}`
 }
 
-/** Undefined: the key is none of ours. */
+/** Undefined if the key is not ours. */
 function idOf (key: string): string | undefined {
   const id = key.slice(key.indexOf('/') + 1)
   return isId(id) && key === keyOf(id) ? id : undefined
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if the file does not exist. */
 async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -179,7 +179,7 @@ async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A missing bucket is another matter than a missing file. */
+/** A missing bucket is a different error. */
 function isMissing (err: unknown): boolean {
   return err instanceof Error && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(err.name)
 }
