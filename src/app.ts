@@ -55,42 +55,42 @@ import { settings, settingsRoutes } from './settings/index.ts'
 import { sqlConsole } from './sql/index.ts'
 import { storage } from './storage/index.ts'
 
-/** Milliseconds, in place of the usual ones, which stand beside the code that waits. */
+/** Overrides of the default timeouts, in milliseconds. */
 export interface Times extends EventTimes {
-  /** For a whole call to the police. */
+  /** Timeout of a whole call to the police. */
   soapTimeoutMs?: number
-  /** Within which a caller who waits for the police is answered. */
+  /** Response time limit for a caller who waits for the police. */
   policeAnswerMs?: number
-  /** For one answer of an external identity provider, of an external PDF engine, and of an OCR provider. */
+  /** Timeouts of an external identity provider, an external PDF engine, and an OCR provider. */
   idpTimeoutMs?: number
   pdfEngineMs?: number
   ocrTimeoutMs?: number
-  /** For processes to confirm that they have heard of a change. */
+  /** Timeout for other processes to confirm a change. */
   listenersMs?: number
-  /** For one answer of Redis. */
+  /** Timeout of a Redis command. */
   redisAnswerMs?: number
 }
 
 export interface BuildOptions {
   config: Config
-  /** Ends a start that waits for the embedded database. */
+  /** Aborts a start that waits for the embedded database. */
   signal?: AbortSignal
-  /** How many files and connections the process may have open. */
+  /** Limit of open files and connections of the process. */
   descriptors?: number | undefined
-  /** Figures of the process, for the metrics. */
+  /** Resource usage of the process, for the metrics. */
   processFigures?: () => ProcessFigures
-  /** In place of the clock of `TODAY`, by which jobs run: with another one they run at the start and by hand alone. */
+  /** Replaces the clock of `TODAY`. Jobs then run only at the start and manually. */
   clock?: Clock | undefined
   times?: Times
-  /** The destination of log lines, in place of stdout. */
+  /** Receives log lines instead of stdout. */
   logStream?: LogStream
-  /** Is called with the bare instance, before anything is registered. */
+  /** Called with the bare instance, before anything is registered. */
   prepare?: (app: FastifyInstance) => void | Promise<void>
-  /** Stands between the server and the files that it keeps. */
+  /** Wraps the file backend, e.g. to inject failures. */
   wrapBackend?: (backend: Backend) => Backend
 }
 
-/** The whole service, ready to listen. The server and every test use this one factory. */
+/** Builds the whole service, ready to listen. The server and every test use this factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, clock = createClock(config.TODAY), times = {} } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
@@ -102,7 +102,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.ready()
     return app
   } catch (err) {
-    // A failed start closes what it has opened.
+    // A failed start closes what it opened.
     await app.close()
     throw err
   }
@@ -112,17 +112,17 @@ interface Facts extends BuildOptions {
   clock: Clock
   times: Times
   keys: Keys
-  /** Whether jobs run at their times. */
+  /** Whether jobs run on schedule. */
   byClock: boolean
 }
 
-/** A hook runs in the order of these lines: a caller is identified, counted, and only then refused. */
+/** Hooks run in the order of registration: a caller is identified, counted, and only then rejected. */
 async function registerInfrastructure (app: FastifyInstance, facts: Facts): Promise<void> {
   const { config, signal, descriptors, processFigures, times, wrapBackend, keys, byClock } = facts
-  // Errors: the refusals of every later plugin are rendered in one place.
+  // First, so that it renders the errors of every later plugin.
   await app.register(errors)
 
-  // Shared schemas, and JSON as the only format of a body: others are a 415.
+  // Shared schemas, and JSON as the only body format: others are a 415.
   app.addSchema(ErrorBody)
   await app.register(jsonBodies)
 
@@ -133,7 +133,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(security, { config })
   await app.register(database, { config, signal })
   await app.register(disk, { config })
-  // Before anything is written: the key must be the one of what is there.
+  // Before anything is written: checks that the key matches the existing data.
   await app.register(ledgerKey, { config, keys })
   await app.register(changes, times)
   await app.register(jobs, { byClock })
@@ -164,7 +164,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(openapiPages, times)
 }
 
-/** Each area has a scope of its own. Hooks of an area come before the areas that use them. */
+/** Each area has its own scope. An area's hooks are registered before the areas that use them. */
 async function registerAreas (app: FastifyInstance, { config, keys, clock, times }: Facts): Promise<void> {
   await app.register(bookingHooks)
   await app.register(holdings)

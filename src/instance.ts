@@ -18,20 +18,20 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,
-    // None: an upgrade of a large database takes minutes. Broken off, it would begin again at each start, for ever.
+    // No timeout: upgrading a large database takes minutes. An aborted upgrade would restart at each start, forever.
     pluginTimeout: 0,
     requestTimeout: 60_000,
-    // Longer than any request waits for its answer: the connection must not be cut first.
+    // Longer than any response takes, so that the connection is not closed first.
     connectionTimeout: 120_000,
     keepAliveTimeout: 10_000,
-    // What says nothing holds a descriptor no longer than these together. A request without a host is refused by
-    // `http/security.ts`: Node's own answer has no body.
+    // Limits how long a silent connection keeps a descriptor. `http/security.ts` rejects requests without a host,
+    // because Node's own answer has no body.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 300 },
     schemaController,
-    // `http/shutdown.ts` refuses in the words of this API.
+    // `http/shutdown.ts` answers in the API's error format.
     return503OnClosing: false,
-    // The clients of the identity provider and of the storage read errors in their own form.
+    // Clients of the identity and storage protocols expect their own error formats.
     frameworkErrors: (err, request, reply) => {
       const [, render] = PROTOCOLS.find(([prefix]) => request.url.startsWith(prefix)) ?? []
       renderFrameworkError(err, request, reply, render)

@@ -5,8 +5,8 @@ import { speedUpLoading } from './loading.ts'
 import type { Rotation } from './services/files/rotation.ts'
 
 /**
- * `npm run keys:rotate`: wraps the keys of all stored files anew. It has the environment of the server, which may be
- * running; killed, it goes on when it is started again.
+ * `npm run keys:rotate` rewraps the keys of all stored files. It needs the server's environment. The server may be
+ * running. If killed, it resumes at its next run.
  */
 async function rotate (): Promise<Rotation> {
   speedUpLoading()
@@ -18,7 +18,7 @@ async function rotate (): Promise<Rotation> {
       import('./services/files/rotation.ts'),
       import('./database/embedded/cluster.ts')
     ])
-  // Else a cluster, or a key, of its own would be made for a server that does not exist.
+  // Otherwise it would create a cluster or key for a server that does not exist.
   const dataDir = resolve(process.env.DATA_DIR || './data')
   if (!process.env.DATABASE_URL && !existsSync(join(dataDir, 'postgres'))) {
     throw new ConfigError('DATA_DIR', `nessun server ha i suoi dati in ${dataDir}`)
@@ -28,7 +28,7 @@ async function rotate (): Promise<Rotation> {
   }
   const config = readConfig(process.env)
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded({ dataDir, log: () => {} }) : undefined
-  // One session: it holds the lock.
+  // A single session, which holds the advisory lock.
   const { db, sql, close } = connect(config.DATABASE_URL ?? embedded!.url, 1)
   try {
     return await rotateKeys({ db, sql }, createKeys(config.MASTER_KEY))

@@ -8,7 +8,7 @@ import { loadingError } from './lib/missing-packages.ts'
 import { speedUpLoading } from './loading.ts'
 import type { ProcessFigures } from './http/metrics.ts'
 
-/** The first one closes the server. Further ones end its waiting for a database that does not answer. */
+/** The first signal closes the server. Later ones stop its waiting for a database that does not answer. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
 /** Aborted by the first signal. */
@@ -16,7 +16,7 @@ const interrupted = new AbortController()
 
 const STARTED = Date.now() / 1000 - process.uptime()
 
-/** What the metrics say of this process. */
+/** Resource usage of this process, for the metrics. */
 function processFigures (): ProcessFigures {
   const { user, system } = process.cpuUsage()
   return {
@@ -27,7 +27,7 @@ function processFigures (): ProcessFigures {
   }
 }
 
-/** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
+/** The process: environment → configuration → build → listen → signals. Only entry points read `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
   const { ConfigError, configWarnings, makeDataFolder, readConfig } = await import('./config/config.ts')
@@ -37,7 +37,7 @@ async function start (): Promise<void> {
   const config = readConfig(process.env)
   makeDataFolder(config.DATA_DIR)
   const building = build({ config, processFigures, descriptors: descriptorLimit(), signal: interrupted.signal })
-  // From here on signals are handled: one that ended the process now would leave PostgreSQL behind.
+  // Signals are handled from here on. Ending the process now would leave PostgreSQL running.
   closeOnSignals(config, grace, building.catch(() => undefined))
   const app = await building
   if (interrupted.signal.aborted) return
@@ -47,22 +47,22 @@ async function start (): Promise<void> {
     const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
     throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
   })
-  // After the port is ours: a password that is shown to nobody would be lost.
+  // After listening succeeded: otherwise the generated password could be lost unseen.
   const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
     await app.close()
     throw err
   })
-  // The password is shown this once and on stderr: log lines are kept, and other people read them.
+  // The password is shown once, on stderr, because logs are stored and read by others.
   if (administrator) process.stderr.write(welcome(administrator))
   for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
 }
 
-/** Ends the process after the first signal or unexpected failure, when the server is closed. */
+/** Ends the process after the first signal or unexpected failure, once the server is closed. */
 function closeOnSignals (
   config: Config, grace: typeof CloseWithGrace, built: Promise<FastifyInstance | undefined>
 ): void {
-  // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
+  // Longer than the longest call to the police, whose outcome would otherwise be unknown.
   const delay = 75_000 + 2 * config.DRAIN_SECONDS * 1000
   const { close } = grace({ delay, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     const app = await built
@@ -70,8 +70,7 @@ function closeOnSignals (
     else await app?.drain()
     await app?.close()
   })
-  // The library ends the process at a second signal, and would leave PostgreSQL behind. A terminal and npm both pass
-  // one Ctrl-C on.
+  // The library exits at a second signal, which would leave PostgreSQL running. A terminal and npm both forward Ctrl-C.
   const onSignal = async (signal: NodeJS.Signals) => {
     const isFirst = !interrupted.signal.aborted
     interrupted.abort()
@@ -86,15 +85,15 @@ function closeOnSignals (
 }
 
 /**
- * Of `localhost` one address: for a further one Fastify would make a server of its own, whose connections nothing
- * bounds.
+ * Listens on one address of `localhost`. For a second one Fastify starts another server, which our connection limit
+ * does not cover.
  */
 async function listen (app: FastifyInstance, host: string, port: number): Promise<string> {
   const { address } = host === 'localhost' ? await lookup(host, { order: 'ipv4first' }) : { address: host }
   return app.listen({ port, host: address })
 }
 
-/** How many files and connections the system lets this process have open (`ulimit -n`); Windows knows no such limit. */
+/** The process's limit of open files and connections (`ulimit -n`). Windows has none. */
 function descriptorLimit (): number | undefined {
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files: { soft: number | 'unlimited' } } }
   const limit = Number(userLimits?.open_files.soft)
@@ -114,7 +113,7 @@ start().catch(async (err: unknown) => {
   // The signal ends the process.
   if (interrupted.signal.aborted) return
   const reason = loadingError(err) ?? (await import('./start-error.ts')).startError(err)
-  // The lines of the log come first: this is the last one.
+  // Flushes stdout first, so that this is the last line.
   process.stdout.write('', () => {
     process.stderr.write(`Locanda non può partire: ${reason}\n`, () => process.exit(1))
   })

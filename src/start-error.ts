@@ -3,10 +3,10 @@ import { EmbeddedError } from './database/embedded/embedded-error.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
 import { serializeError } from './http/logging.ts'
 
-/** What PostgreSQL and its initdb say of a disk without room. */
+/** Messages of PostgreSQL and initdb about a full disk. */
 const NO_ROOM = /No space left on device|disk is full/i
 
-/** Why the server cannot start: one line for the person who starts it. */
+/** Why the server cannot start, in one line for the operator. */
 export function startError (err: unknown): string {
   if (err instanceof ConfigError) return err.message
   const text = err instanceof Error ? err.message : ''

@@ -1,12 +1,12 @@
 import { pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { bytea, instantDate } from './columns.ts'
 
-/** Who may see the pages under `/ad/`: what the signed cookie stands for. */
+/** Sessions of the pages under `/ad/`, identified by a signed cookie. */
 export const admin_sessions = pgTable('admin_sessions', {
-  /** SHA-256 of the id in the cookie. */
+  /** SHA-256 of the session id in the cookie. */
   id_hash: bytea().primaryKey(),
   /**
-   * The principal it was granted to, and the user whose rights are asked for at every page; null for the service key.
+   * The principal of the session, and the user whose rights every page checks. `user_id` is null for the service key.
    */
   principal: text().notNull(),
   user_id: uuid(),

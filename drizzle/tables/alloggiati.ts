@@ -1,45 +1,45 @@
 import { boolean, date, index, integer, pgTable, primaryKey, text, unique } from 'drizzle-orm/pg-core'
 import { bytea, instant } from './columns.ts'
 
-/** What the ledger must know of a police account. */
+/** Police accounts, as far as the ledger must know them. */
 export const account_polizia = pgTable('account_polizia', {
   utente: text().primaryKey(),
-  /** Nothing else files with this account: then a receipt that adds up proves by itself. */
+  /** No other program sends with this account, so that matching totals on a receipt are proof. */
   canale_esclusivo: boolean().notNull().default(false)
 })
 
-/** Alarms that were raised: each matter once a day, in whichever process. */
+/** Raised alarms: one a day for each subject, across all processes. */
 export const allarmi = pgTable('allarmi', {
   argomento: text().notNull(),
   giorno: date().notNull(),
   quando: instant().notNull().defaultNow()
 }, (t) => [primaryKey({ columns: [t.argomento, t.giorno] })])
 
-/** The signed PDF of one day of one account, kept for good. */
+/** The signed PDF of one day and account, kept indefinitely. */
 export const ricevute = pgTable('ricevute', {
   utente: text().notNull(),
   giorno: date().notNull(),
   pdf: bytea().notNull(),
   sha256: text().notNull(),
-  /** SCHEDINE INVIATE and GG PERMANENZA, read from the PDF; null where it could not be read. */
+  /** SCHEDINE INVIATE and GG PERMANENZA, parsed from the PDF. Null if they could not be parsed. */
   schedine: integer(),
   notti: integer(),
   scaricata_il: instant().notNull().defaultNow()
 }, (t) => [primaryKey({ columns: [t.utente, t.giorno] })])
 
-/** Every look at a day's receipt: two equal looks hours apart prove more than one. Append-only. */
+/** Every fetch of a day's receipt: two equal results hours apart prove more than one. Append-only. */
 export const ricevute_letture = pgTable('ricevute_letture', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   utente: text().notNull(),
   giorno: date().notNull(),
   letta_il: instant().notNull().defaultNow(),
-  /** Null: the service had no receipt, which does not mean that nothing was sent. */
+  /** Null: the service had no receipt, which does not prove that nothing was sent. */
   sha256: text(),
   schedine: integer(),
   notti: integer()
 }, (t) => [index('ricevute_letture_giorno').on(t.utente, t.giorno)])
 
-/** The service's own code tables as last downloaded: all five or none. */
+/** The service's code tables as last downloaded: all five or none. */
 export const codici_tabelle = pgTable('codici_tabelle', {
   nome: text().primaryKey(),
   csv: text().notNull(),
@@ -47,7 +47,7 @@ export const codici_tabelle = pgTable('codici_tabelle', {
   scaricata_il: instant().notNull().defaultNow()
 })
 
-/* The sandbox: what the stand-in of the police service remembers. */
+/* The sandbox: state of the simulated police service. */
 
 export const sandbox_token = pgTable('sandbox_token', {
   token: text().primaryKey(),

@@ -3,18 +3,18 @@ import { index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { bytea, instantDate } from './columns.ts'
 
 /**
- * What was done by whom, append-only: a trigger chains each row to the one before by its hash, another refuses every
- * change. It holds ids and fingerprints, never what a person is called.
+ * The audit log, append-only. One trigger chains each row to the one before by hash, another rejects changes. It stores
+ * ids and fingerprints, never names.
  */
 export const audit_log = pgTable('audit_log', {
-  /** Counted by the trigger, so that the chain has no gap. */
+  /** Numbered by the trigger, so that the chain has no gap. */
   id: integer().primaryKey().default(0),
   at: instantDate().notNull().default(sql`clock_timestamp()`),
   /** The principal's id, `anonimo` or `sistema`. */
   actor: text().notNull(),
   /** A key of `AUDIT_ACTIONS` (`schemas/audit.ts`). */
   action: text().notNull(),
-  /** What it was done to, e.g. `user:<id>`. */
+  /** The target of the action, e.g. `user:<id>`. */
   object: text(),
   ip: text(),
   details: jsonb().$type<Record<string, unknown>>().notNull().default({}),

@@ -20,20 +20,20 @@ export const prenotazioni = pgTable('prenotazioni', {
   created_at: instant().notNull().defaultNow(),
   updated_at: instant().notNull().defaultNow(),
   /**
-   * When what goes to the police was last changed: the guests, or the stay. Taken while the row is locked: a submission
-   * that locked it before is older, one that locked it afterwards younger.
+   * When the data for the police last changed: the guests or the stay. Set while the row is locked, so that it orders
+   * changes and submissions, which lock the row as well.
    */
   schedine_cambiate_il: instant().notNull().defaultNow(),
-  /** Counts every change of the booking or of its guests: the ETag. */
+  /** Incremented by every change of the booking or its guests. It is the ETag. */
   versione: integer().notNull().default(1)
 }, (t) => [
   check('prenotazioni_partenza_dopo_arrivo', sql`${t.check_out} > ${t.check_in}`),
   check('prenotazioni_numero_ospiti_positivo', sql`${t.numero_ospiti} > 0`),
-  // The days and instants that the API can show: rows may also be written by SQL.
+  // Range of days and instants that the API can represent, because SQL may also write rows.
   check('prenotazioni_date_del_calendario', sql`${t.check_in} between ${FIRST_DAY} and ${LAST_DAY}
     and ${t.check_out} between ${FIRST_DAY} and ${LAST_DAY}
     and isfinite(${t.created_at}) and isfinite(${t.updated_at})`),
-  // The calendar asks for the stays that touch a span of days.
+  // The calendar queries stays that overlap a range of days.
   index('prenotazioni_soggiorno').using('gist', sql`daterange(${t.check_in}, ${t.check_out}, '[)')`),
   index('prenotazioni_check_in').on(t.check_in, t.id),
   index('prenotazioni_check_out').on(t.check_out),
@@ -41,8 +41,8 @@ export const prenotazioni = pgTable('prenotazioni', {
 ])
 
 /**
- * How many bookings there are of each country. Triggers of the database keep it: counting a million bookings would take
- * as long as reading them. A country whose bookings are gone keeps a row with 0.
+ * Number of bookings by country, maintained by triggers, because counting a million bookings means reading them all. A
+ * country without bookings keeps a row with 0.
  */
 export const prenotazioni_per_paese = pgTable('prenotazioni_per_paese', {
   paese_id: integer().primaryKey(),
@@ -52,7 +52,7 @@ export const prenotazioni_per_paese = pgTable('prenotazioni_per_paese', {
 export const ospiti = pgTable('ospiti', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   prenotazione_id: integer().notNull().references(() => prenotazioni.id, { onDelete: 'cascade' }),
-  /** Place in the guest list, 0-based: the `guest_idx` of the document images. */
+  /** Position in the guest list, 0-based: the `guest_idx` of document images. */
   indice: integer().notNull(),
   nome: text().notNull(),
   cognome: text().notNull(),

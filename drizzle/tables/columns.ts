@@ -3,7 +3,7 @@ import { customType, timestamp } from 'drizzle-orm/pg-core'
 /** Raw bytes. */
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 
-/** An instant, kept to the millisecond, the precision in which the API shows it; read as PostgreSQL writes it. */
+/** An instant with the API's millisecond precision, read in PostgreSQL's text format. */
 export const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'string' })
 
 /** The same, read as a `Date`. */

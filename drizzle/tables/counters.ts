@@ -1,11 +1,11 @@
 import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytea, instantDate } from './columns.ts'
 
-/** How often something was tried since a window began: guesses of secrets, mails. A row is void after `ends_at`. */
+/** Counts attempts in a time window: guesses of secrets, and mails. A row expires at `ends_at`. */
 export const counters = pgTable('counters', {
-  /** The limit that it counts for. */
+  /** The name of the limit. */
   name: text().notNull(),
-  /** Whose tries: a keyed fingerprint, never an address. */
+  /** Keyed fingerprint of the caller or account. Never an address. */
   subject: bytea().notNull(),
   count: integer().notNull(),
   ends_at: instantDate().notNull()

@@ -4,14 +4,14 @@ import { DELIVERY_STATES, WEBHOOK_STATES } from '#schemas/webhook.ts'
 import { bytea, instant, instantDate } from './columns.ts'
 
 /*
- * What happened, for those who follow it. Triggers write each event in the transaction of the change; once that is
- * committed, the event is moved on and gets its place in the order. Ids and kinds alone: no data of a person.
+ * The event feed. Triggers write each event in the transaction of the change. After the commit the event moves to
+ * `eventi`, which orders it. Events hold ids and kinds, no personal data.
  */
 
-/** Events without a place in the order yet: few rows, and none for long. */
+/** Events not yet ordered. Few rows, each for a short time. */
 export const eventi_in_arrivo = pgTable('eventi_in_arrivo', {
   numero: integer().primaryKey().generatedAlwaysAsIdentity(),
-  /** The transaction of the change: what it does twice to the same thing is one event. */
+  /** The transaction of the change. Repeated changes of one object in a transaction are one event. */
   transazione: bigint({ mode: 'number' }).notNull(),
   id: uuid().notNull().defaultRandom(),
   tipo: text().notNull(),
@@ -21,7 +21,7 @@ export const eventi_in_arrivo = pgTable('eventi_in_arrivo', {
   quando: instant().notNull().defaultNow()
 }, (t) => [uniqueIndex('eventi_in_arrivo_uno').on(t.transazione, t.tipo, t.oggetto)])
 
-/** Events in their order: a later `posizione` was never visible before an earlier one. Kept for 30 days. */
+/** Ordered events. No `posizione` becomes visible before an earlier one. Kept for 30 days. */
 export const eventi = pgTable('eventi', {
   posizione: integer().primaryKey().generatedAlwaysAsIdentity(),
   id: uuid().notNull(),
@@ -33,27 +33,27 @@ export const eventi = pgTable('eventi', {
   quando: instant().notNull()
 }, (t) => [index('eventi_prenotazione').on(t.prenotazione_id, t.posizione)])
 
-/** Addresses to which events are delivered. */
+/** Webhook endpoints. */
 export const webhooks = pgTable('webhooks', {
-  // Taken beforehand: what is sealed is bound to it.
+  // Reserved before the insert, because the encrypted secrets are bound to it.
   id: integer().primaryKey().generatedByDefaultAsIdentity(),
   url: text().notNull(),
   descrizione: text(),
-  /** The types of events that it wants; empty: all. */
+  /** Subscribed event types. Empty: all. */
   tipi: text().array().notNull(),
   stato: text({ enum: WEBHOOK_STATES }).notNull().default('attivo'),
-  /** Sealed. */
+  /** Encrypted. */
   segreto: bytea().notNull(),
-  /** Sealed: the one before, with which deliveries are signed, too, until it has run out. */
+  /** Encrypted. The previous secret also signs deliveries until it expires. */
   segreto_precedente: bytea(),
   precedente_fino_al: instantDate(),
-  /** Failed attempts since the last good one, and until when nothing is tried because of them. */
+  /** Failures since the last success, and the end of the back-off that they cause. */
   errori_di_fila: integer().notNull().default(0),
-  /** When the first of them came, later by the time in which this server was off; and when the last one came. */
+  /** First failure, moved later by the downtime of this server, and last failure. */
   errori_dal: instantDate(),
   ultimo_errore: instantDate(),
   fermo_fino_al: instantDate().notNull().defaultNow(),
-  /** Until when it has asked to be left alone, which a success does not end. */
+  /** Until when the receiver asked for a pause (`Retry-After`). A success does not end it. */
   chiesto_fino_al: instantDate(),
   sospeso_il: instantDate(),
   creato_il: instantDate().notNull().defaultNow()
@@ -64,18 +64,18 @@ export const webhook_consegne = pgTable('webhook_consegne', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   webhook_id: integer().notNull().references(() => webhooks.id, { onDelete: 'cascade' }),
   evento: integer().notNull().references(() => eventi.posizione, { onDelete: 'cascade' }),
-  /** As in the event: deliveries of one object follow each other. */
+  /** Copied from the event. Deliveries of one object are sent in order. */
   oggetto: text().notNull(),
   stato: text({ enum: DELIVERY_STATES }).notNull().default('in_coda'),
-  /** All attempts; of an attempt under way the number tells its claim from later ones. */
+  /** All attempts. The number distinguishes the claim of a running attempt from later ones. */
   tentativi: integer().notNull().default(0),
-  /** Those that failed since it was put into the queue, and when the first of them began. */
+  /** Failures since the delivery was queued, and the start of the first failed attempt. */
   falliti: integer().notNull().default(0),
   provata_dal: instantDate(),
-  /** While an attempt is under way (`presa`): when its process is taken for dead. */
+  /** During an attempt (`presa`): when its lease expires. */
   prossimo_tentativo: instantDate().notNull().defaultNow(),
   presa: boolean().notNull().default(false),
-  /** Somebody has asked for it again: it waits for no other, and no other waits for it. */
+  /** A person requested redelivery. It neither waits for other deliveries nor delays them. */
   a_mano: boolean().notNull().default(false),
   creata_il: instantDate().notNull().defaultNow(),
   consegnata_il: instantDate()
@@ -87,14 +87,14 @@ export const webhook_consegne = pgTable('webhook_consegne', {
     .where(sql`${t.stato} = 'in_coda' and not ${t.a_mano}`)
 ])
 
-/** What came of each attempt. */
+/** The result of each attempt. */
 export const webhook_tentativi = pgTable('webhook_tentativi', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   consegna_id: integer().notNull().references(() => webhook_consegne.id, { onDelete: 'cascade' }),
   quando: instantDate().notNull(),
   durata_ms: integer().notNull(),
-  /** Null where no answer came. */
+  /** Null without a response. */
   stato_http: integer(),
-  /** A code; never words of the receiver. */
+  /** An error code, never text of the receiver. */
   errore: text()
 }, (t) => [index('webhook_tentativi_consegna').on(t.consegna_id, t.id)])

@@ -1,16 +1,16 @@
 import { sql } from 'drizzle-orm'
 import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 
-/** Answers kept for 24 hours under the caller's `Idempotency-Key`. `status` is null while the first request runs. */
+/** Responses kept for 24 hours by `Idempotency-Key`. `status` is null while the first request runs. */
 export const idempotency_keys = pgTable('idempotency_keys', {
   principal: text().notNull(),
   key: text().notNull(),
   fingerprint: text().notNull(),
   status: integer(),
   body: text(),
-  /** Headers that belong to the answer: `etag`, `location`. */
+  /** Stored response headers: `etag`, `location`. */
   headers: jsonb().$type<Record<string, string>>(),
-  /** What the request has begun, and the caller can ask for until the answer is known. */
+  /** References of started work, from which a repeated request is answered until the response is known. */
   reference: text(),
   created_at: timestamp({ withTimezone: true, mode: 'string' }).notNull().defaultNow()
 }, (t) => [
@@ -19,17 +19,17 @@ export const idempotency_keys = pgTable('idempotency_keys', {
 ])
 
 /**
- * Of which things that are gone no answer is kept, also where its request was still under way when they went: the work
- * may be committed, and its answer not yet stored.
+ * Deleted resources about which no response may stay stored. A request in progress may commit its work before the
+ * deletion, and store its response afterwards.
  */
 export const forgotten_answers = pgTable('forgotten_answers', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   locations: text().array().notNull(),
-  /** A regular expression whose group finds the name of a thing in an answer. */
+  /** A regular expression whose group captures a resource's name in a response. */
   said: text(),
   names: text().array().notNull(),
-  /** Another thing may have the name later. */
+  /** Another resource may reuse the name. */
   reusable: boolean().notNull(),
-  /** Not the transaction's time, which is before it waited for others. */
+  /** Not the transaction's start, which precedes its waits for locks. */
   forgotten_at: timestamp({ withTimezone: true, mode: 'string' }).notNull().default(sql`clock_timestamp()`)
 })

@@ -17,39 +17,39 @@ import { FACTOR_STATUSES, FACTOR_TYPES } from '#schemas/auth/factor.ts'
 import { TOKEN_KINDS } from '#schemas/auth/one-time-token.ts'
 import { bytea, instantDate } from './columns.ts'
 
-/** What is known of a person; its keys belong to the provider and to the front end. */
+/** Metadata of a user. The provider and the front end define its keys. */
 export type Metadata = Record<string, unknown>
 
-/** One way of having signed in, and when (RFC 8176 names the claim `amr`). */
+/** One authentication method of a session and its time (claim `amr`, RFC 8176). */
 export interface AuthenticationMethod { method: string, timestamp: number }
 
-/** Whether a hash is of another kind or cost than ours (`sign-in/passwords.ts`), so that it takes another time. */
+/** Whether a hash differs from ours in algorithm or cost (`sign-in/passwords.ts`), and so in verification time. */
 export const isImportedHash = (hash: AnyPgColumn) => sql`${hash} not like '$argon2id$v=19$m=19456,t=2,p=1$%'`
 
-/** People who can sign in. The columns are named as Supabase Auth names the fields of a user. */
+/** Users who can sign in. Columns are named like the user fields of Supabase Auth. */
 export const users = pgTable('users', {
   id: uuid().primaryKey().defaultRandom(),
   /** Normalized: trimmed, plain ASCII, lower case. */
   email: text().notNull(),
-  /** An argon2id or, imported, a bcrypt hash; null: this account has no password. */
+  /** An argon2id hash, or bcrypt if imported. Null: the account has no password. */
   password_hash: text(),
   /**
-   * The digest of the cookie of the browser that chose the password in a sign-up: until the address is confirmed in the
-   * same browser, the password may be a stranger's. Null for all others.
+   * Digest of the browser cookie of the sign-up that chose the password. Until the same browser confirms the address, a
+   * stranger may have chosen the password. Null for other accounts.
    */
   password_browser: bytea(),
   email_confirmed_at: instantDate(),
   invited_at: instantDate(),
   confirmation_sent_at: instantDate(),
   recovery_sent_at: instantDate(),
-  /** An address that is waiting to be confirmed. */
+  /** A new address that awaits confirmation. */
   new_email: text(),
   email_change_sent_at: instantDate(),
   reauthentication_sent_at: instantDate(),
   last_sign_in_at: instantDate(),
-  /** Written by administrators alone: `role`, `provider`, `providers`. */
+  /** Written only by administrators: `role`, `provider`, `providers`. */
   app_metadata: jsonb().$type<Metadata>().notNull().default({}),
-  /** Written by the person: never a source of rights. */
+  /** Written by the user. Never a source of rights. */
   user_metadata: jsonb().$type<Metadata>().notNull().default({}),
   banned_until: instantDate(),
   deleted_at: instantDate(),
@@ -61,13 +61,13 @@ export const users = pgTable('users', {
   index('users_imported_hash').on(t.id).where(isImportedHash(t.password_hash))
 ])
 
-/** The accounts through which a person can sign in: by e-mail, or at another provider. */
+/** Accounts with which a user can sign in: e-mail, or an external provider. */
 export const identities = pgTable('identities', {
-  /** `identity_id` on the wire. */
+  /** `identity_id` in the API. */
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   provider: text().notNull(),
-  /** The provider's id of the person (`sub`); for `email` the user's own id. `id` on the wire. */
+  /** The provider's user id (`sub`). For `email` the user's own id. `id` in the API. */
   provider_id: text().notNull(),
   identity_data: jsonb().$type<Metadata>().notNull(),
   last_sign_in_at: instantDate(),
@@ -78,22 +78,22 @@ export const identities = pgTable('identities', {
   index('identities_user').on(t.user_id)
 ])
 
-/** A person's login on one device. Deleting the row ends the session: its tokens are refused. */
+/** A sign-in on one device. Deleting the row ends the session and invalidates its tokens. */
 export const sessions = pgTable('sessions', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
-  /** The provider of the identity that began it. */
+  /** The provider of the identity that started the session. */
   provider: text().notNull(),
-  /** The second factor that was proven in it; null: none, the session is at `aal1`. */
+  /** The verified second factor. Null: the session is at `aal1`. */
   factor_id: uuid().references(() => factors.id, { onDelete: 'set null' }),
-  /** The number of the current refresh token. The tokens are computed, not kept. */
+  /** The number of the current refresh token. Tokens are derived from it, not stored. */
   refresh_counter: integer().notNull().default(0),
   refreshed_at: instantDate(),
-  /** How many doubtful repeats of a refresh there were on the session's day `repeats_day`: its first day is 0. */
+  /** Suspicious token reuses on day `repeats_day` of the session. The first day is 0. */
   repeats: integer().notNull().default(0),
   repeats_day: integer().notNull().default(0),
-  /** The session ends then, however often it is refreshed. */
+  /** When the session expires, however often it is refreshed. */
   not_after: instantDate().notNull(),
   user_agent: text(),
   ip: text(),
@@ -101,16 +101,16 @@ export const sessions = pgTable('sessions', {
   updated_at: instantDate().notNull().defaultNow()
 }, (t) => [index('sessions_user').on(t.user_id), index('sessions_factor').on(t.factor_id)])
 
-/** What a person proves after the password: an app, or one of a set of recovery codes. */
+/** Second factors: an authenticator app, or a set of recovery codes. */
 export const factors = pgTable('factors', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   factor_type: text({ enum: FACTOR_TYPES }).notNull(),
   status: text({ enum: FACTOR_STATUSES }).notNull(),
   friendly_name: text(),
-  /** Of an app, sealed. */
+  /** The app's secret, encrypted. */
   secret: bytea(),
-  /** The latest time step (RFC 6238) whose code was taken: no code is good twice. */
+  /** The last accepted time step (RFC 6238), so that no code is accepted twice. */
   last_step: integer(),
   last_challenged_at: instantDate(),
   created_at: instantDate().notNull().defaultNow(),
@@ -120,65 +120,63 @@ export const factors = pgTable('factors', {
   uniqueIndex('factors_recovery_codes').on(t.user_id).where(sql`${t.factor_type} = 'recovery_code'`)
 ])
 
-/** Proofs of a factor that were begun and not ended. */
+/** Verifications of a factor in progress. */
 export const factor_challenges = pgTable('factor_challenges', {
   id: uuid().primaryKey().defaultRandom(),
   factor_id: uuid().notNull().references(() => factors.id, { onDelete: 'cascade' }),
-  /** Where it was begun: it is ended from there. */
+  /** The network of the request that started it. It must finish from there. */
   network: text().notNull(),
-  /** What a device is to sign; null: an app shows a code. */
+  /** The challenge that a device signs. Null: an app shows a code. */
   challenge: text(),
   created_at: instantDate().notNull().defaultNow()
 }, (t) => [index('factor_challenges_factor').on(t.factor_id)])
 
-/** Recovery codes, of which only keyed fingerprints are kept. */
+/** Recovery codes, stored as keyed fingerprints. */
 export const recovery_codes = pgTable('recovery_codes', {
   factor_id: uuid().notNull().references(() => factors.id, { onDelete: 'cascade' }),
   fingerprint: bytea().notNull(),
   used_at: instantDate()
 }, (t) => [primaryKey({ columns: [t.factor_id, t.fingerprint] })])
 
-/** A sign-in through another provider or a link in a mail, from its start until its code is exchanged. */
+/** A sign-in through an external provider or a mail link, from its start until its code is exchanged. */
 export const flow_states = pgTable('flow_states', {
   /** The `state` of OAuth 2. */
   id: uuid().primaryKey().defaultRandom(),
   provider: text().notNull(),
-  /** PKCE (RFC 7636) of the client towards us; null: tokens come back in the fragment. */
+  /** The client's PKCE challenge (RFC 7636). Null: tokens are returned in the URL fragment. */
   code_challenge: text(),
   code_challenge_method: text(),
-  /** The password of the sign-up that began it: the account gets it when the client that began it ends it. */
+  /** The password of the sign-up. The account gets it when the client that started the flow finishes it. */
   password_hash: text(),
   redirect_to: text().notNull(),
-  /** The user who is linking a further identity. */
+  /** The user who links another identity. */
   linking_user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
-  /** PKCE and nonce of ours towards the provider, sealed. */
+  /** Our PKCE verifier and nonce for the provider, encrypted. */
   provider_secrets: bytea(),
   /** SHA-256 of the code that the client exchanges. */
   auth_code: bytea(),
   user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
   authentication_method: text().notNull(),
-  /** The provider's own tokens until they are handed over, sealed. */
+  /** The provider's tokens until the client receives them, encrypted. */
   provider_tokens: bytea(),
   created_at: instantDate().notNull().defaultNow(),
-  /** When the provider came back; the code lives from then. */
+  /** When the provider redirected back. The code's lifetime starts here. */
   authenticated_at: instantDate()
 }, (t) => [
   uniqueIndex('flow_states_auth_code').on(t.auth_code),
   index('flow_states_created_at').on(t.created_at)
 ])
 
-/**
- * The codes and links sent by mail to prove an address, one of each kind per person. Only keyed fingerprints are kept.
- */
+/** Codes and links mailed to verify an address, one of each kind per user. Only keyed fingerprints are stored. */
 export const one_time_tokens = pgTable('one_time_tokens', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   kind: text({ enum: TOKEN_KINDS }).notNull(),
-  /** The address that the mail went to. */
+  /** The recipient of the mail. */
   sent_to: text().notNull(),
   otp_fingerprint: bytea().notNull(),
   link_fingerprint: bytea().notNull(),
-  /** The number of wrong codes so far. */
+  /** Number of wrong codes so far. */
   attempts: integer().notNull().default(0),
   flow_state_id: uuid().references(() => flow_states.id, { onDelete: 'set null' }),
   created_at: instantDate().notNull().defaultNow(),
@@ -189,30 +187,30 @@ export const one_time_tokens = pgTable('one_time_tokens', {
 ])
 
 /**
- * The keys that sign access tokens (ES256). A key is published from its creation on and signs from `signs_from` on,
- * until a newer key signs.
+ * Keys that sign access tokens (ES256). A key is published when created. It signs from `signs_from` until a newer key
+ * takes over.
  */
 export const signing_keys = pgTable('signing_keys', {
   kid: text().primaryKey(),
   /** The public key as PEM (SubjectPublicKeyInfo). */
   public_key: text().notNull(),
-  /** The private key as PEM (PKCS #8), sealed. */
+  /** The private key as PEM (PKCS #8), encrypted. */
   private_key: bytea().notNull(),
   signs_from: instantDate().notNull(),
-  /** After this no token with its signature is accepted; null while it is in use. */
+  /** From then on its signatures are rejected. Null while it is in use. */
   retires_at: instantDate(),
   created_at: instantDate().notNull().defaultNow()
 })
 
-/** Keys of persons. The secret is shown once; only its hash is kept. `user_id` may be one of an external provider. */
+/** Personal API keys. The secret is shown once and stored as a hash. `user_id` may belong to an external provider. */
 export const api_keys = pgTable('api_keys', {
   id: text().primaryKey(),
   user_id: uuid().notNull(),
   name: text().notNull(),
-  /** SHA-256 of the whole key: it is random, so a slow hash would add nothing. */
+  /** SHA-256 of the whole key. The key is random, so a slow hash would add nothing. */
   secret_hash: bytea().notNull(),
   scopes: text({ enum: SCOPES }).array().notNull(),
-  /** Whether it was made in a session with a second factor. */
+  /** Whether it was created in a session with a second factor. */
   second_factor: boolean().notNull().default(false),
   created_at: instantDate().notNull().defaultNow(),
   expires_at: instantDate().notNull(),
@@ -220,7 +218,7 @@ export const api_keys = pgTable('api_keys', {
   revoked_at: instantDate()
 }, (t) => [index('api_keys_user').on(t.user_id)])
 
-/** Sessions of an external provider whose tokens this server has seen: the provider has no list of sessions. */
+/** Sessions of an external provider whose tokens this server has seen, because the provider has no session list. */
 export const seen_sessions = pgTable('seen_sessions', {
   id: uuid().primaryKey(),
   user_id: uuid().notNull(),

@@ -2,19 +2,19 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import { JOB_OUTCOMES } from '#schemas/job.ts'
 import { instantDate } from './columns.ts'
 
-/** Recurring work: when each job ran last, what became of it, and when it is due again. One row a job. */
+/** Recurring jobs, one row each: the last run, its outcome, and the next scheduled time. */
 export const jobs = pgTable('jobs', {
   name: text().primaryKey(),
   cron: text().notNull(),
-  /** The next time by its schedule. A process takes a run by moving this on: no other process takes the same run. */
+  /** The next scheduled time. A process claims a run by moving it, so that no other process gets the same run. */
   next_run_at: instantDate().notNull(),
-  /** Of the last run; `finished_at` is null while it runs, and of a run whose process has died. */
+  /** The last run. `finished_at` is null while it runs, or if its process has died. */
   started_at: instantDate(),
   finished_at: instantDate(),
   outcome: text({ enum: JOB_OUTCOMES }),
-  /** The name or code of the error; never its words. */
+  /** The error's name or code, never its message. */
   error: text(),
-  /** The run under way, and until when its process is believed to live: it renews this as long as it does. */
+  /** The id of the current run and the end of its lease, which its process renews. */
   claimed_by: text(),
   lease_until: instantDate()
 })

@@ -4,18 +4,18 @@ import { prenotazioni } from './bookings.ts'
 import { bytea, instantDate } from './columns.ts'
 import { generated_pdfs } from './pdf.ts'
 
-/** Welcome letters, one a booking; a letter goes with its PDF, and that with its file. */
+/** Welcome letters, one a booking. A letter is deleted with its PDF, and the PDF with its file. */
 export const lettere_benvenuto = pgTable('lettere_benvenuto', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   prenotazione_id: integer().notNull().unique('lettere_benvenuto_prenotazione').references(() => prenotazioni.id),
   nome_ospite: text().notNull(),
-  /** Two letters, as the caller wrote them. */
+  /** Two letters, as the caller spelled them. */
   lingua: text().notNull(),
   pdf: uuid().notNull().unique().references(() => generated_pdfs.id, { onDelete: 'cascade' }),
   created_at: instantDate().notNull().defaultNow()
 })
 
-/** What the house says of itself in its letters: one row, or none as long as nobody has said anything. */
+/** The property's details in its letters: one row, or none until they are first saved. */
 export const struttura = pgTable('struttura', {
   id: integer().primaryKey().default(1),
   nome: text(),
@@ -29,14 +29,14 @@ export const struttura = pgTable('struttura', {
   /** `#rrggbb`. */
   colore: text(),
   wifi_rete: text(),
-  /** Sealed. */
+  /** Encrypted. */
   wifi_password: bytea(),
   /** `HH:MM`. */
   ora_check_in: text(),
   ora_check_out: text(),
   colazione: text(),
   regole: text(),
-  /** From 1; it grows with every change, of the logo too. */
+  /** Starts at 1 and grows with every change, also of the logo. */
   versione: integer().notNull().default(0),
   updated_at: instantDate().notNull().defaultNow()
 }, (t) => [check('struttura_una', sql`${t.id} = 1`)])

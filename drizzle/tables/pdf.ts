@@ -4,17 +4,17 @@ import { prenotazioni } from './bookings.ts'
 import { instantDate } from './columns.ts'
 import { objects } from './storage.ts'
 
-/** PDFs that were made and are kept, each beside its stored file: a record goes with its file. */
+/** Stored PDFs. A row is deleted with its file. */
 export const generated_pdfs = pgTable('generated_pdfs', {
   id: uuid().primaryKey().defaultRandom(),
-  /** The order in which they were made. */
+  /** The order of creation. */
   numero: integer().notNull().unique().generatedAlwaysAsIdentity(),
   tipo: text({ enum: PDF_KINDS }).notNull(),
-  /** The id of the person whose it is; null: a machine's. */
+  /** The owner's user id. Null: created by a machine. */
   utente: text(),
-  /** Null: the template came with the request. */
+  /** Null: the request contained the template. */
   template_id: text(),
-  /** The name of the file for who downloads it. */
+  /** The file name for downloads. */
   nome: text().notNull(),
   stato: text({ enum: PDF_STATES }).notNull().default('completato'),
   bucket: text().notNull(),

@@ -1,13 +1,13 @@
 import { index, integer, pgTable } from 'drizzle-orm/pg-core'
 import { bytea, instantDate } from './columns.ts'
 
-/** What people have taken from identity documents, with its picture where there is one, under `documents`. */
+/** Scanned identity documents. Their pictures, if any, are stored under `documents`. */
 export const scansioni = pgTable('scansioni', {
-  // Taken beforehand: what is sealed, and the name of the picture, are bound to it.
+  // Reserved before the insert, because the encrypted data and the picture's name are bound to it.
   id: integer().primaryKey().generatedByDefaultAsIdentity(),
-  /** What the document says, sealed. */
+  /** The document's data, encrypted. */
   dati: bytea().notNull(),
-  /** Whose document it is, both or neither. Bookings delete through a hook: their pictures must go with them. */
+  /** The document's guest: both or neither. A booking hook deletes scans, and so also their pictures. */
   prenotazione_id: integer(),
   guest_idx: integer(),
   created_at: instantDate().notNull().defaultNow()

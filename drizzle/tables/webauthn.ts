@@ -3,18 +3,18 @@ import { CEREMONIES } from '#schemas/auth/passkey.ts'
 import { bytea, instantDate } from './columns.ts'
 import { factors, users } from './identity.ts'
 
-/** Public keys of people's devices (WebAuthn): passkeys to sign in with, and those of second factors. */
+/** WebAuthn public keys: passkeys for sign-in, and keys of second factors. */
 export const webauthn_credentials = pgTable('webauthn_credentials', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
-  /** The second factor whose key it is; null: a passkey. */
+  /** The second factor of the key. Null: a passkey. */
   factor_id: uuid().references(() => factors.id, { onDelete: 'cascade' }),
-  /** The device's own name for it, base64url. */
+  /** The credential id of the device, base64url. */
   credential_id: text().notNull(),
   public_key: bytea().notNull(),
-  /** How often the device says that it was used: it never goes back. */
+  /** The device's signature counter. It must never decrease. */
   counter: bigint({ mode: 'number' }).notNull(),
-  /** How browsers reach the device. */
+  /** WebAuthn transports of the device. */
   transports: text().array().notNull(),
   friendly_name: text(),
   created_at: instantDate().notNull().defaultNow(),
@@ -25,11 +25,11 @@ export const webauthn_credentials = pgTable('webauthn_credentials', {
   index('webauthn_credentials_factor').on(t.factor_id)
 ])
 
-/** What devices are to sign, for passkeys. */
+/** Passkey challenges that devices sign. */
 export const webauthn_challenges = pgTable('webauthn_challenges', {
   id: uuid().primaryKey().defaultRandom(),
   ceremony: text({ enum: CEREMONIES }).notNull(),
-  /** Who registers a passkey; null: somebody signs in. */
+  /** The user who registers a passkey. Null: a sign-in. */
   user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
   challenge: text().notNull(),
   created_at: instantDate().notNull().defaultNow()

@@ -2,12 +2,12 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { ConfigError } from './data-folder.ts'
 
-/** What the server keeps in `DATA_DIR` and takes to be its own altogether. */
+/** Subfolders of `DATA_DIR` that only the server may write to. */
 const OWN = ['postgres', 'files'] as const
 
 /**
- * Sees that backups are not put among the files of the database or of the documents: they would be lost with them, and
- * taken for some of them.
+ * Rejects a backup folder inside the database or the stored files. Backups would be lost with them and mistaken for
+ * them.
  * @throws ConfigError naming BACKUP_DIR
  */
 export function requireOtherPlace (folder: string, dataDir: string): void {
@@ -18,12 +18,12 @@ export function requireOtherPlace (folder: string, dataDir: string): void {
   }
 }
 
-/** Whether a folder is another one, or in it, wherever links lead. */
+/** Whether a folder is the same as another or inside it, with symbolic links resolved. */
 export function isWithin (outer: string, folder: string): boolean {
   return (realFolder(folder) + sep).startsWith(realFolder(outer) + sep)
 }
 
-/** Where the links of a path lead; what is not there yet is taken as it is written. */
+/** Resolves symbolic links. Missing parts stay as written. */
 function realFolder (folder: string): string {
   const path = resolve(folder)
   try {

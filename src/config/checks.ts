@@ -4,11 +4,11 @@ import { isSafeAddress } from '#src/lib/addresses.ts'
 import { isRedirectPattern } from '#src/lib/redirect-patterns.ts'
 import { isDay } from '#src/lib/time.ts'
 
-/** A variable and what is wrong with it, in Italian and without its value. */
+/** A variable and its error, in Italian and without its value. */
 type Fault = readonly [variable: keyof Environment, reason: string]
 type Name = keyof Environment
 
-/** What ties variables together, or needs more than a pattern: the first fault of an environment. */
+/** Returns the first error of an environment that depends on several variables, or needs more than a pattern. */
 export function findFault (env: Environment): Fault | undefined {
   for (const check of CHECKS) {
     const fault = check(env)
@@ -17,7 +17,7 @@ export function findFault (env: Environment): Fault | undefined {
   return undefined
 }
 
-/** The items of a list that is written with commas. */
+/** Splits a comma-separated list. */
 export function splitList (value: string | undefined): string[] {
   return (value ?? '').split(',').map((item) => item.trim()).filter((item) => item !== '')
 }
@@ -63,7 +63,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   ({ PDF_ENGINE, PDF_ENGINE_KEY }) =>
     PDF_ENGINE === 'apitemplate' && PDF_ENGINE_KEY === undefined && ['PDF_ENGINE_KEY', 'manca: serve con apitemplate'],
   formed('PDF_ENGINE_URL', isSafeAddress, 'deve essere https, o http su un indirizzo di loopback, senza credenziali'),
-  // With a PUBLIC_URL an IPv6 address may have a zone (fe80::1%eth0).
+  // With PUBLIC_URL set, an IPv6 address may have a zone (fe80::1%eth0).
   ({ HOST, PUBLIC_URL }) =>
     (PUBLIC_URL === undefined || isIP(HOST) === 0) &&
     !isHost(HOST) &&
@@ -77,7 +77,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   )
 ]
 
-/** All of the variables, or none. */
+/** All of these variables or none. */
 function together (...names: readonly Name[]) {
   return (env: Environment): Fault | undefined => {
     const missing = names.find((name) => env[name] === undefined)
@@ -87,13 +87,13 @@ function together (...names: readonly Name[]) {
   }
 }
 
-/** The first variable is no use without the second. */
+/** The first variable requires the second. */
 function needs (name: Name, needed: Name, reason = `manca: serve con ${name}`) {
   return (env: Environment): Fault | undefined =>
     env[name] !== undefined && env[needed] === undefined ? [needed, reason] : undefined
 }
 
-/** The second variable means nothing beside the first. */
+/** The second variable must not be set with the first. */
 function notWith (name: Name, other: Name, reason: string) {
   return (env: Environment): Fault | undefined =>
     env[name] !== undefined && env[other] !== undefined ? [other, reason] : undefined
@@ -103,13 +103,13 @@ function each (isGood: (item: string) => boolean) {
   return (list: string): boolean => splitList(list).every(isGood)
 }
 
-/** A variable has a certain form where it is set. */
+/** Validates a variable's value if it is set. */
 function formed (name: Name, isGood: (text: string) => boolean, reason: string) {
   return (env: Environment): Fault | undefined =>
     env[name] !== undefined && !isGood(String(env[name])) ? [name, reason] : undefined
 }
 
-/** The other variables mean nothing without the first. */
+/** The other variables require the first. */
 function onlyWith (needed: Name, ...names: readonly Name[]) {
   return (env: Environment): Fault | undefined => {
     const found = env[needed] === undefined ? names.find((name) => env[name] !== undefined) : undefined
@@ -117,7 +117,7 @@ function onlyWith (needed: Name, ...names: readonly Name[]) {
   }
 }
 
-/** The password in an address is decoded when a connection is opened: a `%` in it must be written as `%25`. */
+/** Passwords in URLs are percent-decoded on connection, so that a literal `%` must be written `%25`. */
 function decodable (name: 'DATABASE_URL' | 'REDIS_URL' | 'SMTP_URL') {
   return (env: Environment): Fault | undefined => {
     try {
@@ -129,11 +129,11 @@ function decodable (name: 'DATABASE_URL' | 'REDIS_URL' | 'SMTP_URL') {
   }
 }
 
-/** Reads an address as the driver does, whose own error would not name the variable. */
+/** Parses a URL as the driver does, whose own error would not name the variable. */
 function databaseAddress ({ DATABASE_URL: text }: Environment): Fault | undefined {
   if (text === undefined) return undefined
   const [place = ''] = text.slice(text.indexOf('://') + 3).split(/[?/]/)
-  // There may be several hosts.
+  // The URL may list several hosts.
   const hosts = place.slice(place.indexOf('@') + 1)
   const first = text.replace(hosts, hosts.split(',')[0]!)
   return URL.canParse(first) && new URL(first).hash === ''
@@ -141,13 +141,13 @@ function databaseAddress ({ DATABASE_URL: text }: Environment): Fault | undefine
     : ['DATABASE_URL', 'non è un indirizzo: in una password # va scritto %23, / %2F, ? %3F e @ %40']
 }
 
-/** As it stands in the address of the service, where `PUBLIC_URL` is not set. */
+/** Valid as a host in the service's URL when `PUBLIC_URL` is not set. */
 function isHost (text: string): boolean {
   if (isIP(text) === 6) return URL.canParse(`http://[${text}]/`)
   return URL.canParse(`http://${text}/`) && !/[/?#@:\\[\]]/.test(text)
 }
 
-/** Whether a page is at a domain, or below it. */
+/** Whether a page's host is a domain or its subdomain. */
 function isAt (page: string | undefined, domain: string): boolean {
   if (page === undefined || !URL.canParse(page)) return false
   const { hostname } = new URL(page)
@@ -164,15 +164,15 @@ function isCidr (text: string): boolean {
   )
 }
 
-/** Without a user, a path or anything behind it. */
+/** A URL without credentials, path, query or fragment. */
 function isBareAddress (text: string): boolean {
   return isPlainAddress(text) && new URL(text).pathname === '/'
 }
 
-/** Without a user or anything behind the path. */
+/** A URL without credentials, query or fragment. */
 function isPlainAddress (text: string): boolean {
   if (!URL.canParse(text)) return false
-  // An empty query would still take what is put behind the address.
+  // Even an empty query would absorb an appended path.
   return !/[?#\\]|^\w+:\/\/[^/]*@/.test(text)
 }
 

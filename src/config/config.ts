@@ -14,21 +14,21 @@ type Read =
   | 'PUBLIC_URL' | 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS' | 'REDIRECT_URLS' | 'OAUTH_PROVIDERS'
   | 'ALLOGGIATI_MODE' | 'ALARM_EMAIL'
 
-/** Everything the server is told, parsed once. */
+/** The configuration of the server, parsed once. */
 export type Config = Readonly<Omit<Environment, Read> & {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   PUBLIC_URL: string
   MASTER_KEY: Buffer
-  /** Where the master key is from. */
+  /** The origin of the master key. */
   MASTER_KEY_ORIGIN: Pick<MasterKey, 'file' | 'isNew'>
-  /** CIDRs of the proxies whose `X-Forwarded-*` count; empty: no proxy is trusted. */
+  /** CIDRs of proxies whose `X-Forwarded-*` headers are trusted. Empty: none. */
   TRUST_PROXY: readonly string[]
   CORS_ORIGINS: readonly string[]
-  /** Addresses and patterns of addresses (`lib/redirect-patterns.ts`). */
+  /** URLs and URL patterns (`lib/redirect-patterns.ts`). */
   REDIRECT_URLS: readonly string[]
   OAUTH_PROVIDERS: readonly OAuthProvider[]
   ALLOGGIATI_MODE: NonNullable<Environment['ALLOGGIATI_MODE']>
-  /** Who is told of alarms; empty: no one, there are only lines in the log. */
+  /** Recipients of alarms. Empty: alarms are only logged. */
   ALARM_EMAIL: readonly string[]
   /** PEM text of `ALLOGGIATI_CA_FILE`. */
   ALLOGGIATI_CA?: string
@@ -37,7 +37,7 @@ export type Config = Readonly<Omit<Environment, Read> & {
 export { ConfigError, makeDataFolder } from './data-folder.ts'
 
 /**
- * The configuration from an environment. A missing `MASTER_KEY` is read from, or generated into, `DATA_DIR`.
+ * Reads the configuration from an environment. A missing `MASTER_KEY` is read from `DATA_DIR` or generated there.
  * @throws ConfigError naming the variable
  */
 export function readConfig (environ: Readonly<Record<string, string | undefined>>): Config {
@@ -64,7 +64,7 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
 }
 
 function parse (environ: Readonly<Record<string, string | undefined>>): Environment {
-  // An empty value is how shells and compose files spell "not set".
+  // Shells and compose files express an unset variable as an empty value.
   const data = Object.fromEntries(
     Object.entries(environ).filter(([name, value]) => Object.hasOwn(Environment.properties, name) && value !== '')
   )
@@ -115,7 +115,7 @@ function readCertificates (file: string | undefined): string | undefined {
   return pem
 }
 
-/** What reading a variable fails with, as an error that names the variable, or the folder that it is read from. */
+/** Wraps an error so that it names the variable, or the folder it is read from. */
 function named<T> (variable: string, read: () => T, folder?: string): T {
   try {
     return read()
@@ -126,7 +126,7 @@ function named<T> (variable: string, read: () => T, folder?: string): T {
   }
 }
 
-/** What stops no start and is probably not meant: a fixed line of the log each. */
+/** Warnings about settings that are valid but probably unintended. Each is a fixed log line. */
 export function configWarnings ({ PUBLIC_URL, ALLOGGIATI_MODE, ALLOGGIATI_UTENTE, BACKUP_DIR }: Config): string[] {
   const { hostname } = new URL(PUBLIC_URL)
   const isProduction = ALLOGGIATI_MODE === 'production'
@@ -137,7 +137,7 @@ export function configWarnings ({ PUBLIC_URL, ALLOGGIATI_MODE, ALLOGGIATI_UTENTE
     ...(isProduction && ALLOGGIATI_UTENTE === undefined
       ? ['production mode without credentials of the police: nothing can be sent']
       : []),
-    // What doctor says of it.
+    // `locanda doctor` reports it as well.
     ...(isProduction && BACKUP_DIR === undefined
       ? ['no nightly backups: set BACKUP_DIR and BACKUP_PASSPHRASE']
       : [])

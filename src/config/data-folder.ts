@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 
-/** A setting that stops the start: the message is one line and begins with the variable's name. */
+/** An invalid setting that prevents the start. The message is one line and starts with the variable's name. */
 export class ConfigError extends Error {
   constructor (variable: string, reason: string) {
     super(`${variable}: ${reason}`)
@@ -8,7 +8,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a person can do something about; of other failures the code is said. */
+/** Errors that an operator can fix. For others the message has the code. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'l’utente del server non può scriverci',
   EPERM: 'l’utente del server non può scriverci',
@@ -20,13 +20,13 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes `DATA_DIR` where it is missing (mode 0700), and sees that files can be made in it.
+ * Creates `DATA_DIR` if it is missing (mode 0700), and checks that it is writable.
  * @throws ConfigError naming DATA_DIR
  */
 export function makeDataFolder (folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Where it is a file, root may do all that is asked for below.
+    // root would pass the check below even on a file.
     if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' })
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (err) {
@@ -34,7 +34,7 @@ export function makeDataFolder (folder: string): void {
   }
 }
 
-/** The failure of a file in `DATA_DIR`. */
+/** The error of a file operation in `DATA_DIR`. */
 export function dataFolderError (folder: string, err: unknown): ConfigError {
   const code = err instanceof Error && 'code' in err ? String(err.code) : 'illeggibile'
   return new ConfigError('DATA_DIR', `la cartella ${folder} non si può usare: ${REASONS[code] ?? code}`)

@@ -18,17 +18,17 @@ const KEY_BYTES = 32
 
 export interface MasterKey {
   key: Buffer
-  /** Where it was read; undefined: it is the setting's. */
+  /** The key's file. Undefined: the key is from the setting. */
   file?: string
-  /** It was generated into `file` just now: nothing can have been written with it yet. */
+  /** The key was just generated, so that nothing can be encrypted with it yet. */
   isNew: boolean
 }
 
 /**
- * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600); not
- * beside a database that is there already, whose key is another one.
- * Two servers that start together on an empty folder get the same key.
- * @throws Error (Italian, without the key) when it is malformed, readable by others or lost
+ * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600). It
+ * is not generated next to an existing database, which has another key. Servers that start together on an empty folder
+ * get the same key.
+ * @throws Error (Italian, without the key) if it is malformed, readable by others or lost
  */
 export function masterKey (base64: string | undefined, dataDir: string): MasterKey {
   if (base64 !== undefined) return { key: decode(base64), isNew: false }
@@ -52,11 +52,11 @@ function decode (base64: string): Buffer {
   return key
 }
 
-/** The key of a file; undefined when there is no such file. */
+/** Reads a key file. Undefined if it does not exist. */
 function readKeyFile (file: string): Buffer | undefined {
   const found = ofSystem(file, () => statSync(file))
   if (found === undefined) return undefined
-  // To read a pipe is to wait for who writes into it.
+  // Reading a pipe would block until a writer comes.
   if (!found.isFile()) throw new Error(`${file} non è un file`)
   if (platform() !== 'win32' && (found.mode & 0o077) !== 0) {
     throw new Error(`il file ${file} è leggibile da altri: chmod 600`)
@@ -73,7 +73,7 @@ function readKeyFile (file: string): Buffer | undefined {
   }
 }
 
-/** What the system says of a file; undefined when it is not there. */
+/** Runs a file operation. Undefined if the file does not exist. */
 function ofSystem<T> (file: string, ask: () => T): T | undefined {
   try {
     return ask()
@@ -85,8 +85,8 @@ function ofSystem<T> (file: string, ask: () => T): T | undefined {
 }
 
 /**
- * Writes a file whole and durably under a temporary name, then links it; a file that is there already stays.
- * True: it was not there.
+ * Writes a file durably under a temporary name, then links it. An existing file stays.
+ * Returns true if the file was created.
  */
 function writeIfAbsent (file: string, content: string): boolean {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`

@@ -11,8 +11,8 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
 }
 
 /**
- * The providers of `OAUTH_PROVIDERS`, a JSON list of objects.
- * @throws Error (Italian, without the secrets) when it is malformed
+ * Parses `OAUTH_PROVIDERS`, a JSON list of objects.
+ * @throws Error (Italian, without the secrets) if it is malformed
  */
 export function parseProviders (json: string | undefined): OAuthProvider[] {
   if (json === undefined) return []
@@ -44,7 +44,7 @@ function nameOf (item: unknown): unknown {
   return typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined
 }
 
-/** The field at fault and what is wrong with it; the value may be a secret and is not repeated. */
+/** The invalid field and its error, without the value, which may be a secret. */
 function describe ({ keyword, params, instancePath }: ErrorObject, name: unknown): string {
   const field = instancePath.replace('/', '.')
   if (keyword === 'required') return `.${params.missingProperty} manca`

@@ -5,58 +5,58 @@ import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
 import { writeWhole } from '#src/lib/whole-file.ts'
 import type { Executor } from './connect.ts'
 
-/** A table whose rows are counted from 1 without a gap, each chained by its hash to the one before. */
+/** A table whose rows are numbered from 1 without gaps, each chained to the one before by hash. */
 export type Chain = AnyPgTable & {
   id: AnyPgColumn<{ data: number, notNull: true }>
   hash: AnyPgColumn<{ data: Buffer, notNull: true }>
 }
 
-/** A row of a chain; the hash in hexadecimal. */
+/** A row of a chain. The hash is hexadecimal. */
 export interface Link { id: number, hash: string }
 
-/** The ids are of PostgreSQL's type `integer`: a query for a higher one is an error. */
+/** Ids have PostgreSQL's type `integer`. A query for a larger one fails. */
 const MAX_ID = 2 ** 31 - 1
 
-/** The file of a chain's end cannot be read, or not be written: the cause says why. */
+/** The file of a chain head cannot be read or written. See its cause. */
 export class HeadFileError extends Error {}
 
 /**
- * The last link of a chain as a file outside of the database notes it: a chain cannot see the loss of its own end. A
- * database that has no such link any more was cut, or is an older copy that was restored.
+ * Notes the last row of a chain in a file outside the database, because a chain cannot detect the loss of its own tail.
+ * If the database lacks that row, it was truncated or restored from an older copy.
  */
 export interface ChainHead {
   /**
-   * The last link that was noted; undefined: none.
+   * The last noted row, or undefined.
    * @throws HeadFileError
    */
   last (): Promise<Link | undefined>
-  /** Whether the database still has a link that was noted. */
+  /** Whether the database still has a noted row. */
   has (db: Executor, noted: Link | undefined): Promise<boolean>
   /**
-   * Whether the database still has the last link that was noted.
-   * @throws HeadFileError when it cannot be told
+   * Whether the database still has the last noted row.
+   * @throws HeadFileError if the file is unreadable
    */
   isIn (db: Executor): Promise<boolean>
-  /** The present last link of the chain; undefined: it is empty. */
+  /** The current last row of the chain. Undefined if the chain is empty. */
   end (db: Executor): Promise<Link | undefined>
   /**
-   * Notes a last link of the chain, durably; a later one that another process has noted stays.
+   * Notes the last row durably. It never replaces a later row that another process has noted.
    * @throws HeadFileError
    */
   note (db: Executor, end: Link | undefined): Promise<void>
   /**
-   * Notes the present last link.
+   * Notes the current last row.
    * @throws HeadFileError
    */
   update (db: Executor): Promise<void>
 }
 
 /**
- * The file is read every time: another process with the same folder may have noted a later link. The statements are
- * prepared, because a Send waits for them: one round trip each instead of two, and no planning.
+ * The file is read each time, because another process with the same folder may have noted a later row. Statements are
+ * prepared, because a Send waits for them: one round trip each, and no planning.
  *
- * The notes of one head are written in order, so that an earlier link never replaces a later one. Processes with one
- * folder are not ordered: when two note at the same instant, the earlier link may stay until one of them notes again.
+ * Notes of one head are written in order, so that an earlier row never replaces a later one. Processes with a common
+ * folder are not ordered. If two note simultaneously, the earlier row may stay until the next note.
  */
 export function chainHead (file: string, chain: Chain): ChainHead {
   const name = basename(file)
@@ -92,7 +92,7 @@ export function chainHead (file: string, chain: Chain): ChainHead {
   async function noteNext (db: Executor, link: Link | undefined): Promise<void> {
     const noted = link && await last().catch(() => undefined)
     if (noted && noted.id >= link.id && await has(db, noted)) return
-    // An empty chain has no last link: the process that writes the next row takes this chain for the true one.
+    // An empty chain has no last row. The process that writes the next row accepts this chain.
     const writing = link ? writeWhole(file, JSON.stringify(link)) : rm(file, { force: true })
     await writing.catch((cause: unknown) => { throw new HeadFileError(`${name} cannot be written`, { cause }) })
   }
@@ -107,7 +107,7 @@ export function chainHead (file: string, chain: Chain): ChainHead {
   }
 }
 
-/** The text of the file; undefined: there is none. */
+/** The text of the file. Undefined if it does not exist. */
 async function read (file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')

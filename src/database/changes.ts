@@ -3,33 +3,31 @@ import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import type postgres from 'postgres'
 
-/**
- * The channel on which triggers of the database, and this server, report changes as `<change>:<id>`.
- */
+/** Channel on which triggers and servers notify changes as `<change>:<id>`. */
 export const CHANGE_CHANNEL = 'locanda_identity'
 const WAIT_MS = 500
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
-/** Questions that wait for an answer; more than all processes together ask at once. */
+/** Maximum unanswered sync requests. Real processes never have as many. */
 const UNANSWERED_MAX = 1000
 
-/** The handlers of a subscriber, by kind of change: a trigger names the kind, and the id of the changed thing. */
+/** Handlers of a subscriber by kind of change. They get the id of the changed row. */
 export type ChangeHandlers = Readonly<Record<string, (id: string) => void>>
 
-/** Hears the changes that this process, another process or the database makes. */
+/** Receives changes by this process, other processes and the database. */
 export interface ChangeListener {
-  /** Whether this process listens: only then may it keep what it reads, because it will hear of changes. */
+  /** Whether this process is listening. Only then may it cache, because it will learn of changes. */
   ready (): Promise<boolean>
   /**
-   * Counts as a gap for the subscriber that asks. Resolves when every process that listens has heard of every change
-   * committed so far, or when the time for the processes that do not answer is up.
-   * @param waitMs how long they are waited for
+   * Counts as a gap for the calling subscriber. Resolves when all listening processes have received every change
+   * committed so far, or after a timeout.
+   * @param waitMs the timeout
    */
   waitForListeners (waitMs?: number): Promise<void>
 }
 
-/** All changes that are reported, over one connection of the process; it listens from the first call on. */
+/** All notified changes over one connection of the process, which starts listening with the first call. */
 export interface Changes {
-  /** @param onGap changes may have been missed */
+  /** @param onGap called when changes may have been missed */
   subscribe (handlers: ChangeHandlers, onGap: () => void): ChangeListener
 }
 
@@ -39,20 +37,20 @@ declare module 'fastify' {
   }
 }
 
-/** A question to all processes that listen. How many there are is known a little later. */
+/** A sync request to all listening processes. `expected` is known a little later. */
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
 export interface ChangesOptions {
-  /** How long processes that do not answer are waited for, milliseconds. */
+  /** Timeout for processes that do not answer, in milliseconds. */
   listenersMs?: number | undefined
 }
 
-/** Tells what is kept in memory when the database says that it has changed. */
+/** Invalidates caches when the database notifies a change. */
 export default fp<ChangesOptions>(async function changes (app, { listenersMs }) {
   app.decorate('changes', changeFeed(app.sql, app.log, listenersMs))
 }, { name: 'changes', dependencies: ['database'] })
 
-/** @param usualWaitMs how long `waitForListeners` waits unless it is told otherwise */
+/** @param usualWaitMs default timeout of `waitForListeners` */
 export function changeFeed (
   sql: postgres.Sql,
   log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
@@ -61,7 +59,7 @@ export function changeFeed (
   const subscribers: { handlers: ChangeHandlers, onGap: () => void }[] = []
   const rounds = new Map<string, SyncRound>()
   const ownId = randomUUID()
-  /** Questions of other processes. */
+  /** Sync requests of other processes. */
   const unanswered = new Set<string>()
   let answering: Promise<void> | undefined
   let isListening = false
@@ -69,7 +67,7 @@ export function changeFeed (
 
   function onNotification (payload: string) {
     const [change = '', id = '', process = ''] = payload.split(':')
-    // Notifications come in the order of their commits: this process has heard all changes before the question.
+    // Notifications arrive in commit order, so that all changes before the request have been received.
     if (change === 'sync') acknowledge(id)
     else if (change === 'ack') countAnswer(id, process)
     else for (const { handlers } of subscribers) handlers[change]?.(id)
@@ -77,8 +75,8 @@ export function changeFeed (
 
   function acknowledge (id: string) {
     if (rounds.has(id)) countAnswer(id, ownId)
-    // Every role of the database can send such a question. One that no process has made is not answered, and a flood of
-    // them neither fills the memory nor takes the connections.
+    // Every database role can send sync requests. Invalid ones are ignored, and a flood is bounded in memory and
+    // connections.
     else if (UUID.test(id) && unanswered.size < UNANSWERED_MAX) {
       unanswered.add(id)
       answering ??= answerAll().finally(() => { answering = undefined })
@@ -101,7 +99,7 @@ export function changeFeed (
   }
 
   async function ready () {
-    // Called once: the driver repeats by itself, also when the first attempt fails.
+    // Called once. The driver retries by itself, even if the first attempt fails.
     listening ??= sql
       .listen(CHANGE_CHANNEL, onNotification, () => {
         isListening = true
@@ -132,8 +130,7 @@ export function changeFeed (
     const round: SyncRound = { answered: new Set(), expected: Infinity, done: resolve }
     rounds.set(id, round)
     const deadline = setTimeout(resolve, waitMs)
-    // Not awaited: when the database is gone or busy, even the question may have to wait. The change itself is
-    // committed already.
+    // Not awaited: if the database is down or busy, even the request may be delayed. The change itself is committed.
     askAll(id, round).catch((err: unknown) => {
       log.warn({ err }, 'the other processes could not be asked whether they have heard a change')
       resolve()

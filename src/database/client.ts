@@ -4,22 +4,22 @@ import { createSockets, type Sockets } from './sockets.ts'
 /** Settings of every session. */
 const OWN_SESSION = {
   statement_timeout: 30_000,
-  // A process that is frozen in the middle of a transaction loses it, and its locks, before those who wait for them
-  // give up. (Not a single statement's, in the moment between its result and what commits it.)
+  // If a process freezes inside a transaction, PostgreSQL rolls it back before waiters time out. (A single statement is
+  // not covered between its result and its commit.)
   idle_in_transaction_session_timeout: 20_000,
-  // One whose machine is gone, within a minute. In seconds; without meaning for a Unix socket.
+  // Detects a dead peer within a minute. In seconds. Ignored for Unix sockets.
   tcp_keepalives_idle: 30,
   tcp_keepalives_interval: 10,
   tcp_keepalives_count: 3
 }
 
-/** Settings of a session, given at the connection: they are part of no statement, and no log holds them. */
+/** Session settings sent in the startup message, so that no statement or log contains them. */
 export type SessionSettings = Readonly<Record<string, string>>
 
 /**
- * Opens a pool of at most `max` connections; nothing is sent before the first query.
- * @param sockets with those of other pools, so that they can be cut together
- * @param login in place of the user of the URL
+ * Opens a pool of at most `max` connections. It connects with the first query.
+ * @param sockets shared with other pools, so that all can be closed together
+ * @param login replaces the user of the URL
  */
 export function openClient (
   url: string,
@@ -31,19 +31,19 @@ export function openClient (
   return postgres(url, {
     ...login,
     max,
-    // Each new connection would ask for all types of arrays. Without them a parameter is no array, `'{1,2}'::int[]` is,
-    // and `sql.reserve()` may wait without end (porsager/postgres#751).
+    // Otherwise each new connection queries all array types. Without them, arrays are passed as text
+    // (`'{1,2}'::int[]`), and `sql.reserve()` may wait forever (porsager/postgres#751).
     fetch_types: false,
     idle_timeout: 300,
     connect_timeout: 10,
-    // Seconds between two attempts: the driver's own pauses grow to twenty, which a database that has just come back
-    // need not wait for. Where connections fail at once, so do those who wait for one.
+    // Seconds between connection attempts. The driver's back-off grows to twenty, which delays recovery. While sockets
+    // are cut, attempts fail at once, and so do their callers.
     backoff: () => sockets.areCut ? 0.01 : 0.25,
     onnotice: () => {},
     connection: { application_name: 'locanda', TimeZone: 'UTC', ...OWN_SESSION, ...settings },
-    // The driver's types do not have them.
+    // Missing in the driver's types.
     ...{
-      // One query at a time on a connection, so that an error or a cancelled query concerns no other query.
+      // One query per connection at a time, so that an error or cancellation affects no other query.
       max_pipeline: 0,
       socket: sockets.open,
       ...wantsPrimary(url) && { target_session_attrs: 'primary' }
@@ -52,8 +52,8 @@ export function openClient (
 }
 
 /**
- * Of several hosts the primary is meant, unless the URL says otherwise. What libpq calls `read-write` the driver
- * (postgres 3.4.9) does not tell from a standby of PostgreSQL 14 and later.
+ * With several hosts it connects to the primary, unless the URL says otherwise. The driver (postgres 3.4.9) fails to
+ * tell `read-write` from a standby of PostgreSQL 14 and later.
  */
 function wantsPrimary (url: string): boolean {
   return /^\w+:\/\/[^/?]*,/.test(url) && !/[?&]target_session_attrs=(?:standby|prefer-standby|read-only)\b/.test(url)

@@ -3,19 +3,19 @@ import type postgres from 'postgres'
 import { openClient, type SessionSettings } from './client.ts'
 import { createSockets, type Sockets } from './sockets.ts'
 
-/** The database as repositories see it. A repository takes an `Executor`, so that it can run inside a transaction. */
+/** The database for repositories. A repository takes an `Executor`, so that it can run inside a transaction. */
 export type Database = PostgresJsDatabase
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 export type Executor = Database | Transaction
 
 export interface Connection {
   db: Database
-  /** The driver's own client, for streaming and advisory locks. */
+  /** The driver's client, for streaming and advisory locks. */
   sql: postgres.Sql
   close (): Promise<void>
 }
 
-/** The same as a client (`openClient`), with Drizzle. */
+/** Opens a pool (`openClient`) with Drizzle. */
 export function connect (
   url: string,
   max: number,

@@ -2,13 +2,13 @@ import { sql, type SQL } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Database } from './connect.ts'
 
-/** Rows in one statement: far from the time limit of a statement, also where each takes others with it. */
+/** Rows per statement: far below the statement timeout, even with cascades. */
 const BATCH = 2000
 
 /**
- * Deletes the rows of a table that fulfil a condition, however many there are: each batch is a transaction of its own,
- * so that what is deleted stays so when a later one fails. A row that another transaction holds is left for next time.
- * @returns how many were deleted
+ * Deletes all matching rows. Each batch is its own transaction, so that a later failure keeps earlier deletions. Rows
+ * locked by other transactions are skipped until next time.
+ * @returns the number of deleted rows
  */
 export async function deleteInBatches (
   db: Database, table: PgTable, condition: SQL | undefined, batch = BATCH

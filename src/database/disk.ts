@@ -5,23 +5,23 @@ import type { Config } from '#src/config/config.ts'
 import { SpazioEsaurito } from '#src/lib/errors.ts'
 import { databaseProblem, isDiskFull } from './problems.ts'
 
-/** Bytes. With less in `DATA_DIR` nothing of ours can be relied on to be written. */
+/** Free bytes in `DATA_DIR` below which we assume that writes fail. */
 const ROOM = 1024 * 1024
 
 const { code: CODE } = new SpazioEsaurito()
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the disk of `DATA_DIR`, or of the database, has no room, as far as it is known; asked through `sql`. */
+    /** Whether the disk of `DATA_DIR` or the database is known to be full. Queries through `sql`. */
     isDiskFull (sql: postgres.Sql): Promise<boolean>
-    /** Whether work has failed for want of room: then the log says so already, once for all work. */
+    /** Whether an error comes from a full disk, which the log reports once for all work. */
     isToldOfDisk (err: unknown): boolean
   }
 }
 
 /**
- * Knows when a disk is full: by looking at that of `DATA_DIR`, and by what requests and jobs have met. One line in the
- * log says that it is full, and one that there is room again.
+ * Detects a full disk by checking `DATA_DIR`, and by failures of requests and jobs. The log has one line when it fills
+ * up, and one when it has space again.
  */
 export default fp<{ config: Config }>(async function disk (app, { config }) {
   let isFull = false
@@ -40,12 +40,12 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
 
   app.decorate('isToldOfDisk', (err) => {
     if (isDiskFull(err)) return note(true)
-    // PostgreSQL ends where it cannot write its log.
+    // PostgreSQL shuts down when it cannot write its WAL.
     return isFull && databaseProblem(err) !== undefined
   })
 
   app.decorate('isDiskFull', async (sql) => {
-    // Where the folder is not there yet, nothing is kept in it.
+    // A missing folder holds no files yet.
     const found = await statfs(config.DATA_DIR).catch(() => undefined)
     if (found && found.bavail * found.bsize < ROOM) return note(true)
     return isFull && note(!await sql.begin(async (tx) => {

@@ -4,15 +4,15 @@ import type postgres from 'postgres'
 
 export const MIGRATIONS = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url))
 
-/** A migration: its number, the instant by which the database knows it, the name of its file. */
+/** A migration: its number, the timestamp that identifies it in the database, and its file name. */
 interface Entry { idx: number, when: number, tag: string }
 
-/** The migrations of this program, the earliest first. */
+/** This program's migrations, oldest first. */
 export function readJournal (): Entry[] {
   return (JSON.parse(readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8')) as { entries: Entry[] }).entries
 }
 
-/** The instant by which the last migration of a database is known; undefined: it has none. */
+/** Timestamp of the database's last migration. Undefined if it has none. */
 export async function lastMigration (sql: postgres.ISql): Promise<number | undefined> {
   const [{ made }] = await sql<[{ made: boolean }]>`
     select to_regclass('drizzle.__drizzle_migrations') is not null as made`
@@ -22,12 +22,12 @@ export async function lastMigration (sql: postgres.ISql): Promise<number | undef
   return latest === null ? undefined : Number(latest)
 }
 
-/** The columns of tables, by the table's name. */
+/** Column names by table name. */
 export type Schema = ReadonlyMap<string, readonly string[]>
 
 /**
- * The program's own tables as a migration has left them (`when` of drizzle's journal), from the snapshot that was
- * written with it; undefined: the migration is a newer program's.
+ * The schema after a migration (`when` of drizzle's journal), from the migration's snapshot. Undefined if the migration
+ * belongs to a newer program.
  */
 export function schemaAfter (migration: number): Schema | undefined {
   const entry = readJournal().find(({ when }) => when === migration)

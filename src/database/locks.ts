@@ -1,37 +1,36 @@
 /**
- * Every advisory lock of the product. PostgreSQL knows such a lock by its number alone, within one database; it keeps
- * single numbers and pairs of numbers apart. A number never changes its meaning: processes of two versions may run
- * side by side during an update.
+ * All advisory locks of the product. PostgreSQL identifies such a lock by its number, or pair of numbers, in one
+ * database. A number never changes its meaning, because two versions may run side by side during an update.
  */
 export const LOCKS = {
-  /** The migrations, of which one process runs at a time. */
+  /** Migrations. One process at a time runs them. */
   migrations: 168_174,
-  /** The end of the ledger's chain; taken by the function `invii_transizione`. */
+  /** The tail of the ledger's chain, locked by the function `invii_transizione`. */
   ledgerChain: 168_175,
-  /** The rights of users: at least one administrator is always left. */
+  /** User rights: at least one administrator must remain. */
   rights: 168_176,
-  /** Accounts that are found or made for a sign-in through another provider. */
+  /** Accounts looked up or created for a sign-in through an external provider. */
   accounts: 168_177,
-  /** The first administrator, who is made once. */
+  /** Creation of the first administrator. */
   firstAdministrator: 168_178,
-  /** With the hash of a person's id: that person's sessions at an external provider. */
+  /** With the hash of a user id: the user's sessions at an external provider. */
   seenSessions: 168_179,
-  /** The end of the audit log. */
+  /** The tail of the audit log. */
   auditChain: 168_180,
-  /** The rotation of the keys that sign access tokens. */
+  /** Rotation of the keys that sign access tokens. */
   signingKeys: 168_181,
-  /** The rotation of the keys of stored files. */
+  /** Rotation of the keys of stored files. */
   storageKeys: 168_182,
-  /** The order of events: one transaction at a time gives places in it. */
+  /** Ordering of events: one transaction at a time assigns positions. */
   eventOrder: 168_183,
-  /** Held to its end by a transaction that wakes the readers of events; taken by the function `evento_sveglia`. */
+  /** Held until its end by a transaction that wakes event readers, locked by the function `evento_sveglia`. */
   eventWake: 168_184,
   /** The number of webhooks. */
   webhooks: 168_185,
-  /** A backup reads the files that its snapshot names; whoever removes files tries to share it first. */
+  /** A backup reads the files of its snapshot. File removal first tries to share this lock. */
   backup: 168_186,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
-  /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */
+  /** With the hash of an account name: the numbers of its sandbox apartments. */
   sandboxApartments: 174
 } as const

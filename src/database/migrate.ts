@@ -9,27 +9,27 @@ import { lastMigration, MIGRATIONS, readJournal } from './journal.ts'
 import { LOCKS } from './locks.ts'
 import { postgresError } from './problems.ts'
 
-/** So long a change waits for a table that others use: whoever wants that table meanwhile waits behind it. */
+/** `lock_timeout` for DDL. Queries queue behind a waiting ALTER TABLE, so it is short. */
 const LOCK_WITHIN_MS = 500
 /**
- * Every fifth time it waits longer than `deadlock_timeout`, which is a second unless the database says otherwise: only
- * after that time does PostgreSQL end an autovacuum that holds the table.
+ * Every fifth attempt exceeds `deadlock_timeout` (one second by default). Only then does PostgreSQL cancel an
+ * autovacuum that locks the table.
  */
 const LONGER_MS = 1300
 const LONGER_EVERY = 5
-/** The pause in which they pass. */
+/** Pause in which the queued queries run. */
 const PAUSE_MS = 1000
-/** Who holds a table for longer than this is no request. */
+/** A table locked for longer is not in use by a request. */
 const PATIENCE_MS = 30_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Carries out a transaction that changes tables, in a session that does nothing else afterwards: its statements may
- * take any time. Where a table is in use, it is rolled back, lets others pass and begins again.
- * @throws when a table is still in use half a minute after it was so for the first time
+ * Runs a DDL transaction without statement timeout, in a session used for nothing else afterwards. On a lock timeout it
+ * rolls back, lets other queries run and retries.
+ * @throws if a table is still locked half a minute after the first lock timeout
  */
 export async function givingWay<T> (sql: postgres.Sql, work: () => Promise<T>): Promise<T> {
-  // From the first refusal: the work until then may have been long.
+  // Counted from the first lock timeout, because the work before it may be long.
   let limit = Infinity
   for (let attempt = 1; ; attempt++) {
     const within = attempt % LONGER_EVERY === 0 ? LONGER_MS : LOCK_WITHIN_MS
@@ -44,16 +44,16 @@ export async function givingWay<T> (sql: postgres.Sql, work: () => Promise<T>): 
   }
 }
 
-/** Time for a first answer. The driver's own limit ends when a peer says anything at all. */
+/** Timeout of the first answer. The driver's own timeout ends with any byte of the peer. */
 const ANSWER_WITHIN_MS = 10_000
 
 /**
- * Brings the database to the present schema. Instances that start together queue on an advisory lock:
- * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
- * All that is to be done is one transaction, which gives way to others where a table is in use.
+ * Migrates the database to the current schema. Instances that start together queue on an advisory lock, because
+ * concurrent runs of drizzle's `migrate` fail. The lock belongs to the single connection used here. All migrations are
+ * one transaction, which is retried after a lock timeout.
  * @param settings of the session
- * @param tell is told before a step that may take long
- * @returns what was done; undefined: the database was at the present schema
+ * @param tell called before a step that may take long
+ * @returns the upgrade, or undefined if the schema was current
  * @throws NewerDatabaseError, SilentDatabaseError
  */
 export async function migrate (
@@ -79,30 +79,30 @@ export async function migrate (
   }
 }
 
-/** From which migration to which. */
+/** The migrations before and after. */
 interface Steps {
-  /** The last migration that was there; null: none was. */
+  /** The database's last migration before, or null. */
   from: string | null
   to: string
 }
 
-/** What a start did to a database. */
+/** An upgrade made by a start. */
 export interface Upgrade extends Steps { ms: number }
 
-/** The database has seen migrations that this program does not know: a newer version works on it, or did. */
+/** The database has migrations unknown to this program: a newer version uses it, or did. */
 export class NewerDatabaseError extends Error {}
 
-/** What is connected to gives no answer: it may be no PostgreSQL. */
+/** The server at the URL does not answer. It may not be PostgreSQL. */
 export class SilentDatabaseError extends Error {}
 
-/** Every migration of this program, the earliest first. */
+/** All migrations of this program, oldest first. */
 export function knownMigrations (): MigrationMeta[] {
   return readMigrationFiles({ migrationsFolder: MIGRATIONS })
 }
 
 /**
- * Carries migrations out in the caller's transaction, and records them as drizzle's own `migrate` does: for a database
- * that is to hold an older state first.
+ * Runs migrations in the caller's transaction and records them like drizzle's `migrate`. It recreates an older schema,
+ * e.g. for a restore.
  */
 export async function carryOut (tx: postgres.ISql, migrations: readonly MigrationMeta[]): Promise<void> {
   await tx.unsafe(`create schema if not exists drizzle;
@@ -120,7 +120,7 @@ async function requireAnswer (sql: postgres.Sql): Promise<void> {
   if (!hasAnswered) throw new SilentDatabaseError()
 }
 
-/** An upgrade by another process may take longer than a statement of a request. */
+/** Takes the migration lock. An upgrade by another process may exceed the statement timeout. */
 async function takeTurn (sql: postgres.Sql, tell: (what: string) => void): Promise<void> {
   const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
   if (row.free) return
@@ -129,7 +129,7 @@ async function takeTurn (sql: postgres.Sql, tell: (what: string) => void): Promi
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
 }
 
-/** The name of a migration: that of its file. One that this program does not know is called by its instant. */
+/** The file name of a migration, or its timestamp if this program does not know it. */
 function nameOf (instant: number): string
 function nameOf (instant: number | undefined): string | null
 function nameOf (instant: number | undefined): string | null {

@@ -13,28 +13,28 @@ import { createSockets } from './sockets.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     db: Database
-    /** The driver's own client, for streaming. */
+    /** The driver's client, for streaming. */
     sql: Connection['sql']
     /**
-     * Opens a pool of its own to the same database, closed with the server: for work that must not wait behind other
-     * work, or that other work must not wait behind.
-     * @param settings with any it has sessions of its own
+     * Opens a separate pool to the same database, closed with the server. For work that must not wait for other work,
+     * or must not delay it.
+     * @param settings apply to the sessions of this pool
      */
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
-    /** For threads, whose sessions are their own: it has the password. */
+    /** For threads, which open their own sessions. It contains the password. */
     databaseUrl: string
-    /** The end of the server waits no longer for a database that does not answer. One that does is not disturbed. */
+    /** Shutdown stops waiting for a database that does not answer. A responsive one is not affected. */
     hurryEnd (): void
   }
 }
 
 export interface DatabaseOptions {
   config: Config
-  /** Ends a start that waits for the embedded cluster. */
+  /** Aborts a start that waits for the embedded cluster. */
   signal?: AbortSignal | undefined
 }
 
-/** Seconds that a database may take for an answer when the server ends, and when its end is asked for again. */
+/** Seconds without an answer of the database: during shutdown, and after a second signal. */
 const AT_END = 4
 const IN_A_HURRY = 1
 
@@ -43,7 +43,7 @@ const NEWER = 'il database è di una versione di Locanda più recente di questa:
 
 const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non risponde in tempo'
 
-/** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
+/** The database of `DATABASE_URL`, else the embedded one in `DATA_DIR`. It is migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, options) {
   const { config, signal } = options
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, signal) : undefined
@@ -60,14 +60,14 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const pulse = takePulse(url, sockets, app.log)
   app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
-  // After all pools are closed: those of a database that hangs are cut until then.
+  // Runs after all pools are closed. Until then it cuts connections to a database that hangs.
   app.addHook('onClose', () => pulse.stop())
   const openPool: FastifyInstance['openPool'] = (max, settings) => {
     const { db, sql, close } = connect(url, max, settings, sockets)
     app.addHook('onClose', close)
     return { db, sql }
   }
-  // Two connections a core keep PostgreSQL busy; more only queue inside it.
+  // Two connections per core keep PostgreSQL busy. More would only queue inside it.
   const { db, sql } = openPool(Math.max(4, availableParallelism() * 2))
   app.decorate('db', db)
   app.decorate('sql', sql)

@@ -16,15 +16,15 @@ const OUT_OF_RANGE: DatabaseProblem = {
   error: 'Richiesta non valida: un valore è fuori dai limiti'
 }
 
-/** SQLSTATEs, and classes of them, that are not a fault of this program (PostgreSQL manual, appendix A). */
+/** SQLSTATEs that are not bugs of this program (PostgreSQL manual, appendix A). */
 const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
-  // A primary that has become a standby: another server takes its place.
+  // A read-only server: a former primary during a failover.
   25006: UNAVAILABLE,
   22003: OUT_OF_RANGE,
   22007: OUT_OF_RANGE,
   22008: OUT_OF_RANGE,
   22021: OUT_OF_RANGE,
-  // Text that JSON can spell and PostgreSQL cannot hold: NUL, half a surrogate pair.
+  // Text that JSON can encode and PostgreSQL cannot store: NUL, lone surrogates.
   '22P02': OUT_OF_RANGE,
   '22P05': OUT_OF_RANGE,
   40001: UNAVAILABLE,
@@ -39,16 +39,16 @@ const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   58030: UNAVAILABLE
 }
 
-/** A disk without room, or without any that this user may take, as the system names it. */
+/** System error codes of a full disk or an exhausted quota. */
 const DISK_FULL = new Set(['ENOSPC', 'EDQUOT'])
 
-/** Errors of the connection itself, as the driver and the socket name them. */
+/** Connection errors of the driver and the socket. */
 const CONNECTION = new Set([
   'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'
 ])
 
-/** What the host can put right before a start. */
+/** Errors at the start that the operator can fix. */
 const REFUSALS: Readonly<Record<string, string>> = {
   28000: 'il database non fa entrare questo utente',
   '28P01': 'il database non accetta utente e password',
@@ -62,29 +62,29 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '57P03': 'il database si sta avviando o fermando'
 }
 
-/** An error and its causes, the outermost first. */
+/** An error and its causes, outermost first. */
 export function causesOf (err: unknown): Error[] {
   const found = new Set<Error>()
   for (let inner = err; inner instanceof Error && !found.has(inner); inner = inner.cause) found.add(inner)
   return [...found]
 }
 
-/** The driver's error inside Drizzle's wrapper, whose message and `params` hold bound values and must not be shown. */
+/** The driver's error inside Drizzle's wrapper, whose message and `params` contain bound values: never show it. */
 export function postgresError (err: unknown): postgres.PostgresError | undefined {
   return causesOf(err).find((each) => each instanceof postgres.PostgresError)
 }
 
-/** Whether the disk of the database, or of our own files, has no room left. */
+/** Whether the disk of the database or of our own files is full. */
 export function isDiskFull (err: unknown): boolean {
   return causesOf(err).some((each) => 'code' in each && (each.code === '53100' || DISK_FULL.has(String(each.code))))
 }
 
-/** Whether the database is away, or so busy that it did not do what it was asked. */
+/** Whether the database is down or too busy to carry out the work. */
 export function isUnavailable (err: unknown): boolean {
   return databaseProblem(err) === UNAVAILABLE
 }
 
-/** What a database error means to a caller; undefined when it is a fault of ours. */
+/** The response for a database error. Undefined if it is our bug. */
 export function databaseProblem (err: unknown): DatabaseProblem | undefined {
   if (isDiskFull(err)) return NO_SPACE
   const sqlstate = postgresError(err)?.code
@@ -93,19 +93,19 @@ export function databaseProblem (err: unknown): DatabaseProblem | undefined {
 }
 
 /**
- * What may pass without anybody changing the statement: the classes of lost connections (08), of want of room (53), of
- * an operator at work (57) and of a disk or file that fails (58); a server that is read-only after a switch (25006), or
- * has ended an idle transaction (25P03); locks, and order among transactions (55P03, 40001, 40P01); internal faults.
+ * SQLSTATEs that may succeed on retry: lost connections (08), resources (53), operator intervention (57), system errors
+ * (58), a read-only server after a failover (25006), an idle transaction timeout (25P03), lock timeouts (55P03),
+ * serialization failures (40001), deadlocks (40P01), internal errors (XX000).
  */
 const PASSING = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
 
-/** Whether the same work may succeed later; never where the database refuses what it is asked, as a constraint does. */
+/** Whether a retry may succeed. Never true for a rejected statement, e.g. by a constraint. */
 export function mayPass (err: unknown): boolean {
   const sqlstate = postgresError(err)?.code
   return sqlstate === undefined ? connectionCode(err) !== undefined : PASSING.test(sqlstate)
 }
 
-/** Why a server cannot start with its database, Italian; undefined: it is not for want of anything outside of us. */
+/** Why the server cannot start with its database, in Italian. Undefined if the cause is inside this program. */
 export function startProblem (err: unknown): string | undefined {
   const sqlstate = postgresError(err)?.code
   if (isDiskFull(err)) return 'il disco della base dati è pieno'
@@ -115,7 +115,7 @@ export function startProblem (err: unknown): string | undefined {
   return code === undefined ? undefined : `il database non è raggiungibile (${code})`
 }
 
-/** The code of an error of the connection itself; undefined when that is not the matter. */
+/** The code of a connection error. Undefined for other errors. */
 export function connectionCode (err: unknown): string | undefined {
   const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
   return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err)

@@ -4,20 +4,20 @@ import { connectionCode } from './problems.ts'
 import { createSockets, type Sockets } from './sockets.ts'
 
 const SECOND_MS = 1000
-/** Seconds between an answer and the next question. */
+/** Seconds between an answer and the next query. */
 const REST = 4
-/** Seconds that an answer may take. A statement may take longer: it is asked on a connection without any work. */
+/** Timeout in seconds. Statements may take longer, because the check has its own idle connection. */
 const PATIENCE = 8
 
 export interface Pulse {
-  /** Asks now, and is content with no longer than so many seconds for an answer. */
+  /** Checks now, with a timeout of at most so many seconds. */
   hurry (seconds: number): void
   stop (): Promise<void>
 }
 
 /**
- * Asks a database again and again whether it is there. One that hangs keeps its connections open, and who waits for it
- * would wait for good: its connections are cut, and until it answers again new ones fail at once.
+ * Health check of the database. A database that hangs keeps its connections open, and callers would wait forever. Its
+ * connections are then destroyed, and new ones fail at once until it answers again.
  * @param sockets of all pools
  */
 export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger): Pulse {
@@ -26,13 +26,13 @@ export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger
   let patience = PATIENCE
   let rested = 0
   let isAsked = false
-  /** Seconds by our own counting: a process that stood still itself has not given the database any. */
+  /** Seconds counted by our timer. They exclude the time in which this process itself was suspended. */
   let waited = 0
 
   function ask (): void {
     isAsked = true
     sql`select 1`.then(hear, (err: unknown) => {
-      // Where nobody is at all, the driver says so by itself.
+      // An error is an answer, too. If the server is down, the driver itself reports it.
       if (!sockets.areCut && connectionCode(err) !== 'CONNECT_TIMEOUT') hear()
     }).finally(() => { isAsked = false })
   }
@@ -48,7 +48,7 @@ export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger
   function giveUp (): void {
     if (!sockets.areCut) log.error('the database does not answer: what waits for it is refused')
     sockets.cut()
-    // The next question goes over a new connection: this one may never answer again.
+    // The next query uses a new connection, because this one may never answer.
     own.cut()
     own.mend()
     waited = 0

@@ -1,6 +1,6 @@
 interface Wish { name: string, weight: number }
 
-/** What a header of wishes names, with its weight from 0 (not at all) to 1 (RFC 9110, 12.4.2). */
+/** Parses the values of an `Accept-*` header with their weights, from 0 (refused) to 1 (RFC 9110, 12.4.2). */
 function readWishes (header: string): Wish[] {
   return header.split(',').map((each) => {
     const [name = '', ...parameters] = each.split(';').map((part) => part.trim().toLowerCase())
@@ -10,8 +10,8 @@ function readWishes (header: string): Wish[] {
 }
 
 /**
- * How much a client wants a media type, by its header `Accept` (RFC 9110, 12.5.1): the most specific of the ranges that
- * match counts. Without the header it takes anything.
+ * The weight of a media type in an `Accept` header (RFC 9110, 12.5.1). The most specific matching range counts. Without
+ * the header all types are accepted.
  */
 function quality (accept: string | undefined, type: string): number {
   if (accept === undefined || accept.trim() === '') return 1
@@ -20,14 +20,14 @@ function quality (accept: string | undefined, type: string): number {
   return ranges.flatMap((range) => wishes.find(({ name }) => name === range) ?? [])[0]?.weight ?? 0
 }
 
-/** Whether a client would rather have the one type than the other; where it does not say, the other. */
+/** Whether a client prefers `type` to `other`. Without a preference, false. */
 export function prefers (accept: string | undefined, type: string, other: string): boolean {
   return quality(accept, type) > quality(accept, other)
 }
 
 /**
- * The language that a client wants most of some, by its header `Accept-Language` (RFC 9110, 12.5.4); the first where it
- * wants none of them. A region is passed over: `de-AT` is German.
+ * The client's preferred language by `Accept-Language` (RFC 9110, 12.5.4), or the first if none is accepted. Regions
+ * are ignored: `de-AT` counts as German.
  */
 export function preferredLanguage<T extends string> (header: string | undefined, languages: readonly [T, ...T[]]): T {
   const wanted = readWishes(header ?? '').map(({ name, weight }) => ({ language: name.split('-')[0], weight }))

@@ -1,9 +1,6 @@
 import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net'
 
-/**
- * An address to which guests' data and credentials must not be sent. The address is not repeated: it may hold a
- * password.
- */
+/** A URL that is unsafe for guests' data and credentials. The message omits the URL, which may contain a password. */
 export class UnsafeAddress extends Error {
   constructor () {
     super('L\'indirizzo del servizio deve essere https, o http su un indirizzo di loopback, senza credenziali')
@@ -12,7 +9,7 @@ export class UnsafeAddress extends Error {
 }
 
 /**
- * The parsed address of a service that may be asked: https anywhere, http on loopback only, and no credentials in it.
+ * Parses the URL of an external service: https, or http on loopback only, without credentials.
  * @throws UnsafeAddress for anything else
  */
 export function safeAddress (address: string | URL): URL {
@@ -20,7 +17,7 @@ export function safeAddress (address: string | URL): URL {
   return new URL(address)
 }
 
-/** Where a connection to the server of an address goes; http and https have ports of their own. */
+/** Host and port of a URL's server. The default ports are those of http and https. */
 export function serverOf (address: string | URL): { host: string, port: number } {
   const { protocol, hostname, port } = new URL(address)
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (protocol === 'http:' ? 80 : 443) }
@@ -34,19 +31,19 @@ export function isSafeAddress (address: string): boolean {
   )
 }
 
-/** Whether an address is plain http, which a safe address may be on loopback only. */
+/** Whether a URL is http, which `safeAddress` allows on loopback only. */
 export function isPlainHttp (address: string): boolean {
   return new URL(address).protocol === 'http:'
 }
 
-/** Of a host as `URL` gives it: every spelling of an IPv4 address is four decimal numbers there. */
+/** Takes a host as `URL` returns it, which normalizes IPv4 addresses to four decimal numbers. */
 export function isLoopbackHost (hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }
 
 /**
- * The one spelling of an IP address, in which callers are counted and written down: IPv6 as RFC 5952 says, IPv4 in IPv6
- * as IPv4, without port, brackets and zone, which proxies add. Undefined for what is no address.
+ * Normalizes an IP address for counting and logging: IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4, without port,
+ * brackets and zone, which proxies add. Undefined for text that is not an IP address.
  */
 export function canonicalAddress (text: string): string | undefined {
   if (isIPv4(text)) return text
@@ -56,7 +53,7 @@ export function canonicalAddress (text: string): string | undefined {
   return new SocketAddress({ address: bare, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '')
 }
 
-/** An IPv6 customer holds a /64: counting single addresses would count nothing. Of an address in its one spelling. */
+/** The /64 of an IPv6 address, because one customer holds a whole /64. Takes a normalized address. */
 export function network (ip: string): string {
   if (!isIPv6(ip)) return ip
   const [left = [], right] = ip.split('::').map((half) => half === '' ? [] : half.split(':'))
@@ -64,7 +61,7 @@ export function network (ip: string): string {
   return [...left, ...zeros, ...(right ?? [])].slice(0, 4).join(':')
 }
 
-/** Whether an address, in any spelling, is one of these or in one of these networks (CIDR). */
+/** Whether an IP address, in any notation, matches one of these addresses or CIDR networks. */
 export function addressMatcher (cidrs: readonly string[]): (address: string | undefined) => boolean {
   const list = new BlockList()
   for (const cidr of cidrs) {

@@ -1,9 +1,9 @@
-/** Characters of a name; file systems take 255 bytes. */
+/** In characters. File systems allow 255 bytes. */
 const NAME_LIMIT = 200
 
 /**
- * The header `Content-Disposition` (RFC 6266): the name twice, in ASCII for those who read nothing else, and as it is.
- * A name cannot add a header or end the quotation. It has no `/` and no `\`: some programs would save it in another
+ * The header `Content-Disposition` (RFC 6266) with the name in ASCII, for older clients, and in UTF-8. A name cannot
+ * end the quoted string or inject a header. `/` and `\` are replaced, because some programs would save to another
  * folder.
  */
 export function contentDisposition (kind: 'inline' | 'attachment', name: string): string {
@@ -13,7 +13,7 @@ export function contentDisposition (kind: 'inline' | 'attachment', name: string)
   return ascii === short ? plain : `${plain}; filename*=UTF-8''${encodeExtended(short)}`
 }
 
-/** RFC 8187: what `encodeURIComponent` leaves as it is, but for these four. */
+/** RFC 8187: these four characters are escaped beyond `encodeURIComponent`. */
 function encodeExtended (text: string): string {
   return encodeURIComponent(text).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -1,6 +1,6 @@
 /**
- * The value of a cookie that comes once in a header `Cookie`. Of two with one name it is not known which one this
- * server has set.
+ * The value of a cookie that occurs once in a `Cookie` header. With duplicates this server cannot tell which one is its
+ * own.
  */
 export function onlyValue (header: string, name: string): string | undefined {
   const values = header

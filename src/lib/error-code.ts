@@ -1,6 +1,6 @@
 /**
- * What may be shown of an error: the code of the innermost cause that has one, else the error's name; never its words,
- * which may hold personal data.
+ * The printable part of an error: the code of the innermost cause that has one, else the error's name. Never its
+ * message, which may contain personal data.
  */
 export function errorCode (err: unknown): string {
   let code = err instanceof Error ? err.name : ''

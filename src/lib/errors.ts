@@ -3,8 +3,8 @@ import type { FieldError } from '#schemas/common.ts'
 import { isDay } from './time.ts'
 
 /**
- * The catalogue: every error that the API answers on purpose, with its stable machine code, its Italian text and its
- * status. Handlers throw; `http/errors.ts` renders.
+ * Catalogue of the errors that the API returns deliberately, each with a stable code, an Italian text and a status.
+ * Handlers throw them, and `http/errors.ts` renders them.
  */
 export const RichiestaNonValida = createError('RICHIESTA_NON_VALIDA', 'Richiesta non valida: %s', 400)
 export const NonAutenticato = createError('NON_AUTENTICATO', 'Autenticazione mancante o non valida', 401)
@@ -59,7 +59,7 @@ export const PostaNonConfigurata = createError(
   503
 )
 
-/** A 400 that names the fields at fault. */
+/** A 400 that lists the invalid fields. */
 export class CampiNonValidi extends RichiestaNonValida {
   readonly dettagli: FieldError[]
   constructor (...dettagli: FieldError[]) {
@@ -71,25 +71,25 @@ export class CampiNonValidi extends RichiestaNonValida {
 export const LAST_BEFORE_FIRST: FieldError = { campo: 'a', messaggio: 'deve essere uguale o dopo da' }
 
 /**
- * What is wrong with the first and the last of some days when the last comes before the first: nothing lies between,
- * and an empty answer would look like good news. What is no day is passed over.
+ * Validation error of a range whose last day precedes its first. Such a range is empty, and an empty response would
+ * mislead. Invalid days are ignored.
  */
 export function orderOfDaysFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
   if (typeof da !== 'string' || typeof a !== 'string' || !isDay(da) || !isDay(a) || da <= a) return []
   return [LAST_BEFORE_FIRST]
 }
 
-/** Fields at fault in one sentence; the field without a name is the body. */
+/** Describes invalid fields in one sentence. An empty name means the body. */
 export function describeFields (dettagli: readonly FieldError[]): string {
   return dettagli.map(({ campo, messaggio }) => `${campo || 'il corpo'} ${messaggio}`).join('; ')
 }
 
-/** An error whose body has a shape of its own: `body` is added to the common fields. */
+/** An error with additional body fields. */
 export class ShapedError extends Error {
   readonly code: string
   readonly statusCode: number
   readonly body: Record<string, unknown>
-  /** Nothing was done, and the same request may succeed later. */
+  /** The request changed nothing, and a retry may succeed. */
   readonly transient: boolean
   constructor (code: string, statusCode: number, message: string, body: Record<string, unknown>, transient = false) {
     super(message)

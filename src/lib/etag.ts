@@ -1,11 +1,11 @@
-/** The entity tag of a booking's version: it changes with every change of the booking or of its guests. */
+/** The ETag of a booking's version, which changes with the booking and its guests. */
 export function etag (versione: number): string {
   return `"${versione}"`
 }
 
 /**
- * The versions that an `If-Match` header allows; undefined when any will do (no header, or `*`). Tags that are weak or
- * not ours match nothing (RFC 9110, 13.1.1).
+ * The versions that `If-Match` allows. Undefined if any version is allowed (no header, or `*`). Weak and foreign tags
+ * match nothing (RFC 9110, 13.1.1).
  */
 export function expectedVersions (ifMatch: string | undefined): ReadonlySet<number> | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
@@ -13,13 +13,13 @@ export function expectedVersions (ifMatch: string | undefined): ReadonlySet<numb
   return new Set(tags.filter((tag) => tag !== undefined).map(Number))
 }
 
-/** As `expectedVersions`, where a tag says more than a version: the tags themselves. */
+/** Like `expectedVersions`, for tags that are not versions. */
 export function expectedTags (ifMatch: string | undefined): ReadonlySet<string> | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
   return new Set(ifMatch.split(',').map((tag) => tag.trim()))
 }
 
-/** Whether an `If-None-Match` header names this tag (weak comparison, RFC 9110, 13.1.2). */
+/** Whether `If-None-Match` contains this tag (weak comparison, RFC 9110, 13.1.2). */
 export function isKnown (ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false
   return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)

@@ -1,4 +1,4 @@
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export interface Html { readonly html: string }
 
 type Part = string | number | Html | readonly Html[]
@@ -11,7 +11,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;'
 }
 
-/** HTML from a template: what is put into it is text, unless it was made here too. */
+/** HTML template literal. Interpolated text is escaped, unless it is `Html`. */
 export function html (strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: String.raw({ raw: strings }, ...parts.map(written)) }
 }

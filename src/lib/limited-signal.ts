@@ -1,17 +1,17 @@
-/** A signal that is aborted by any of other signals, by a time limit, or by a call. */
+/** A signal that aborts by other signals, by a timeout, or by a call. */
 export interface LimitedSignal {
   signal: AbortSignal
-  /** Whether the time limit has aborted it. */
+  /** Whether the timeout has aborted it. */
   isTooLate (): boolean
   abort (): void
-  /** Lets go of the time limit and of the other signals. The caller calls it when the work is over. */
+  /** Releases the timer and the other signals. Must be called when the work is done. */
   end (): void
 }
 
 /**
- * In the place of `AbortSignal.any` with `AbortSignal.timeout`: Node keeps such a signal, and all that listens to it,
- * until the time is over, and for ever where it is a part of another one.
- * @param ms without which there is no time limit
+ * Replaces `AbortSignal.any` with `AbortSignal.timeout`: Node retains such a signal and its listeners until the
+ * timeout, and forever when it is part of another signal.
+ * @param ms the timeout. Undefined: none
  */
 export function limitedSignal (others: readonly AbortSignal[], ms?: number): LimitedSignal {
   const controller = new AbortController()

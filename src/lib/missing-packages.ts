@@ -1,7 +1,7 @@
-/** What Node and the packages with parts in machine language say of a package that is not installed. */
+/** Messages of Node and of native packages about a package that is not installed. */
 const MISSING_PACKAGE = /Cannot find (?:package|native binding)/
 
-/** Why modules could not be loaded, Italian; undefined: that is not the matter. It needs no package itself. */
+/** Explains in Italian why loading modules failed. Undefined for other errors. It imports no package. */
 export function loadingError (err: unknown): string | undefined {
   return err instanceof Error && MISSING_PACKAGE.test(err.message)
     ? 'mancano dei pacchetti: installarli con «npm ci», senza escludere le dipendenze opzionali'

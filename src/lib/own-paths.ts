@@ -1,15 +1,14 @@
-/* What the path of `PUBLIC_URL` means to browsers. Where it has one, a proxy takes it off before requests come here. */
+/* The path of `PUBLIC_URL`, which a proxy strips from requests, and its effect on browsers. */
 
-/** That path, without a slash at its end; empty where there is none. */
+/** The path without a trailing slash. Empty if there is none. */
 export function publicPath (publicUrl: string): string {
   return new URL(publicUrl).pathname.replace(/\/+$/, '')
 }
 
 /**
- * Names and attributes of cookies that all paths of this server get. Browsers let no other host of the domain set one
- * whose name begins with `__Host-`, and take it over a secure connection alone; but it is for all paths of the host.
- * Where this server has a path only, other applications stand beside it, which must not get its cookies: they are for
- * the path then, with a name that wants the secure connection alone.
+ * Names and attributes of cookies for all paths of this server. Browsers accept a `__Host-` cookie only over https and
+ * from the host itself, and send it to all paths. If the server has only a path, other applications share the host and
+ * must not get its cookies. Then cookies are limited to the path, with the prefix `__Secure-`.
  */
 export function ownCookies (publicUrl: string) {
   const path = publicPath(publicUrl)

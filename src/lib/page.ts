@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
 import { html, type Html } from './html.ts'
 
-/* What all pages of this server have in common. They bring one style sheet, inside of them. */
+/* Shared layout of this server's pages. Each has one inline style sheet. */
 
 /**
- * The policy of a page: nothing is loaded but its style sheet, named by its hash, and no other page holds it in a
- * frame.
+ * Content security policy of a page: it loads only its style sheet, identified by its hash, and cannot be framed.
  * @param more further directives, e.g. `script-src 'self'`
  */
 export function pagePolicy (style: string, more: readonly string[] = ["form-action 'none'"]): string {
@@ -18,7 +17,7 @@ export function pagePolicy (style: string, more: readonly string[] = ["form-acti
   ].join(';')
 }
 
-/** @param content of the body; @param script the address of the one script, of this server */
+/** @param content of the body; @param script URL of the page's only script, on this server */
 export function htmlPage (
   { language, title, style, content, script }:
   { language: string, title: string, style: string, content: Html, script?: string | undefined }

@@ -1,13 +1,13 @@
-/* The addresses that a browser may be sent to after a sign-in, as an operator writes them in a list. */
+/* Allowed redirect targets after a sign-in, as an operator lists them. */
 
-/** Schemes whose addresses are programs, contents or files of the browser's own, and no place of a front end. */
+/** Schemes that run code or denote local content, and are no front end. */
 const NO_PLACES = ['javascript:', 'data:', 'blob:', 'file:', 'filesystem:', 'about:', 'vbscript:', 'view-source:']
 const WEB = ['http:', 'https:']
 
 /**
- * Whether a text is an address, or a pattern of addresses: an absolute URL of any scheme that is a place, without user
- * name, query and fragment. `*` stands for a part of a host's label or of a step of the path; `**` in the path for any
- * further steps. The last two labels of a host on the web are written out.
+ * Whether a text is a redirect URL or pattern: an absolute URL without credentials, query and fragment. `*` matches
+ * within a host label or path segment, `**` any number of path segments. On the web the last two labels of a host must
+ * be literal.
  */
 export function isRedirectPattern (text: string): boolean {
   if (!URL.canParse(text)) return false
@@ -17,7 +17,7 @@ export function isRedirectPattern (text: string): boolean {
   return !WEB.includes(protocol) || !hostname.split('.').slice(-2).join('.').includes('*')
 }
 
-/** Whether a pattern of the list stands for an address, whatever the query and the fragment of that. */
+/** Whether a pattern matches a URL. Query and fragment of the URL are ignored. */
 export function matchesRedirect (pattern: string, { protocol, host, pathname }: URL): boolean {
   const { protocol: scheme, host: hosts, pathname: paths } = new URL(pattern)
   return protocol === scheme && standsFor(hosts, host) && standsFor(paths || '/', pathname || '/')

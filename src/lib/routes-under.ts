@@ -1,6 +1,6 @@
 /**
- * Makes a function for the routes that the description of the API shows together. It returns the options of a route:
- * its config (who may call it), and the schema with its operation id, its summary and what it takes and answers.
+ * Returns a function that builds the options of routes in one OpenAPI group: the config (access), and the schema with
+ * operation id and summary.
  * @param tag the name of the group
  */
 export function routesUnder (tag: string) {

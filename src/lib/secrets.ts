@@ -6,24 +6,24 @@ const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** The secrets that hang on `MASTER_KEY`, one HKDF label each; a label never changes its meaning. */
+/** Secrets derived from `MASTER_KEY`, each with its own HKDF label. A label never changes its meaning. */
 export interface Keys {
-  /** A 32-byte secret for one purpose. */
+  /** Derives a 32-byte secret for one purpose. */
   derive (label: string): Buffer
-  /** Encrypts with AES-256-GCM; `context` (what and whose it is) must be the same again to unseal. */
+  /** Encrypts with AES-256-GCM. `context` (type and owner of the data) is authenticated and needed to decrypt. */
   seal (plain: Buffer | string, context: string): Buffer
-  /** @throws when the text was sealed with another key or context, or was changed */
+  /** @throws if the key or context differs, or the text was tampered with */
   unseal (sealed: Buffer, context: string): Buffer
-  /** A keyed fingerprint, for looking up what must not be readable. */
+  /** A keyed fingerprint, for lookups of values that must not be readable. */
   fingerprint (label: string, ...parts: readonly string[]): Buffer
 }
 
-/** The keys derived from a master key with HKDF-SHA256 (RFC 5869). */
+/** Derives the keys from a master key with HKDF-SHA256 (RFC 5869). */
 export function createKeys (master: Buffer): Keys {
   const derive = (label: string) => Buffer.from(hkdfSync('sha256', master, '', `locanda/${label}`, KEY_BYTES))
-  // As objects: Node makes one of bytes at every use, which takes four times as long as the use itself.
+  // Key objects are cached. Node would create one from bytes at each use, which takes four times as long as the use.
   const sealing = createSecretKey(derive('seal'))
-  // To derive a key takes many times as long as to use it.
+  // Cached, because deriving a key takes much longer than using it.
   const printing = new Map<string, KeyObject>()
   return {
     derive,
@@ -36,7 +36,7 @@ export function createKeys (master: Buffer): Keys {
       return Buffer.concat([iv, cipher.getAuthTag(), body])
     },
     unseal (sealed, context) {
-      // authTagLength is not optional: without it Node accepts a tag cut down to 4 bytes.
+      // authTagLength is required: without it Node accepts a tag truncated to 4 bytes.
       const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES
       })
@@ -53,8 +53,8 @@ export function createKeys (master: Buffer): Keys {
 }
 
 /**
- * Compares texts with the secret. The time tells whether the length is right, and nothing of the content. Without
- * hashes: two of them took 16 µs of every request.
+ * Compares texts with a secret in constant time. The time reveals only whether the length matches. Hashing both would
+ * take 16 µs of every request.
  */
 export function secretComparer (secret: string | undefined): (presented: unknown) => boolean {
   if (secret === undefined) return () => false

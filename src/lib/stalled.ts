@@ -1,27 +1,27 @@
 import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
-/** Looks that find no progress, one after the other, until a connection is cut. */
+/** Consecutive checks without progress until the connection is destroyed. */
 const LOOKS = 4
-/** Bytes in a second that are progress: who takes fewer holds what the answer is made of for hours. */
+/** Bytes per second that count as progress. A slower client would hold resources for hours. */
 const SLOWEST = 1024
 
 /**
- * Cuts a connection which for so many milliseconds, or up to a quarter more, takes next to nothing of an answer. The
- * time starts anew whenever it takes more. The timeout of the socket itself comes only the second time, and never while
- * a byte is taken.
+ * Destroys a connection whose client reads next to nothing of a response for `ms`, or up to a quarter longer. Any
+ * progress restarts the time. The socket's own timeout fires only the second time, and never while single bytes are
+ * read.
  */
 export function cutWhenStalled (response: ServerResponse, ms: number): void {
-  // The response has it only when those to earlier requests of the connection are written.
+  // A pipelined response gets its socket only after the earlier responses, so it is taken from the request.
   const { socket } = response.req
-  // An injected request has none.
+  // Injected requests have no socket.
   if (!(socket instanceof Socket)) return
   let before = taken(socket)
   let quiet = 0
   const interval = ms / LOOKS
   const look = setInterval(() => {
     const now = taken(socket)
-    // With nothing to write it is the answer that takes its time.
+    // With an empty buffer it is the handler that is slow, not the client.
     quiet = now - before < SLOWEST * interval / 1000 && socket.writableLength > 0 ? quiet + 1 : 0
     before = now
     if (quiet === LOOKS) socket.destroy()
@@ -29,7 +29,7 @@ export function cutWhenStalled (response: ServerResponse, ms: number): void {
   response.once('close', () => clearInterval(look))
 }
 
-/** Bytes that the connection has taken. How much of a piece it has is known to the socket's handle alone. */
+/** Bytes written to the network. Only the socket's handle knows how much of a buffer was written. */
 function taken (socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { bytesWritten: number, writeQueueSize: number } | null }
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0

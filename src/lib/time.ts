@@ -1,15 +1,15 @@
 /**
- * The one clock of the product. Calendar days are plain `YYYY-MM-DD` strings and are never turned into local `Date`s:
- * arithmetic on them is done in UTC, where every day has 24 hours, so daylight saving cannot move a date.
+ * The clock of the product. Calendar days are `YYYY-MM-DD` strings and never become local `Date`s. Day arithmetic uses
+ * UTC, where every day has 24 hours, so that daylight saving cannot shift a date.
  */
 
 /** A calendar day, `YYYY-MM-DD`. */
 export type Day = string
 
 export interface Clock {
-  /** The present instant. */
+  /** The current instant. */
   now (): Date
-  /** The present calendar day in Europe/Rome. */
+  /** The current day in Europe/Rome. */
   today (): Day
 }
 
@@ -17,14 +17,14 @@ const MS_PER_DAY = 86_400_000
 const MS_PER_HOUR = 3_600_000
 const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
 
-// The Swedish forms are the ISO ones: `2026-11-22` and `2026-11-22 14:00:00`.
+// The Swedish locale formats as ISO: `2026-11-22` and `2026-11-22 14:00:00`.
 const romeDay = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short' })
 const romeClock = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium'
 })
 const romeText = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
 
-/** An instant as people in Italy write it, in Europe/Rome: `22/11/26, 14:00`. */
+/** An instant in Italian format, Europe/Rome: `22/11/26, 14:00`. */
 export function inRome (instant: Date): string {
   return romeText.format(instant)
 }
@@ -34,12 +34,12 @@ export function dayInRome (instant: Date): Day {
   return romeDay.format(instant).padStart('YYYY-MM-DD'.length, '0')
 }
 
-/** A day as Italian texts and the police write it, `gg/mm/aaaa`. */
+/** A day in the Italian format of texts and the police, `gg/mm/aaaa`. */
 export function italianDay (day: Day): string {
   return `${day.slice(8)}/${day.slice(5, 7)}/${day.slice(0, 4)}`
 }
 
-/** True for a `YYYY-MM-DD` that exists in the calendar (`2026-02-30` does not; the year 0000 neither). */
+/** Whether a `YYYY-MM-DD` exists in the calendar (`2026-02-30` and the year 0000 do not). */
 export function isDay (text: string): boolean {
   const match = DAY_PATTERN.exec(text)
   if (!match || match[1] === '0000') return false
@@ -47,34 +47,32 @@ export function isDay (text: string): boolean {
   return !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(text)
 }
 
-/** `day` moved by a whole number of days (negative goes back). */
+/** `day` plus a number of days, which may be negative. */
 export function addDays (day: Day, days: number): Day {
   return new Date(epochDay(day) * MS_PER_DAY + days * MS_PER_DAY).toISOString().slice(0, 10)
 }
 
-/** Days from `from` to `to`; negative when `to` comes first. */
+/** Days from `from` to `to`. Negative if `to` is earlier. */
 export function daysBetween (from: Day, to: Day): number {
   return epochDay(to) - epochDay(from)
 }
 
-/**
- * Whole years of age on `on` of a person born on `born` (a 29 February birthday counts from 1 March in common years).
- */
+/** Age in whole years on day `on`. A 29 February birthday counts from 1 March in common years. */
 export function ageInYears (born: Day, on: Day): number {
   const years = Number(on.slice(0, 4)) - Number(born.slice(0, 4))
   return on.slice(5) < born.slice(5) ? years - 1 : years
 }
 
 /**
- * The process clock. With `today` (the `TODAY` setting of tests and demos) the calendar stands on that day
- * while the hours go on as they are.
+ * The process clock. With `today` (the setting `TODAY` of tests and demos) the calendar stays on that day, while the
+ * time of day keeps running.
  */
 export function createClock (today?: Day): Clock {
   const now = () => {
     const real = new Date()
     if (today === undefined) return real
     const moved = new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
-    // Between summer and winter the clocks differ by an hour, which around midnight is a day.
+    // Summer and winter time differ by an hour, which around midnight changes the day.
     const day = dayInRome(moved)
     return day === today ? moved : new Date(moved.getTime() + (day > today ? -MS_PER_HOUR : MS_PER_HOUR))
   }
@@ -86,8 +84,8 @@ function epochDay (day: Day): number {
 }
 
 /**
- * The instant of a wall-clock hour of a day in Europe/Rome. An hour that the clocks skip is taken as if they had not
- * yet been moved; of one that comes twice, the first is meant.
+ * The instant of a wall-clock time in Europe/Rome. A time skipped by daylight saving uses the offset before the change.
+ * An ambiguous time means the first.
  */
 export function instantInRome (day: Day, hour: number, minute = 0): Date {
   const wall = Date.parse(`${day}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`)
@@ -95,7 +93,7 @@ export function instantInRome (day: Day, hour: number, minute = 0): Date {
   return candidates.find((instant) => wallClock(instant) === wall) ?? candidates[1]!
 }
 
-/** What the clocks in Rome show at an instant, read as if it were UTC. */
+/** Rome's wall-clock time at an instant, encoded as UTC. */
 function wallClock (instant: Date): number {
   return Date.parse(`${romeClock.format(instant).replace(' ', 'T')}Z`)
 }

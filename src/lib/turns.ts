@@ -1,17 +1,17 @@
 import { network } from './addresses.ts'
 import { ServizioOccupato } from './errors.ts'
 
-/* Limits on how much of a costly kind of work this process does at a time. */
+/* Concurrency limits for costly work of this process. */
 
 export interface TurnLimits { total: number, perCaller: number }
 
 /**
- * Takes a turn for a caller, or several at once, which are given back with the function that is returned, once.
+ * Takes one or more turns for a caller. The returned function gives them back, and may be called twice.
  * @throws ServizioOccupato
  */
 export type TakeTurn = (caller: string, count?: number) => () => void
 
-/** So many turns are out at a time, and so many to one caller. A further one is refused, and not queued. */
+/** Limits concurrent turns in total and per caller. Excess calls are rejected, not queued. */
 export function limitTurns ({ total, perCaller }: TurnLimits): TakeTurn {
   const taken = new Map<string, number>()
   let out = 0
@@ -32,19 +32,19 @@ export function limitTurns ({ total, perCaller }: TurnLimits): TakeTurn {
   }
 }
 
-/** The caller of a request, as far as turns are concerned. */
+/** The caller of a request for concurrency limits. */
 interface Caller { principal: { id: string } | null, ip: string }
 
-/** Turns by caller. One without credentials counts by network, and takes none of those who have them. */
+/** Limits turns by caller. Callers without credentials count by network, in a separate pool of the same size. */
 export function limitCallers (limits: TurnLimits): (caller: Caller, count?: number) => () => void {
   const known = limitTurns(limits)
   const strangers = limitTurns(limits)
   return ({ principal, ip }, count) => principal ? known(principal.id, count) : strangers(network(ip), count)
 }
 
-/** Places of which so many are taken at a time; further ones wait, first come first served. */
+/** A semaphore. Excess takers wait, first come, first served. */
 export interface Slots {
-  /** Resolves with a function that gives the place back. @throws the reason of the signal, once it is aborted */
+  /** Resolves with a function that releases the slot. @throws the signal's reason when it aborts */
   take (signal: AbortSignal): Promise<() => void>
   count (): { taken: number, waiting: number }
 }

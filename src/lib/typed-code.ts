@@ -1,7 +1,7 @@
-/** What people put between the characters of a code that they type: blanks, and dashes of any length. */
+/** Separators that people type in a code: whitespace, and dashes of any length. */
 const BETWEEN = /[\s\p{Pd}]/gu
 
-/** A code as it was made, from what a person has typed. */
+/** Removes the separators from a typed code. */
 export function plainCode (typed: string): string {
   return typed.replace(BETWEEN, '')
 }

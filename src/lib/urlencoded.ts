@@ -1,6 +1,6 @@
 /**
- * The fields of a form as browsers send it (`application/x-www-form-urlencoded`); undefined where one comes twice, of
- * which readers may take either.
+ * Parses a form (`application/x-www-form-urlencoded`). Undefined if a field is repeated, because parsers disagree about
+ * which value counts.
  */
 export function parseForm (text: string): Record<string, string> | undefined {
   const fields = [...new URLSearchParams(text)]

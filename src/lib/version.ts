@@ -5,26 +5,23 @@ import { fileURLToPath } from 'node:url'
 
 interface Manifest { version: string, gitHead?: string }
 
-/** Milliseconds. */
+/** In milliseconds. */
 const GIT_WITHIN = 2000
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
 
-/**
- * The version of the package, which is also that of the API, and the commit that a build has noted in package.json, if
- * it did.
- */
+/** The version of the package and the API, and the commit that a build has written into package.json, if any. */
 export const { version: VERSION, gitHead: GIT_HEAD } = createRequire(import.meta.url)('../../package.json') as Manifest
 
-/** What runs here. */
+/** The running version. */
 export interface Running {
   version: string
-  /** The whole hash; empty where nobody knows it. */
+  /** The full hash. Empty if it is unknown. */
   commit: string
 }
 
 /**
- * What a build has noted counts; else git is asked, when somebody wants to know: no start waits for it.
- * @throws when git takes too long
+ * The version noted by the build, else by git. Git runs on demand, so that no start waits for it.
+ * @throws if git takes too long
  */
 export async function runningVersion (): Promise<Running> {
   if (GIT_HEAD !== undefined) return { version: VERSION, commit: commitOf(GIT_HEAD) }
@@ -33,41 +30,38 @@ export async function runningVersion (): Promise<Running> {
 }
 
 const COMMIT = /^[\da-f]{40}(?:[\da-f]{24})?$/
-/** What `git describe --long` says: the tag of a version, how many commits came since, and the last of them. */
+/** The output of `git describe --long`: version tag, number of commits since, and abbreviated commit. */
 const DESCRIBED = /^v(\d+\.\d+\.\d+(?:-[\w.]+)?)-(\d+)-(g[\da-f]+)$/
 
 /**
- * The commit that a folder's own repository has checked out; empty where there is none, or no git.
- * @throws when git takes too long
+ * The checked-out commit of a folder's own repository. Empty without repository or git.
+ * @throws if git takes too long
  */
 export async function checkedOutCommit (folder: string): Promise<string> {
   return commitOf(await git(folder, ['rev-parse', '--verify', 'HEAD']))
 }
 
 /**
- * The version by the last tag `v1.2.3` of a folder's own repository: `1.2.3` at the tag itself, `1.2.3+4.g0123abc` four
- * commits later; undefined where no tag of a version, no repository or no git is there.
- * @throws when git takes too long
+ * The version by the last tag `v1.2.3` of a folder's own repository: `1.2.3` at the tag, `1.2.3+4.g0123abc` four
+ * commits later. Undefined without such a tag, repository or git.
+ * @throws if git takes too long
  */
 export async function taggedVersion (folder: string): Promise<string | undefined> {
   return versionOf(await git(folder, ['describe', '--tags', '--long', '--match', 'v[0-9]*']))
 }
 
-/** The version in what `git describe --long` says. */
+/** Parses the version from the output of `git describe --long`. */
 export function versionOf (described: string): string | undefined {
   const [, version, since, commit] = DESCRIBED.exec(described.trim()) ?? []
   return since === '0' || version === undefined ? version : `${version}+${since}.${commit}`
 }
 
-/** The text where it is the hash of a commit, else the empty text. */
+/** The text if it is a commit hash, else an empty string. */
 export function commitOf (text: string): string {
   return COMMIT.test(text.trim()) ? text.trim() : ''
 }
 
-/**
- * The repository is named outright: neither one that the folder merely lies in nor one that the environment names is
- * asked.
- */
+/** The repository is named explicitly, so that git uses neither a parent folder's nor one from the environment. */
 function git (folder: string, command: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 
 /**
- * Writes a file that its owner alone can read: whole or not at all, and on the disk before it returns. It is written
- * beside its place, as `<file>.<UUID>`, and renamed. Its folder must be there: one that has gone may be a volume that
- * is not mounted.
+ * Writes a file atomically and durably, readable only by its owner. It is written as `<file>.<UUID>` and renamed. The
+ * folder must exist, because a missing one may be an unmounted volume.
  */
 export async function writeWhole (file: string, text: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}`

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Waits for the end of `work`, but no longer than so many milliseconds. */
+/** Waits for `work`, but at most `ms` milliseconds. */
 export async function within (ms: number, work: Promise<unknown> | undefined): Promise<void> {
   const over = new AbortController()
   try {

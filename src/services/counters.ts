@@ -11,7 +11,7 @@ export interface Limit { name: string, max: number, windowMs: number }
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Counts an attempt in one statement. Of concurrent attempts at most `max` pass.
+     * Counts an attempt in one statement. At most `max` concurrent attempts pass.
      * @param subject identifies the attempts counted together. Only its fingerprint is stored
      * @param by 0: a correct attempt does not count, but is refused after too many wrong ones
      * @param executor a transaction: the attempt counts only if it commits. Attempts of the same subject wait for it

@@ -16,7 +16,7 @@ export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
     try {
       yield * content
     } catch (err) {
-      // Nobody reads a closed file, so its error is not logged.
+      // After `close` no reader is left, so the error is not logged.
       if (isClosed()) throw err
       refuse(err, 'read')
     }

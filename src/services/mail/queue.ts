@@ -79,9 +79,7 @@ export async function delivered (db: Database, mail: Claimed, reply: string | nu
   await db.update(mails).set({ stato: 'inviata', content: null, sent_at: sql`now()`, reply }).where(stillMine(mail))
 }
 
-/**
- * Records a failed attempt. It is retried until the mail is 24 hours old. A permanent failure ends delivery at once.
- */
+/** Records a failed attempt, retried until the mail is 24 hours old. A permanent failure ends delivery. */
 export async function failed (
   db: Database,
   mail: Claimed,

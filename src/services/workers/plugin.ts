@@ -17,10 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Runs CPU-heavy tasks off the event loop: PDFs and OCR, and images in their own pool. A full queue answers 503 and
- * never stalls the server.
- */
+/** CPU-heavy tasks run off the event loop: PDFs, OCR, and images in their own pool. A full queue is a 503. */
 export default fp(async function workers (app) {
   const threads = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1))
   const limits = { turns: TURNS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
