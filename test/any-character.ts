@@ -5,8 +5,8 @@ const SURROGATES = 0x800
 const HOW_MANY = 0x110000 - SURROGATES
 
 /**
- * Any character of Unicode, as the unit of a `fc.string`. fast-check's own (`binary`) makes a table of all of them at
- * first, which takes a second and 200 MB of each process (4.10).
+ * Any Unicode character, as the unit of a `fc.string`. fast-check's own (`binary`) first builds a table of all
+ * characters, which takes a second and 200 MB per process (4.10).
  */
 export const anyCharacter = fc.nat(HOW_MANY - 1).map(
   (place) => String.fromCodePoint(place < FIRST_SURROGATE ? place : place + SURROGATES),

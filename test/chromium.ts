@@ -9,27 +9,27 @@ export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr
   existsSync(path)
 )
 
-/** A command of the browser (Chrome DevTools Protocol). */
+/** Sends a command to the browser (Chrome DevTools Protocol). */
 export type Send = (method: string, params?: object) => Promise<Record<string, unknown>>
 
 /** A tab in Chromium. */
 export interface Tab {
   send: Send
-  /** Evaluates an expression, which may be a promise, and gives its value as JSON. */
+  /** Evaluates an expression, awaits promises, and returns the value as JSON. */
   evaluate<T> (expression: string): Promise<T>
-  /** What the browser has told so far, of what it was asked to tell of. */
+  /** Events of the enabled domains so far. */
   events: readonly BrowserEvent[]
 }
 
 export interface BrowserEvent { method: string, params: Record<string, unknown> }
 
-/** The settings of a person who lets no site keep cookies. */
+/** Browser preferences that block all cookies. */
 export const NO_COOKIES = { profile: { default_content_setting_values: { cookies: 2 } } }
 
 /**
- * Opens an address in a Chromium of its own, from which nothing but this machine can be reached.
- * @param settings of its profile, where they are not the usual ones
- * @param options further options of the command line; the last one of a name holds
+ * Opens a URL in its own Chromium, which can reach only this machine.
+ * @param settings preferences that differ from the default profile
+ * @param options further command-line options, of which the last with a name wins
  */
 export async function openTab (
   t: Test, url: string, settings: object = {}, options: readonly string[] = []
@@ -63,7 +63,7 @@ export async function openTab (
   }
 }
 
-/** What a device does by itself (WebAuthn's virtual authenticator): it knows its person, who is there. */
+/** Options of a virtual WebAuthn authenticator, which verifies its user by itself. */
 export const DEVICE = {
   protocol: 'ctap2',
   hasResidentKey: true,
@@ -124,5 +124,5 @@ async function connect (t: Test, address: string): Promise<Pick<Tab, 'send' | 'e
   }
 }
 
-/** To a command. */
+/** The response to a command. */
 interface Answer { id: number, result?: Record<string, unknown>, error?: { message: string } }

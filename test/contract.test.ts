@@ -20,23 +20,20 @@ import { openness, type Schema, walk } from './schema-walk.ts'
 
 const GOLDEN = new URL('../fixtures/openapi.json', import.meta.url)
 
-/** The contract types these as objects of any fields. */
+/** The contract types these as objects with any fields. */
 const OPEN_OBJECTS = new Set([
   ...['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) =>
     ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)
   ),
   'POST /api/generate-pdf data',
   'POST /api/generate-template rows[]',
-  // The same data, for trying a template out.
+  // The same data, for trying out a template.
   'POST /api/v1/templates/:id/preview data',
   'POST /api/v1/templates/valida esempio',
   'PUT /api/v1/templates/:id esempio'
 ])
 
-/**
- * The clients of the identity provider and of the storage send fields for which there is no use: these requests are
- * open by the protocol, and bounded all the same.
- */
+/** Clients of the identity and storage protocols send fields that we ignore, so these schemas are open, but bounded. */
 const isProviders = (at: string) => / \/(?:auth|storage)\/v1\//.test(at)
 
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
@@ -49,7 +46,7 @@ const SECURITY = {
   admin: ANY_CREDENTIAL
 }
 
-/** Whoever comes can ask for these. */
+/** Routes that need no credentials. */
 const PUBLIC = [
   'GET /api/config',
   'GET /api/settings/features',
@@ -76,18 +73,18 @@ const PUBLIC = [
   'POST /auth/v1/verify',
   'GET /storage/v1/object/info/public/:bucket/*',
   'GET /storage/v1/object/public/:bucket/*',
-  // A token in the query stands for the credentials.
+  // A token in the query replaces credentials.
   'GET /storage/v1/object/sign/:bucket/*',
   'PUT /storage/v1/object/upload/sign/:bucket/*'
 ]
 
-/** A body that is not JSON: it is described, and not held against a schema. */
+/** A body that is not JSON is described, but not validated. */
 const isBytes = (part: unknown) => 'content' in (part as object)
 
-/** An address as the description writes it. */
+/** A URL as the description writes it. */
 const described = (name: string) => name.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{filename}')
 
-/** A whole booking can be sent back: its read-only fields are taken and ignored. */
+/** A booking may be sent back whole: its read-only fields are accepted and ignored. */
 const IGNORED = new Set(
   ['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`)
 )
@@ -113,12 +110,12 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation }))
 )
 
-t.test('every route is described, and nothing is described that is not a route', async (t) => {
+t.test('every route is described, and every described operation is a route', async (t) => {
   t.ok(routes.length >= 18)
   t.same(operations.map(({ name }) => name).sort(), named.map(({ name }) => described(name)).sort())
 })
 
-t.test('every operation has a name of its own, a summary of its own and known tags', async (t) => {
+t.test('every operation has a unique operationId, a unique summary and a known tag', async (t) => {
   t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
   t.equal(new Set(operations.map(({ summary }) => summary)).size, operations.length)
   t.same(
@@ -127,7 +124,7 @@ t.test('every operation has a name of its own, a summary of its own and known ta
   )
 })
 
-t.test('every parameter of every operation says what it is', async (t) => {
+t.test('every parameter of every operation has a description', async (t) => {
   const parameters = operations.flatMap(({ name, parameters = [] }) =>
     parameters.map(({ in: place, name: parameter, description = '' }) => ({
       at: `${name} ${place} ${parameter}`, description
@@ -169,7 +166,7 @@ t.test('every request schema is closed and bounded at every depth', async (t) =>
   t.ok(found.length > 100, 'the walk really goes down')
 })
 
-t.test('every schema compiles: the server finds out only when a route meets it first', async (t) => {
+t.test('every schema compiles, which the server does only on first use', async (t) => {
   const validators = buildValidator(shared)
   const serializers = buildSerializer(shared, {})
   // Equal schemas are compiled once, as in the server.
@@ -194,7 +191,7 @@ t.test('every schema compiles: the server finds out only when a route meets it f
   t.ok(compiled > 2 * routes.length, String(compiled))
 })
 
-t.test('a route with a parameter in its path, or a method that takes a body, says what it takes', async (t) => {
+t.test('routes with a path parameter or a body method declare what they accept', async (t) => {
   t.same(named.filter(({ name, schema }) => name.includes(':') && !schema.params).map(({ name }) => name), [])
   t.same(
     named.filter(({ name, schema }) => /^(POST|PUT|PATCH) /.test(name) && !schema.body).map(({ name }) => name),
@@ -202,7 +199,7 @@ t.test('a route with a parameter in its path, or a method that takes a body, say
   )
 })
 
-t.test('nullable values are written as a type array, never as a union, which would be coerced', async (t) => {
+t.test('nullable values are a type array, never a union, which would be coerced', async (t) => {
   const parts = named.flatMap(({ name, schema }) =>
     [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})].flatMap((part) =>
       part === undefined || isBytes(part) ? [] : [...walk(part as Schema, shared, name)]
@@ -235,7 +232,7 @@ t.test('every error of every operation is described as JSON', async (t) => {
   t.same(wrong, [])
 })
 
-t.test('every route says who may call it; only what must be is public', async (t) => {
+t.test('every route declares its access, and only the listed ones are public', async (t) => {
   t.same(named.filter(({ access }) => access === undefined), [])
   t.same(named.filter(({ access }) => access === 'public').map(({ name }) => name).sort(), [...PUBLIC].sort())
   for (const { name, security } of operations) {
@@ -244,7 +241,7 @@ t.test('every route says who may call it; only what must be is public', async (t
   }
 })
 
-t.test('the scope of a key is said where keys are taken; a recent second factor, where it is wanted', async (t) => {
+t.test('operations document the required key scope, and a required recent second factor', async (t) => {
   for (const { name, access, config: { recentFactor = false } } of named) {
     const { description = '' } = operations.find((each) => each.name === described(name))!
     t.equal(description.includes('chiave personale deve'), access === 'auth' || access === 'admin', `${name}: scope`)
@@ -252,12 +249,12 @@ t.test('the scope of a key is said where keys are taken; a recent second factor,
   }
 })
 
-t.test('every body and every answer, of errors too, has an example, and every example is valid', async (t) => {
+t.test('every body and response, also of errors, has an example, and every example is valid', async (t) => {
   const ajv = createAjv({ strict: false, coerceTypes: false })
     .addFormat('binary', true)
     .addFormat('date', isDay)
     .addSchema(document, 'openapi')
-  // Equal schemas are compiled once: those of errors stand at every operation.
+  // Equal schemas are compiled once. Every operation repeats those of errors.
   const once = sharing<ValidateFunction>()
   const validator = (schema: object, reference: string) => once(schema, () => ajv.compile({ $ref: reference }))
   const pointer = (...path: string[]) =>
@@ -296,7 +293,7 @@ t.test('every body and every answer, of errors too, has an example, and every ex
     }
   }
 
-  /** Readers put an example together from those of the parts. */
+  /** Viewers combine the examples of parts. */
   function hasExample (schema: Schema & { examples?: unknown[], required?: string[] }): boolean {
     if (schema.examples?.length || schema.enum || schema.type === 'boolean') return true
     if (schema.$ref) return hasExample(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
@@ -305,7 +302,7 @@ t.test('every body and every answer, of errors too, has an example, and every ex
   }
 })
 
-t.test('an operation names the errors of its key and of its ranges', async (t) => {
+t.test('an operation declares the errors of Idempotency-Key and of ranges', async (t) => {
   for (const { name, config } of named) {
     const { responses, 'x-codici': codes = {} } = operations.find((each) => each.name === described(name))!
     const keyed = ['409', '422'].filter((status) => codes[status]?.some((code) => code.startsWith('IDEMPOTENCY_')))
@@ -316,7 +313,7 @@ t.test('an operation names the errors of its key and of its ranges', async (t) =
   }
 })
 
-t.test('an example of an answer has the status at which it stands, and a code that comes with it', async (t) => {
+t.test('a response example matches its status, and its code is catalogued for it', async (t) => {
   let seen = 0
   for (const { name, responses } of operations) {
     for (const [status, { content }] of Object.entries(responses)) {
@@ -365,8 +362,8 @@ t.test('the description is valid OpenAPI 3.1', async (t) => {
   }
 })
 
-t.test('the description is the one on record', async (t) => {
-  // A wanted change is put on record with RENEW=1 in the environment, and read in the diff.
+t.test('the description equals the recorded one', async (t) => {
+  // Record an intended change with RENEW=1 in the environment, and review the diff.
   if (process.env.RENEW) writeFileSync(GOLDEN, JSON.stringify(written, null, 2) + '\n')
   t.same(
     written,
@@ -378,7 +375,7 @@ t.test('the description is the one on record', async (t) => {
 
 interface Examples { example?: unknown, examples?: Record<string, { value: unknown }> }
 
-/** The examples of a body, by where they stand. */
+/** The examples of a body, by name. */
 function examplesOf (media: Examples | undefined): Record<string, unknown> {
   return {
     ...media && 'example' in media && { example: media.example },
@@ -397,19 +394,19 @@ const codes = ERROR_SUBJECTS.flatMap(({ errors }) => Object.keys(errors))
 
 interface Coded { operationId: string, responses: object, 'x-codici'?: Record<string, string[]> }
 
-t.test('every error that the program defines is explained, with its status', async (t) => {
+t.test('every error that the code defines is catalogued with its status', async (t) => {
   const defined = [...sources.matchAll(/createError(?:<[^>]*>)?\(\s*'(\w+)',\s*(['`])[\s\S]*?\2,\s*(\d{3})/g)]
   t.ok(defined.length > 70, `${defined.length}`)
   t.same(defined.map(([, codice, , status]) => ({ codice, status: Number(status) }))
     .filter(({ codice, status }) => !isCatalogued(codice!, status)), [])
 })
 
-t.test('every explained error exists, and once', async (t) => {
+t.test('every catalogued error exists in the code, and is listed once', async (t) => {
   t.same(codes.filter((codice) => !new RegExp(`\\b${codice}\\b`).test(sources)), [])
   t.equal(new Set(codes).size, codes.length)
 })
 
-t.test('the page of errors has each code at an anchor of its own, and its links lead to something', async (t) => {
+t.test('the errors page has an anchor for each code, and its links exist', async (t) => {
   const page = await app.inject('/docs/errori')
   t.equal(page.statusCode, 200)
   t.match(page.headers, {
@@ -423,11 +420,11 @@ t.test('the page of errors has each code at an anchor of its own, and its links 
   t.match((await app.inject('/openapi.json')).json().info.description, /\/docs\/errori/)
 })
 
-t.test('every error that is not of all requests is named by an operation, at a status that it declares', async (t) => {
+t.test('every error that is not common is declared by an operation, at a status of its responses', async (t) => {
   const operations = Object.values(app.swagger().paths as Record<string, Record<string, Coded>>)
     .flatMap((methods) => Object.values(methods))
   const named = new Set(operations.flatMap((operation) => Object.values(operation['x-codici'] ?? {}).flat()))
-  // Told in the form of the storage protocol alone.
+  // These occur only in the format of the storage protocol.
   for (const code of ['OGGETTO_ESISTENTE', 'BUCKET_NON_TROVATO']) named.add(code)
   t.same(codes.filter((codice) => !isCommon(codice) && !named.has(codice)), [])
   for (const { operationId, responses, 'x-codici': own = {} } of operations) {
@@ -441,15 +438,15 @@ t.test('every error that is not of all requests is named by an operation, at a s
 const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
 
-t.test('types made from the description are strict enough to write against, and what is written works', async (t) => {
-  // In the project, so that the client is found.
+t.test('types generated from the description are strict, and a client written with them works', async (t) => {
+  // Inside the project, so that the client's imports resolve.
   const folder = join(PROJECT, `node_modules/.cache/typed-client-${process.pid}`)
   mkdirSync(folder, { recursive: true })
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const description = JSON.parse(readFileSync(join(PROJECT, 'fixtures/openapi.json'), 'utf8'))
   writeFileSync(join(folder, 'schema.ts'), astToString(await openapiTypes(description)))
   copyFileSync(join(PROJECT, 'fixtures/typed-client/tour.ts'), join(folder, 'tour.ts'))
-  // All that it takes of Node's own types, which are a third of what would be read otherwise.
+  // The only Node types it needs. Node's own types are a third of the input otherwise.
   const ofNode = 'declare const process: { argv: string[], stdout: { write (text: string): boolean } }\n'
   writeFileSync(join(folder, 'node.d.ts'), ofNode)
 
@@ -461,7 +458,7 @@ t.test('types made from the description are strict enough to write against, and 
     noUncheckedIndexedAccess: true,
     allowImportingTsExtensions: true,
     noEmit: true,
-    // Of what is written here, not of the packages' own declarations.
+    // Checks this code, not the declarations of packages.
     skipLibCheck: true,
     types: []
   })
@@ -470,7 +467,7 @@ t.test('types made from the description are strict enough to write against, and 
   t.same(faults, [])
 
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
-  // Node strips no types in node_modules.
+  // Node does not strip types in node_modules.
   const { outputText } = ts.transpileModule(readFileSync(join(folder, 'tour.ts'), 'utf8'), {
     compilerOptions: { target: ts.ScriptTarget.ES2024, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
   })

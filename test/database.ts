@@ -6,14 +6,14 @@ import type { Test } from 'tap'
 import { connect, type Connection } from '#src/database/connect.ts'
 import { readState, STATE_FILE } from '#test/setup/state.ts'
 
-/** The same server, another database. */
+/** The URL of another database on the same server. */
 export function databaseUrl (url: string, database: string): string {
   const result = new URL(url)
   result.pathname = `/${database}`
   return result.href
 }
 
-/** The address of a database's server, for `net.connect`. The URL of an embedded one names its socket's folder. */
+/** A database server's address for `net.connect`. The URL of an embedded one has its socket folder. */
 export function serverAddress (url: string): { path: string } | { host: string, port: number } {
   const { host, hostname, port } = new URL(url)
   return hostname.startsWith('%2F')
@@ -24,14 +24,14 @@ export function serverAddress (url: string): { path: string } | { host: string, 
 export interface TestDatabase extends Connection { url: string }
 
 /**
- * A migrated database of the test's own, a copy of the run's template, dropped when the test ends.
- * @param isEmpty it has no tables
+ * A migrated database for one test, copied from the run's template, and dropped when the test ends.
+ * @param isEmpty without tables
  */
 export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatabase> {
   if (!existsSync(STATE_FILE)) throw new Error('No test cluster: run the file through tap (npx tap test/….test.ts)')
   const { url, template } = readState()
   const name = `test_${randomBytes(6).toString('hex')}`
-  // As files: page by page, by way of the log, costs more where nothing waits for the disk.
+  // Copies files: copying page by page through the WAL is slower without fsync.
   await administrator(url)
     .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
   const own = databaseUrl(url, name)
@@ -43,13 +43,13 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
   return { ...connection, url: own }
 }
 
-/** Lets a server with another key start on a database: as it was before the first one. */
+/** Deletes the key record, so that a server with another key can start on the database. */
 export async function forgetKey (sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`alter table registro_chiave disable trigger user; delete from registro_chiave;
     alter table registro_chiave enable trigger user`)
 }
 
-/** A background process of the server's own on the database cannot be ended by `force`, and goes by itself. */
+/** PostgreSQL's own background processes cannot be ended by `force`, but end by themselves. */
 async function drop (url: string, name: string): Promise<void> {
   const sql = administrator(url)
   const [role] = await sql<{ name: string }[]>`
@@ -58,7 +58,7 @@ async function drop (url: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await sql.unsafe(`drop database if exists ${name} with (force)`)
-      // The role of the database's SQL console belongs to the cluster: it does not go with the database.
+      // The role of the SQL console belongs to the cluster, and is not dropped with the database.
       if (role) await sql.unsafe(`drop role ${role.name}`)
       return
     } catch (err) {
@@ -70,7 +70,7 @@ async function drop (url: string, name: string): Promise<void> {
 
 let administrating: postgres.Sql | undefined
 
-/** Connections for making and dropping databases, of a whole process; they end a second after their last use. */
+/** Connections for creating and dropping databases, shared in a process. They close after an idle second. */
 function administrator (url: string): postgres.Sql {
   administrating ??= postgres(url, { max: 4, idle_timeout: 1, fetch_types: false, onnotice: () => {} })
   return administrating

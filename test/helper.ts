@@ -18,29 +18,29 @@ import { testDatabase } from './database.ts'
 import { checkPayloads } from './payload-check.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
-/** On a busy machine a process may stand still for seconds: its requests are answered nevertheless. */
+/** A busy machine may suspend a process for seconds, but its requests must be answered. */
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
-/** So do those that have to hear of a change, and Redis. */
+/** The same for other processes that must confirm a change, and for Redis. */
 const PATIENT = { listenersMs: 20_000, redisAnswerMs: 20_000 }
 
 type Environ = Record<string, string | undefined>
 
-/** The key of the first application on each database: a database takes no other. */
+/** The master key of the first application on each database, which accepts no other. */
 const masterKeys = new Map<string, string>()
 
-/** What was written to the database without an application was written with this key: so are the applications on it. */
+/** Sets the key of a database that was filled without an application. */
 export function writtenWith (url: string, masterKey: Buffer): void {
   masterKeys.set(url, masterKey.toString('base64'))
 }
 
-/** Somebody: of the same name it is the same person, in another session. */
+/** A person. The same name is the same person, in another session. */
 export interface Who {
   name?: string
   role?: Role
   service?: boolean
 }
 
-/** An application under test and its usual callers. */
+/** An application under test and its callers. */
 export interface TestApp {
   app: FastifyInstance
   /** The database's URL, for a second application on the same one. */
@@ -50,22 +50,21 @@ export interface TestApp {
   masterKey: string
   /** Log lines so far, parsed. */
   logs: Record<string, unknown>[]
-  /** A request with the server's API key; a body is sent as JSON. */
+  /** Sends a request with the server's API key. A body is sent as JSON. */
   call(
     method: InjectOptions['method'],
     url: string,
     body?: object,
     headers?: Record<string, string>
   ): Promise<LightMyRequestResponse>
-  /** An access token of a person who has just signed in (by default an operator), or with `service` the service key. */
+  /** An access token of a person who has just signed in (an operator by default), or the service key with `service`. */
   token(who?: Who): Promise<string>
 }
 
 /**
- * The application exactly as the server builds it, on a database of the test's own (or the one of `DATABASE_URL`), with
- * every payload checked against its schema, and without the clock: no job falls into the middle of a test. It is closed
- * when the test ends. `prepare` sees the bare instance first.
- * Without a folder or a key of its own, a further application has the key of the first one on its database.
+ * The application as the server builds it, on the test's own database (or that of `DATABASE_URL`). Every payload is
+ * checked against its schema, and no job runs on schedule. It is closed with the test. `prepare` gets the bare instance
+ * first. A further application uses the key of the first one on its database, unless it has its own folder or key.
  */
 export async function build (
   t: Test,
@@ -131,7 +130,7 @@ export async function build (
   }
 }
 
-/** A session of a person who is made at first sight; without a password, which would take its time. */
+/** Starts a session for a person, who is created on first use, without a password because hashing is slow. */
 export async function signIn (app: FastifyInstance, name: string, role: Role): Promise<AuthSession> {
   const email = `${name}@example.org`
   const { user, session } = await app.db.transaction(async (tx) => {
@@ -144,8 +143,8 @@ export async function signIn (app: FastifyInstance, name: string, role: Role): P
 }
 
 /**
- * Routes of the test's own, for `prepare`: they go where the areas' go, after everything that guards and describes
- * routes.
+ * Adds routes for a test (`prepare`). They are registered with those of the areas, after all plugins that guard or
+ * describe routes.
  */
 export function extraRoutes (register: (app: FastifyInstance) => void): (app: FastifyInstance) => void {
   return (app) => {
@@ -155,7 +154,7 @@ export function extraRoutes (register: (app: FastifyInstance) => void): (app: Fa
   }
 }
 
-/** A folder that goes when the test ends. */
+/** A temporary folder, deleted with the test. */
 export function temporaryFolder (t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -6,13 +6,13 @@ import t from 'tap'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FOLDERS = ['.deploy', '.github', 'drizzle', 'fixtures', 'schemas', 'src', 'test']
 
-/** Every page of the project, by its path, without its blocks of code. */
+/** All Markdown files of the project by path, without code blocks. */
 const pages = ['README.md', ...FOLDERS.flatMap(markdown)].map((path) => ({
   path,
   text: read(path).replace(/^```[^]*?^```$/gm, '')
 }))
 
-t.test('every link of every page leads to a file, and to a heading that is there', async (t) => {
+t.test('every link in Markdown leads to an existing file and heading', async (t) => {
   const broken = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
       .filter(([, file, heading]) => !leads(file === '' ? path : join(dirname(path), file!), heading))
@@ -22,8 +22,8 @@ t.test('every link of every page leads to a file, and to a heading that is there
   t.ok(pages.length > 8, 'the pages are found')
 })
 
-t.test('every path of the project that a page names is there', async (t) => {
-  // `notes` is the made-up area of the example.
+t.test('every project path named in Markdown exists', async (t) => {
+  // `notes` is the fictional area of the example.
   const missing = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/`((?:src|test|schemas|drizzle|fixtures)\/[\w./-]+)`/g)]
       .filter(([, named]) => !/\/notes?[./]/.test(named!) && !existsSync(join(ROOT, named!)))
@@ -42,7 +42,7 @@ t.test('the README stays short, and every variable in its table is in .env.examp
   t.ok(named.length > 20, 'the table is found')
 })
 
-t.test('the journeys and the words of the plan keep within their bounds', async (t) => {
+t.test('the journeys and the glossary of the plan stay within their limits', async (t) => {
   const plan = read('src/README.md')
   const journeys = section(plan, 'Three journeys').split(/^### /m).slice(1)
   const lengths = journeys.map((journey) => [...journey.matchAll(/^\d+\. /gm)].length)
@@ -53,7 +53,7 @@ t.test('the journeys and the words of the plan keep within their bounds', async 
   t.equal(new Set(words).size, words.length, 'no word stands there twice')
 })
 
-t.test('the page of dependencies names exactly the packages that are asked for', async (t) => {
+t.test('the page of dependencies lists exactly the packages of package.json', async (t) => {
   const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
   const page = read('.github/dependencies.md')
   const named = (heading: string) =>
@@ -65,7 +65,7 @@ t.test('the page of dependencies names exactly the packages that are asked for',
   t.same(named('In development'), Object.keys(devDependencies).sort())
 })
 
-t.test('the lock file pins each package by its hash and names no registry', async (t) => {
+t.test('the lock file pins each package by hash and names no registry', async (t) => {
   const { '': _, ...packages } = JSON.parse(read('package-lock.json')).packages as Record<string, LockedPackage>
   const wrong = Object.entries(packages).filter(([, { resolved, integrity }]) =>
     resolved !== undefined || !integrity?.startsWith('sha512-'))
@@ -85,7 +85,7 @@ function markdown (folder: string): string[] {
     .map((path) => join(folder, path))
 }
 
-/** What stands under a heading of the second level. */
+/** The text under a second-level heading. */
 function section (text: string, heading: string): string {
   return text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
 }
@@ -95,7 +95,7 @@ function leads (path: string, heading: string | undefined): boolean {
   return heading === undefined || headings(read(path)).includes(heading)
 }
 
-/** The anchors that a page has on the web. */
+/** The anchors of a page on the web. */
 function headings (text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)]
     .map(([, title]) => title!.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'))

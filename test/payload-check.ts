@@ -7,10 +7,7 @@ import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
 import { sentHeaders, type Trait } from '#schemas/openapi/route-headers.ts'
 import { createAjv } from '#src/http/validation.ts'
 
-/**
- * Headers of any answer, which the description does not name: of HTTP itself and its caches, for browsers, and for
- * machines on the way.
- */
+/** Headers allowed on any response without being described: HTTP, caching, browsers and proxies. */
 const OF_ANY_ANSWER = new Set([
   'cache-control', 'connection', 'content-encoding', 'content-length', 'content-security-policy', 'content-type',
   'cross-origin-resource-policy', 'date', 'keep-alive', 'referrer-policy', 'strict-transport-security',
@@ -19,20 +16,20 @@ const OF_ANY_ANSWER = new Set([
 
 type Responses = Record<string, object | undefined>
 
-/** Of an answer that comes as bytes or as JSON, the JSON. */
+/** The JSON schema of a response that may be bytes or JSON. */
 function ofJson (schema: object | undefined): object | undefined {
   const content = schema && 'content' in schema ? schema.content as Record<string, { schema: object }> : {}
   return content['application/json']?.schema ?? schema
 }
 
-/** What an operation answers beside common errors; undefined for a route of a test, which is not described. */
+/** The error codes of an operation besides the common ones. Undefined for undescribed routes of tests. */
 function ownCodes ({ routeOptions: { schema } }: FastifyRequest): readonly string[] | undefined {
   return schema?.operationId === undefined ? undefined : schema.errorCodes ?? []
 }
 
-// Without a look at the schemas themselves, for which every Ajv compiles the meta-schema: Fastify has had one.
+// Skips validating the schemas, for which every Ajv compiles the meta-schema. Fastify has validated them.
 const ajv = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false }).addFormat('binary', true)
-/** By what they say: every application of a process has schemas of its own, which say the same. */
+/** Validators by schema text: each application of a process has its own but equal schema objects. */
 const validators = new Map<string, ValidateFunction>()
 const known = new WeakMap<object, ValidateFunction>()
 
@@ -52,7 +49,7 @@ function validator (schema: object, sharedSchemas: () => Record<string, unknown>
   return validate
 }
 
-/** What a route may send with a status, and what it must: worked out once for each. */
+/** Allowed and mandatory headers of a route and status, computed once. */
 interface Described { allowed: ReadonlySet<string>, promised: readonly string[] }
 const described = new WeakMap<object, Map<string, Described>>()
 
@@ -73,9 +70,9 @@ function describedHeaders (trait: Trait, status: number): Described {
 }
 
 /**
- * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never
- * complains: it drops extra fields and writes `""` for a null, so the payload is checked before it is serialized; text
- * that is JSON already and streams are checked as they are sent.
+ * Fails the test when a payload differs from the schema of its route and status. fast-json-stringify never fails: it
+ * drops extra fields and writes `""` for null. Payloads are therefore checked before serialization, and JSON text and
+ * streams when they are sent.
  */
 export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
   return (app) => {
@@ -86,11 +83,11 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       const responses = (request.routeOptions.schema?.response ?? {}) as Responses
       const schema = ofJson(responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`])
       const where = `${request.method} ${request.routeOptions.url} ${reply.statusCode}`
-      // Unknown addresses and swagger-ui's own pages have no route of ours behind them.
+      // Unknown paths and pages of swagger-ui have no route of ours.
       if (!request.routeOptions.url || request.routeOptions.url.startsWith('/docs')) return
       if (!schema) return t.fail(`${where}: no schema for this status`)
       checkCode(where, reply.statusCode, ownCodes(request), payload)
-      // A stored file, of whatever type.
+      // A stored file of any type.
       if ('content' in schema && '*/*' in (schema.content as object)) return
       const validate = validator(schema, () => request.server.getSchemas())
       if (!validate(payload)) {
@@ -98,7 +95,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       }
     }
 
-    /** A person who looks up the code of an error must find it, and a program learns of it from the description. */
+    /** Error codes must be catalogued for people, and declared in the description for programs. */
     function checkCode (where: string, status: number, own: readonly string[] | undefined, payload: unknown) {
       if (typeof payload !== 'object' || payload === null || !('codice' in payload && 'requestId' in payload)) return
       const code = String(payload.codice)
@@ -106,12 +103,12 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       if (own && !isCommon(code) && !own.includes(code)) t.fail(`${where}: ${code} is not among its errorCodes`)
     }
 
-    /** A header that a route sends is described there, and one that is promised is sent. */
+    /** Every sent header must be described, and every promised one sent. */
     function checkHeaders (request: FastifyRequest, reply: FastifyReply) {
       const { method, routeOptions: { schema, config, url } } = request
-      // A page is no part of the description.
+      // HTML pages are not described.
       if (schema?.operationId === undefined || schema.hide || method === 'HEAD') return
-      // A status that a test answers with.
+      // Skips a status that only a test uses.
       const responses = (schema.response ?? {}) as Responses
       if (!(responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`])) return
       const { allowed, promised } = describedHeaders({ method, schema, config }, reply.statusCode)
@@ -126,7 +123,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
     }
 
     app.addHook('onResponse', function headers (request, reply, done) {
-      // Of an answer that never began nothing can be said.
+      // A response that never started has no headers.
       if (reply.raw.headersSent) checkHeaders(request, reply)
       done()
     })
@@ -139,7 +136,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
     app.addHook('onSend', async (request, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
       if (checked.has(request) || !isJson) return payload
-      // Over a connection of its own the caller sets the pace: what is checked here would be read at once.
+      // With a real connection the client sets the pace, and reading the stream here would drain it at once.
       if (payload instanceof Readable && request.raw.socket instanceof Socket) return payload
       const text =
         payload instanceof Readable

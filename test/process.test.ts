@@ -14,7 +14,7 @@ import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { openSocket, target } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
-/* A database that hangs: its processes are there, its connections are open, and it gives no answer. */
+/* A database that hangs: its processes and connections exist, but it does not answer. */
 
 const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
 
@@ -36,7 +36,7 @@ async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
     fetch(`${base}${path}`, { method, headers, ...body && { body: JSON.stringify(body) } })
   const note = join(DATA_DIR, 'postgres', 'postmaster.pid')
   const pid = Number.parseInt(readFileSync(note, 'utf8'), 10)
-  /** To PostgreSQL and all its processes. */
+  /** Sends a signal to PostgreSQL and all its processes. */
   const signal = (name: NodeJS.Signals) => {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
     for (const each of [pid, ...children]) process.kill(each, name)
@@ -45,18 +45,18 @@ async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
   return { DATA_DIR, server, port: Number(new URL(base).port), request, signal }
 }
 
-t.test('requests are refused while the database hangs, and those without a connection are never written', async (t) => {
+t.test('while the database hangs requests get a 503, and those without a connection are never written', async (t) => {
   const { server, request, signal } = await started(t)
   const count = async () => {
     const { data } = await (await request('GET', '/api/v1/prenotazioni?limit=500')).json() as { data: object[] }
     return data.length
   }
-  // So many at once that each connection is open and has prepared the statement.
+  // Enough at once to open every connection and prepare the statement.
   const first = await Promise.all(Array.from({ length: 40 }, () => request('POST', '/api/v1/prenotazioni', BOOKING)))
   t.ok(first.every(({ status }) => status === 201))
   const before = await count()
   signal('SIGSTOP')
-  // More than there are connections, and then those who come when it is known.
+  // More than the connections, and then some after the health check has failed.
   for (const length of [100, 3]) {
     const answers = await Promise.all(Array.from({ length }, (_, n) => n % 2 === 0
       ? request('POST', '/api/v1/prenotazioni', BOOKING)
@@ -68,7 +68,7 @@ t.test('requests are refused while the database hangs, and those without a conne
   }
   signal('SIGCONT')
   await server.logged('the database answers again')
-  // Each connection had sent one statement, which PostgreSQL carries out when it goes on.
+  // Each connection had sent one statement, which PostgreSQL executes when it resumes.
   const after = await count()
   t.ok(after - before <= Math.max(4, availableParallelism() * 2), `${after - before} written`)
   t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
@@ -78,11 +78,11 @@ t.test('requests are refused while the database hangs, and those without a conne
   t.equal(await server.exit, 0)
 })
 
-t.test('a server refuses what waits when its database hangs, and ends with it in order', async (t) => {
+t.test('a server whose database hangs rejects waiting requests, and both shut down cleanly', async (t) => {
   const { DATA_DIR, server, port, request, signal } = await started(t)
   t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
   const all = signal('SIGSTOP')
-  // In one piece: when the first is answered, the second has begun.
+  // Sent together: when the first is answered, the second has started.
   const both = target('GET', '/health/live', { connection: 'keep-alive' }) +
     target('GET', '/api/v1/prenotazioni/1', headers)
   const client = await openSocket(t, port, both)
@@ -103,7 +103,7 @@ t.test('a server refuses what waits when its database hangs, and ends with it in
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 
-/** A server whose log goes where this redirection of the shell says. */
+/** A server whose log is redirected by the shell. */
 async function start (t: Test, redirection: string) {
   const { url: DATABASE_URL } = await testDatabase(t)
   const port = await freePort()
@@ -122,7 +122,7 @@ async function start (t: Test, redirection: string) {
   return { child, exit: once(child, 'exit'), live: () => fetch(`http://127.0.0.1:${port}/health/live`) }
 }
 
-t.test('a server whose log is not read any more ends in order, as when Ctrl-C ends both', async (t) => {
+t.test('a server whose log reader is gone shuts down cleanly, as after Ctrl-C', async (t) => {
   const { child, exit } = await start(t, '')
   for await (const line of createInterface(child.stdout)) if (line.includes('"ready"')) break
   child.stdout.destroy()
@@ -130,7 +130,7 @@ t.test('a server whose log is not read any more ends in order, as when Ctrl-C en
   t.same(await exit, [0, null])
 })
 
-t.test('a server whose log can be written nowhere serves, and ends in order', async (t) => {
+t.test('a server whose log cannot be written keeps serving, and shuts down cleanly', async (t) => {
   const { child, exit, live } = await start(t, '> /dev/full')
   let answer = await live().catch(() => undefined)
   while (answer === undefined && child.exitCode === null) answer = await live().catch(() => undefined)

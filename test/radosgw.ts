@@ -14,10 +14,10 @@ const MONITOR_TRIES = 50
 const PROGRAMS = ['radosgw', 'radosgw-admin', 'ceph', 'ceph-mon', 'ceph-osd', 'monmaptool']
 const missing = PROGRAMS.filter((program) => spawnSync(program, ['--version']).error !== undefined)
 
-/** Why there is no S3 server on this machine, for `skip`; false: there is one. */
+/** The reason for `skip` without an S3 server on this machine, else false. */
 export const noRadosgw = missing.length === 0 ? false : `not installed: ${missing.join(', ')}`
 
-/** The settings with which a server keeps its files in the bucket. */
+/** Environment of a server that stores its files in the bucket. */
 export interface S3Environ extends Record<string, string> {
   S3_ENDPOINT: string
   S3_BUCKET: string
@@ -28,16 +28,16 @@ export interface S3Environ extends Record<string, string> {
 
 export interface Radosgw {
   environ: S3Environ
-  /** A further bucket, empty. */
+  /** Creates another, empty bucket. */
   makeBucket (name: string): Promise<S3Environ>
-  /** The server stands still until it is woken: no request is answered. */
+  /** Suspends the server until `wake`, so that no request is answered. */
   freeze (): void
   wake (): void
 }
 
 /**
- * Ceph's S3 server on loopback: a monitor, a store in memory and the gateway, in a folder of their own. It takes some
- * ten seconds, and stops when the test ends.
+ * Starts Ceph's S3 server on loopback: a monitor, an in-memory store and the gateway, in their own folder. It takes
+ * about ten seconds, and stops with the test.
  */
 export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-ceph-'))
@@ -101,7 +101,7 @@ export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw>
   }
 }
 
-/** A monitor that has just begun refuses commands now and then; to ask again does nothing twice. */
+/** Retries, because a monitor that has just started sometimes refuses commands. The commands are idempotent. */
 async function command (run: (...words: [string, ...string[]]) => Promise<unknown>, ...words: string[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -113,7 +113,7 @@ async function command (run: (...words: [string, ...string[]]) => Promise<unknow
   }
 }
 
-/** One monitor and one store, without keys and copies. */
+/** One monitor and one store, without keys and replicas. */
 function configuration (folder: string, cluster: string, monitor: string): string {
   const settings = {
     fsid: cluster,
@@ -138,7 +138,7 @@ function configuration (folder: string, cluster: string, monitor: string): strin
     'osd pool default pg autoscale mode': 'off',
     'mon allow pool size one': true,
     'mon data avail crit': 1,
-    // The store is put into the map by hand: it refuses to do it itself without a manager.
+    // The store is added to the map by hand, because without a manager it cannot add itself.
     'osd crush update on start': false,
     'osd class update on start': false,
     'osd crush chooseleaf type': 0,

@@ -5,13 +5,13 @@ import type { Test } from 'tap'
 
 export interface RawAnswer { status: number, head: string, body: string }
 
-/** Where the application listens, on a free port of loopback. */
+/** Listens on a free loopback port and returns it. */
 export async function listen (app: FastifyInstance): Promise<number> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   return (app.server.address() as AddressInfo).port
 }
 
-/** What comes back for these very bytes: neither `inject` nor an HTTP client would send some of them. */
+/** Sends raw bytes and returns the response. `inject` and HTTP clients cannot send some of them. */
 export async function exchange (port: number, request: string): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1')
   socket.write(request)
@@ -22,7 +22,7 @@ export async function exchange (port: number, request: string): Promise<RawAnswe
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), head: head.toLowerCase(), body }
 }
 
-/** A request line and headers as they are, on a connection of their own. */
+/** Formats a request line and headers unchanged, by default for a connection of its own. */
 export function target (method: string, path: string, headers: Record<string, string> = {}): string {
   const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`
@@ -30,7 +30,7 @@ export function target (method: string, path: string, headers: Record<string, st
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** An open connection that says nothing more by itself; destroyed when the test ends. */
+/** Opens a connection and sends these bytes only. Destroyed with the test. */
 export async function openSocket (t: Test, port: number, bytes = '') {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())

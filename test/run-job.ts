@@ -4,7 +4,7 @@ import type { TestApp } from './helper.ts'
 
 type Job = JobAnswer['data']
 
-/** Runs a job by hand, as an administrator, and follows it to its end: on a busy machine it outlasts its answer. */
+/** Starts a job as an administrator and waits for its end, which on a busy machine may come after the response. */
 export async function runJob ({ app, token }: Pick<TestApp, 'app' | 'token'>, name: string): Promise<Job> {
   const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
   const answer = await app.inject({ method: 'POST', url: `/api/v1/jobs/${name}/avvia`, headers })

@@ -7,32 +7,32 @@ import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
 import { COMPILE_CACHE, LOAD_FAST } from './setup/processes.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
-/** The flags that `npm start` gives to Node. */
+/** Node flags of `npm start`. */
 const FLAGS = manifest.scripts.start.match(/--\S+/g) ?? []
-/** The variables that it sets: among them one for the memory of the C library. */
+/** Environment variables of `npm start`, including one for the C library's memory. */
 const ENVIRON = Object.fromEntries(Array.from(
   manifest.scripts.start.matchAll(/\b([A-Z_]+)=(\S+)/g), ([, name, value]) => [name!, value!]))
 
-/** A server as a process of its own. */
+/** A server in its own process. */
 export interface ServerProcess {
   address: string
   pid: number
-  /** Every line that it has written, parsed. */
+  /** All log lines so far, parsed. */
   lines: Record<string, unknown>[]
-  /** Resolves when it has ended, with the signal that ended it. */
+  /** Resolves at its end with the signal that ended it. */
   ended: Promise<NodeJS.Signals | null>
   post (path: string, body: object, headers?: Record<string, string>): Promise<Response>
-  /** As a power cut would: no signal is handled. */
+  /** Sends SIGKILL, which like a power failure cannot be handled. */
   kill (): Promise<void>
-  /** As an operator would. */
+  /** Sends SIGTERM, as an operator would. */
   end (): Promise<void>
 }
 
 /**
  * Starts a server and waits until it is ready.
- * @param env all of its environment
- * @param entry what to run in place of the server itself; what it says of its end is not shown then
- * @param files how many files and sockets it may have open
+ * @param env its whole environment
+ * @param entry the script to run instead of the server. Its stderr is not shown then
+ * @param files limit of open files and sockets
  */
 export async function startServer (
   env: Record<string, string>, entry: URL = SERVER, files?: number
@@ -44,7 +44,7 @@ export async function startServer (
     env: { ...ENVIRON, API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
-  // With all that it has written.
+  // Waits for all of its output.
   const ended = once(child, 'close').then(([, signal]) => signal as NodeJS.Signals | null)
   const signal = async (name: NodeJS.Signals) => {
     child.kill(name)

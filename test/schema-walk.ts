@@ -1,4 +1,4 @@
-/** A JSON Schema, as far as the tests look into one. */
+/** The parts of a JSON Schema that the tests read. */
 export interface Schema {
   type?: string | string[]
   format?: string
@@ -17,7 +17,7 @@ export interface Schema {
   $ref?: string
 }
 
-/** A schema and everything in it, each with its place: `ospiti[].nome`. A reference stands for what it refers to. */
+/** Yields a schema and all nested ones with their paths: `ospiti[].nome`. References are resolved. */
 export function * walk (
   schema: Schema,
   shared: Record<string, Schema>,
@@ -40,9 +40,9 @@ export function * walk (
   }
 }
 
-/** What leaves a request schema open to more than it should be; undefined when nothing does. */
+/** Why a request schema accepts more than it should. Undefined if it is closed. */
 export function openness (schema: Schema): string | undefined {
-  // A file of a form has no type; it is bounded by the limits of the form.
+  // A file in a form has no type. The form's limits bound it.
   if (schema.enum || 'const' in schema || schema.contentMediaType !== undefined) return undefined
   return PROBLEMS.find(([, isOpen]) => isOpen(schema, [schema.type ?? []].flat()))?.[0]
 }
@@ -61,7 +61,7 @@ const PROBLEMS: readonly (readonly [problem: string, isOpen: (schema: Schema, ty
   ]
 ]
 
-/** Whether a pattern holds the length by itself: anchored on both sides and without a repetition that has no end. */
+/** Whether a pattern limits the length: anchored on both sides, without unbounded repetition. */
 function isBoundedPattern (pattern: string | undefined): boolean {
   if (pattern === undefined || !/^\^[^|]*\$$/.test(pattern)) return false
   return !/[*+]|\{\d+,\}/.test(pattern.replace(/\\.|\[[^\]]*\]/g, '.'))

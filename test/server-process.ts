@@ -9,7 +9,7 @@ import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { COMPILE_CACHE } from './setup/processes.ts'
 
 export const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
-/** Known beforehand, so that nothing is to be told. */
+/** A fixed administrator, so that the server prints no password. */
 export const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
@@ -18,9 +18,9 @@ export interface ServerProcess {
   /** Log lines on standard output so far. */
   logs: Record<string, unknown>[]
   pid: number
-  /** What was written on standard error so far. */
+  /** Standard error so far. */
   errors (): string
-  /** The base URL, once it listens; rejects if the process ends first. */
+  /** The base URL once it listens. Rejects if the process ends first. */
   ready: Promise<string>
   signal (name: NodeJS.Signals): void
   /** The exit code. */
@@ -29,10 +29,7 @@ export interface ServerProcess {
   logged (message: string): Promise<void>
 }
 
-/**
- * The real process with nothing but this environment, and, if wanted, with so many descriptors; killed when the test
- * ends.
- */
+/** Runs the real process with exactly this environment, optionally with a descriptor limit. Killed with the test. */
 export function serverProcess (
   t: Test,
   environ: Record<string, string>,
@@ -80,8 +77,8 @@ export function serverProcess (
 }
 
 /**
- * A server that listens, on a database of its own.
- * @param descriptors how many files and sockets it may have open
+ * A listening server on its own database.
+ * @param descriptors limit of open files and sockets
  */
 export async function started (t: Test, descriptors?: number) {
   const database = await testDatabase(t)

@@ -32,21 +32,21 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-t.test('a started server says where it listens and in which mode, answers there, and ends in order', async (t) => {
+t.test('a started server logs its address and mode, answers there, and shuts down cleanly', async (t) => {
   const { server, base } = await started(t)
   t.match(
     server.logs.find(({ msg }) => msg === 'ready'),
     { address: /^http:\/\/127\.0\.0\.1:\d+$/, mode: 'sandbox', level: 30 }
   )
   t.same(await (await fetch(`${base}/health/ready`)).json(), { stato: 'ok' })
-  // The end of the terminal alone; other tests end it as service managers do.
+  // SIGHUP is only sent by a closing terminal. Other tests use the signals of service managers.
   server.signal('SIGHUP')
   t.equal(await server.exit, 0)
   t.match(server.logs.find(({ msg }) => msg === 'closing'), { signal: 'SIGHUP' })
   t.equal(server.errors(), '')
 })
 
-t.test('connections that are idle, silent or half way through a request do not hold up the exit', async (t) => {
+t.test('idle, silent and half-sent connections do not delay the exit', async (t) => {
   const { server, base, port } = await started(t)
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
@@ -61,18 +61,18 @@ t.test('connections that are idle, silent or half way through a request do not h
       'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
   )
   server.signal('SIGTERM')
-  // Held up, it would be ended by the deadline of the shutdown instead, with code 1.
+  // A delayed exit would hit the shutdown deadline, with code 1.
   t.equal(await server.exit, 0)
 })
 
-t.test('a flood of idle connections leaves descriptors for the work, and connections for others', async (t) => {
+t.test('a flood of idle connections leaves descriptors for work and connections for other clients', async (t) => {
   const { server, base, port } = await started(t, 256)
   const answer = async () => {
     const [{ statusCode }] = await once(get(`${base}/health/ready`, { agent: false }), 'response') as [IncomingMessage]
     return statusCode
   }
   const flood: Socket[] = []
-  // So many addresses that they have all connections together, and each tries to have more than its part.
+  // Enough client IPs to use all connections, each trying to exceed its share.
   for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', '127.0.0.6']) {
     await Promise.all(Array.from({ length: 100 }, async () => {
       const socket = connect({ port, host: '127.0.0.1', localAddress: address }).on('error', () => {})
@@ -94,12 +94,12 @@ t.test('a flood of idle connections leaves descriptors for the work, and connect
   t.equal(server.errors(), '')
 })
 
-/** What comes of a request in the end, when connections are free again. */
+/** Retries a request until a connection is free. */
 async function until (answer: () => Promise<number | undefined>): Promise<number | undefined> {
   return await answer().catch(() => until(answer))
 }
 
-/** Resolves when so many of the sockets are closed. */
+/** Resolves when at least `count` of the sockets are closed. */
 async function closed (sockets: readonly Socket[], count: number): Promise<void> {
   const open = sockets.filter((socket) => !socket.closed)
   if (sockets.length - open.length >= count) return
@@ -107,7 +107,7 @@ async function closed (sockets: readonly Socket[], count: number): Promise<void>
   await closed(sockets, count)
 }
 
-t.test('a request under way when signals come is finished, later ones are refused', async (t) => {
+t.test('a request in progress when signals arrive is finished, and later ones are rejected', async (t) => {
   const { server, base, port, sql } = await started(t)
   const created = await fetch(`${base}/api/v1/prenotazioni`, { method: 'POST', headers, body: JSON.stringify(BOOKING) })
   const { data: { id } } = await created.json() as { data: { id: number } }
@@ -123,7 +123,7 @@ t.test('a request under way when signals come is finished, later ones are refuse
     await lockWaiter()
     server.signal('SIGTERM')
     await server.logged('closing')
-    // As a terminal and what stands between it and the server do.
+    // A terminal and the processes in between forward signals repeatedly.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) server.signal(signal)
     await server.logged('closing already')
     await released
@@ -150,7 +150,7 @@ t.test('a request under way when signals come is finished, later ones are refuse
   }
 })
 
-t.test('at localhost it listens on one address, where connections are bounded, also if there are two', async (t) => {
+t.test('with HOST=localhost the server listens on one address, also if localhost has two', async (t) => {
   const { url } = await testDatabase(t)
   const hosts = `import dns from 'node:dns'
     const { lookup } = dns
@@ -171,19 +171,19 @@ t.test('at localhost it listens on one address, where connections are bounded, a
   t.equal(await server.exit, 0)
 })
 
-t.test('a server and its PostgreSQL that are ended together both end', async (t) => {
+t.test('a server and its PostgreSQL shut down cleanly when both are signalled together', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const server = serverProcess(t, { DATA_DIR, ...ADMIN })
   await server.ready
   const note = join(DATA_DIR, 'postgres', 'postmaster.pid')
   const postmaster = Number.parseInt(readFileSync(note, 'utf8'), 10)
   const group = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
-  // As systemd does: every process of the service, in any order.
+  // Like systemd: every process of the service, in any order.
   for (const pid of [postmaster, ...group]) {
     try {
       process.kill(pid, 'SIGTERM')
     } catch (err) {
-      // It has ended meanwhile, as PostgreSQL's processes do when the first of them is told to.
+      // The process may have ended already, as PostgreSQL's do when the first of them is told to.
       if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
     }
   }
@@ -194,7 +194,7 @@ t.test('a server and its PostgreSQL that are ended together both end', async (t)
 
 const FULL = 'the disk is full: nothing can be written'
 
-t.test('a full disk refuses what is to be written, with a code of its own, and readiness knows', async (t) => {
+t.test('a full disk rejects writes with its own code, and fails readiness', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=700', 'tmpfs', DATA_DIR]).status === 0
   if (!mounted) return t.pass('a full disk', { skip: 'no file system of a bounded size can be mounted here' })
@@ -231,20 +231,20 @@ t.test('a full disk refuses what is to be written, with a code of its own, and r
 
 /* How a start goes, and what ends it. */
 
-t.test('a bad setting ends the start with code 1 and one line that names the variable', async (t) => {
+t.test('an invalid setting ends the start with code 1 and one line that names the variable', async (t) => {
   const server = serverProcess(t, { PORT: '70000', DATABASE_URL: 'postgres://127.0.0.1:1/none' })
   t.equal(await server.exit, 1)
   t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
 })
 
-t.test('a database that is not there ends the start with code 1 and one line, without the password', async (t) => {
+t.test('an unreachable database ends the start with code 1 and one line, without the password', async (t) => {
   const server = serverProcess(t, { DATABASE_URL: 'postgres://locanda:CANARY-password@127.0.0.1:1/none' })
   t.equal(await server.exit, 1)
   t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
   t.notMatch(server.errors() + JSON.stringify(server.logs), 'CANARY')
 })
 
-t.test('a port that is taken ends the start with code 1 and one line, before a first password is made', async (t) => {
+t.test('a port in use ends the start with code 1 and one line, before a first password is generated', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
@@ -256,7 +256,7 @@ t.test('a port that is taken ends the start with code 1 and one line, before a f
   t.same(await sql`select from users`, [])
 })
 
-t.test('a key that is not the database\'s ends the start with one line, and nothing is written', async (t) => {
+t.test('a foreign key ends the start with one line, and nothing is written', async (t) => {
   const { app, url } = await build(t)
   const written = () => app.sql`
     select (select count(*) from audit_log) as audit, (select count(*) from users) as users,
@@ -268,9 +268,9 @@ t.test('a key that is not the database\'s ends the start with one line, and noth
   t.same(await written(), before)
 })
 
-t.test('a key that is lost or wrong ends the start with a line that says which one, and none is made', async (t) => {
+t.test('a lost or wrong key ends the start with a line that says which one, and none is generated', async (t) => {
   const { app, dataDir, url } = await build(t)
-  // The server's first act: it is on record, under a hash with the key.
+  // Its first action is logged in the audit log under a keyed hash.
   await firstAdministrator(app, readConfig({ DATA_DIR: dataDir, ...ADMIN }))
   const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
     const before = readdirSync(DATA_DIR)
@@ -288,7 +288,7 @@ t.test('a key that is lost or wrong ends the start with a line that says which o
   await refused(t, other, /quella del file \S+\/master\.key/, { DATABASE_URL: url })
   await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
 
-  // Without the record the audit log tells the key.
+  // Without the record the key is checked against the audit log.
   await app.sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
   await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
 
@@ -298,7 +298,7 @@ t.test('a key that is lost or wrong ends the start with a line that says which o
   await refused(t, restored, /manca il file \S+\/master\.key/)
 })
 
-t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
+t.test('a database of a newer version ends the start with one line, and is not changed', async (t) => {
   const { url, sql } = await testDatabase(t)
   await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 4102444800000)`
   const server = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN })
@@ -328,7 +328,7 @@ t.test('one of two servers with different keys starts on a new database', async 
   await t.rejects(sql`delete from registro_chiave`, { code: 'LC003' })
 })
 
-t.test('the first start makes an administrator and says how to sign in, once and not in the log', async (t) => {
+t.test('the first start creates an administrator and prints the password once, not in the log', async (t) => {
   const { url } = await testDatabase(t)
   const first = serverProcess(t, { DATABASE_URL: url, MASTER_KEY })
   const base = await first.ready
@@ -356,7 +356,7 @@ t.test('the first start makes an administrator and says how to sign in, once and
   t.equal(second.errors(), '')
 })
 
-t.test('what is wrong with the database is said in one line of Italian, without its password', async (t) => {
+t.test('database problems are reported in one Italian line, without the password', async (t) => {
   const { url, sql } = await testDatabase(t)
   const nobody = `nessuno_${randomBytes(4).toString('hex')}`
   await sql.unsafe(`create role ${nobody} login`)
@@ -374,7 +374,7 @@ t.test('what is wrong with the database is said in one line of Italian, without 
   await sql.unsafe(`drop role ${nobody}`)
 })
 
-t.test('a signal during the start of an embedded database ends it in order: no PostgreSQL stays behind', async (t) => {
+t.test('a signal during the start of an embedded database ends it cleanly, and stops PostgreSQL', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const runs = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
   const isMaking = () => readdirSync(DATA_DIR).some((name) => name.startsWith('postgres.partial-'))
@@ -392,7 +392,7 @@ t.test('a signal during the start of an embedded database ends it in order: no P
   t.equal(await server.exit, 0)
 })
 
-/* Starts without the right Node, or without packages. */
+/* Starts with an old Node or without packages. */
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const { bin, scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
@@ -401,21 +401,21 @@ const { bin, scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 
 }
 const TOO_OLD = /^Locanda richiede Node 22\.18 o successivo; questo è Node [\d.]+\. [^\n]+\n$/
 
-/** Runs a shell command whose `node` is the one of this folder, and returns its end. */
+/** Runs a shell command with the `node` of a folder. */
 function run (command: string, nodeFolder: string, cwd = PROJECT, env: Record<string, string> = {}) {
   const PATH = `${nodeFolder}:${process.env.PATH}`
   const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { cwd, env: { PATH, ...env }, encoding: 'utf8' })
   return { status, stdout, stderr }
 }
 
-/** A `node` that reads no TypeScript, as all older ones. */
+/** A `node` that cannot run TypeScript, like all older ones. */
 function oldNode (t: Test): string {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'node'), `#!/bin/sh\nexec "${process.execPath}" --no-strip-types "$@"\n`, { mode: 0o755 })
   return folder
 }
 
-t.test('a Node that is too old ends with one line of Italian, by every script that starts TypeScript', async (t) => {
+t.test('every script that runs TypeScript on an old Node ends with one Italian line', async (t) => {
   const node = oldNode(t)
   const entries = Object.entries(scripts).filter(([, script]) => /\bnode .*(\.ts|start\.cjs)$/.test(script))
   t.match(entries.map(([name]) => name), ['start', 'keys:rotate', 'locanda', 'tour', 'bench'])
@@ -424,13 +424,13 @@ t.test('a Node that is too old ends with one line of Italian, by every script th
   }
 })
 
-t.test('the linked tool says so too', async (t) => {
+t.test('the linked tool reports an old Node, too', async (t) => {
   const node = oldNode(t)
   symlinkSync(join(PROJECT, bin.locanda), join(node, 'locanda'))
   t.match(run('locanda --help', node), { status: 1, stdout: '', stderr: TOO_OLD })
 })
 
-t.test('packages that are not installed, optional ones too, end the start with one line', async (t) => {
+t.test('missing packages, also optional ones, end the start with one line', async (t) => {
   const project = temporaryFolder(t)
   for (const name of ['package.json', 'src', 'schemas', 'drizzle']) {
     cpSync(join(PROJECT, name), join(project, name), { recursive: true })
@@ -442,7 +442,7 @@ t.test('packages that are not installed, optional ones too, end the start with o
     status: 1, stdout: '', stderr: /^Errore: mancano dei pacchetti: [^\n]+\n$/
   }, 'the tool says so too')
 
-  // As `npm ci --omit=optional` leaves it.
+  // The state after `npm ci --omit=optional`.
   const [from, to] = [join(PROJECT, 'node_modules'), join(project, 'node_modules')]
   cpSync(join(from, '@node-rs', 'argon2'), join(to, '@node-rs', 'argon2'), { recursive: true })
   for (const name of readdirSync(from)) if (name !== '@node-rs') symlinkSync(join(from, name), join(to, name))

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { freePort } from './free-port.ts'
 import { parseMail } from '#test/services/mail/mime.ts'
 
-/** A mail as the server got it. */
+/** A mail as received by the server. */
 export interface Received {
   envelope: { from: string, to: string[] }
   /** By lower-case name. */
@@ -12,9 +12,9 @@ export interface Received {
   subject: string
   text: string
   html: string
-  /** Its bytes, one character each. */
+  /** Its bytes as Latin-1. */
   raw: string
-  /** It came over TLS. */
+  /** Received over TLS. */
   secure: boolean
 }
 
@@ -22,25 +22,25 @@ export interface Smtp {
   /** For `SMTP_URL`. */
   url: string
   port: number
-  /** What was taken so far. */
+  /** Accepted mails so far. */
   mails: Received[]
-  /** The next mail that was not handed out yet, as soon as it is here. */
+  /** Resolves with the next mail that was not returned yet. */
   next (): Promise<Received>
   close (): Promise<void>
 }
 
-/** Decides about a mail that has arrived: an error refuses it with its `responseCode`. */
+/** Decides about a received mail. An error refuses it with its `responseCode`. */
 type Decide = (mail: Received) => void | Promise<void>
 
 /**
- * An SMTP server on loopback; it stops when the test ends. Without options it takes everything, without TLS or login.
- * @param options the server's own, and `port`, `decide`
+ * An SMTP server on loopback, stopped with the test. By default it accepts everything, without TLS and login.
+ * @param options of the server, and `port`, `decide`
  */
 export async function startSmtp (
   t: Pick<Test, 'teardown'>,
   options: SMTPServerOptions & { port?: number; decide?: Decide } = {}
 ): Promise<Smtp> {
-  // One that nobody takes while it is down.
+  // A port that nothing else uses while the server is down.
   const { port = await freePort(), decide, ...rest } = options
   const mails: Received[] = []
   const waiting: (() => void)[] = []
@@ -80,7 +80,7 @@ export async function startSmtp (
         })
     }
   })
-  // Of connections: a client that breaks off is no concern of the server's.
+  // Connection errors of clients that disconnect are irrelevant.
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
@@ -106,7 +106,7 @@ export async function startSmtp (
   }
 }
 
-/** An answer of the server that refuses. */
+/** An SMTP error that refuses a command. */
 export function smtpError (responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode })
 }

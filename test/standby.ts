@@ -11,7 +11,7 @@ import { CHILD_ENV, chooseAccount, type Account } from '#src/database/embedded/a
 import { findBinaries, type Binaries } from '#src/database/embedded/binaries.ts'
 import { freePort } from '#test/free-port.ts'
 
-/** Nobody needs these data after a power cut. */
+/** Durability is not needed. */
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -28,15 +28,15 @@ interface Place { folder: string, account: Account | undefined, binaries: Binari
 /** A PostgreSQL server. */
 interface Server {
   port: number
-  /** As a superuser. */
+  /** A superuser connection. */
   sql: postgres.Sql
-  /** Ends without a word to anybody, as when its machine is gone. */
+  /** Kills the server, as when its machine fails. */
   crash (): Promise<void>
 }
 
 /**
- * A PostgreSQL and its standby by streaming replication, asynchronous as it is by default, on loopback; with the role
- * and the empty database of a server. They go when the test ends.
+ * A PostgreSQL primary and its asynchronous streaming standby on loopback, with a role and an empty database for a
+ * server. Both are removed with the test.
  */
 export async function replicatedPair (t: Pick<Test, 'teardown'>): Promise<{ primary: Server, standby: Server }> {
   const { folder, run, ...place } = await initialised(t)
@@ -69,7 +69,7 @@ async function initialised (t: Pick<Test, 'teardown'>) {
   return { folder, account, binaries, run }
 }
 
-/** Resolves when the standby has replayed all that its primary has written. */
+/** Resolves when the standby has replayed everything written by its primary. */
 export async function caughtUp ({ sql }: Server): Promise<void> {
   for (;; await sleep(50)) {
     const [row] = await sql<{ done: boolean }[]>`
@@ -78,7 +78,7 @@ export async function caughtUp ({ sql }: Server): Promise<void> {
   }
 }
 
-/** The standby hears no more of its primary: what is written there from now on it never has. */
+/** Stops replication: the standby never receives later writes. */
 export async function cutOff ({ sql }: Server): Promise<void> {
   await sql`alter system set primary_conninfo = ''`
   await sql`select pg_reload_conf()`

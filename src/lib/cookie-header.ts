@@ -1,6 +1,5 @@
 /**
- * The value of a cookie that occurs once in a `Cookie` header. With duplicates this server cannot tell which one is its
- * own.
+ * The value of a cookie that occurs once in a `Cookie` header. Duplicates are rejected: the server's own is unknown.
  */
 export function onlyValue (header: string, name: string): string | undefined {
   const values = header

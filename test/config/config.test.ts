@@ -26,7 +26,7 @@ const URLS = ['vuoto', 'ftp://host/', '//host', 'http:/host', 'https://con spazi
 const DATABASES = 'mysql://host/db,host/db,postgres://,postgres://con spazio,postgres://u:a#b@host/db,' +
   'postgres://u:1#2@host/db,postgres://u:segreto@,postgres://u:segreto@host:99999/db'
 
-/** Values that stop the start, for every variable that can have one. */
+/** Invalid values of every variable that can have one. Each prevents the start. */
 const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
   PUBLIC_URL: [...URLS, ...['?', '/#', '\\a', '/a?b', '#a'].map((end) => `https://a.example${end}`), 'https://@a.example'],
@@ -91,14 +91,14 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   TODAY: ['2026-02-30', '2026-13-01', '21/11/2026', '2026-11-21T00:00:00Z', 'oggi']
 }
 
-/** Everything else takes any text: names, secrets and passwords of other people's services. */
+/** Variables that accept any text: names, secrets and passwords of external services. */
 const FREE: readonly (keyof Environment)[] = [
   'BACKUP_DIR', 'DATA_DIR', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'IDP_JWT_SECRET', 'IDP_ANON_KEY',
   'IDP_SERVICE_KEY', 'ALLOGGIATI_UTENTE', 'ALLOGGIATI_PASSWORD', 'ALLOGGIATI_WSKEY', 'MAIL_FROM', 'ALARM_EMAIL',
   'PDF_ENGINE_KEY', 'OCR_PROVIDER_KEY', 'HOSTING_DEPLOY'
 ]
 
-/** Values that do not go together, and the variable that is named. */
+/** Contradictory values, and the variable that the error names. */
 const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[] = [
   ['PDF_ENGINE_URL', { PDF_ENGINE: 'gotenberg' }],
   ['PDF_ENGINE', { PDF_ENGINE_URL: 'https://pdf.example' }],
@@ -161,7 +161,7 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ]
 ]
 
-/** The start is refused in one line that names the variable and does not repeat the value. */
+/** Asserts that the start fails with one line that names the variable without repeating its value. */
 function refuses (t: Test, variable: string, environ: Environ) {
   const title = JSON.stringify(environ)
   try {
@@ -177,18 +177,18 @@ function refuses (t: Test, variable: string, environ: Environ) {
   }
 }
 
-t.test('every bad value of every variable stops the start in one line that names it', async (t) => {
+t.test('every invalid value of every variable prevents the start, with one line that names the variable', async (t) => {
   t.same([...Object.keys(BAD), ...FREE].sort(), Object.keys(Environment.properties).sort(), 'no variable is left out')
   for (const [variable, values] of Object.entries(BAD)) {
     for (const value of values) refuses(t, variable, { [variable]: value })
   }
 })
 
-t.test('values that contradict each other stop the start in one line that names one of them', async (t) => {
+t.test('contradictory values prevent the start, with one line that names one of them', async (t) => {
   for (const [variable, environ] of CONTRADICTIONS) refuses(t, variable, environ)
 })
 
-t.test('with nothing set there are defaults, in sandbox mode, listening on loopback only', async (t) => {
+t.test('the defaults are sandbox mode and loopback only', async (t) => {
   const config = readConfig({ MASTER_KEY })
   t.match(config, {
     PORT: 3000,
@@ -210,12 +210,12 @@ t.test('with nothing set there are defaults, in sandbox mode, listening on loopb
   t.ok(Object.isFrozen(config))
 })
 
-t.test('an empty value is one that is not set, and what is not a variable of the server is not read', async (t) => {
+t.test('an empty value counts as unset, and unknown variables are ignored', async (t) => {
   const empty = Object.fromEntries(Object.keys(Environment.properties).map((name) => [name, '']))
   t.same(readConfig({ ...empty, MASTER_KEY, HOME: '/home', constructor: 'x' }), readConfig({ MASTER_KEY }))
 })
 
-t.test('good values are taken', async (t) => {
+t.test('valid values are accepted', async (t) => {
   const pem = join(temporaryFolder(t), 'ca.pem')
   writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   const production = { ...CREDENTIALS, ALLOGGIATI_MODE: 'production' }
@@ -244,7 +244,7 @@ t.test('good values are taken', async (t) => {
   )
 })
 
-t.test('values that are probably not meant are warned of', async (t) => {
+t.test('configWarnings warns about values that are probably unintended', async (t) => {
   t.same(configWarnings(readConfig({ MASTER_KEY })), [])
   for (const HOST of ['0.0.0.0', '::']) {
     t.match(configWarnings(readConfig({ MASTER_KEY, HOST })), [/PUBLIC_URL is not set/])
@@ -256,13 +256,13 @@ t.test('values that are probably not meant are warned of', async (t) => {
   t.same(configWarnings(readConfig({ ...mode, ...CREDENTIALS, ...backups })), [])
 })
 
-t.test('a certificate file without a certificate stops the start', async (t) => {
+t.test('a certificate file without a certificate prevents the start', async (t) => {
   const file = join(temporaryFolder(t), 'ca.pem')
   writeFileSync(file, 'ciao')
   refuses(t, 'ALLOGGIATI_CA_FILE', { ALLOGGIATI_CA_FILE: file })
 })
 
-t.test('without MASTER_KEY one is made, for its owner only, and kept', async (t) => {
+t.test('without MASTER_KEY a key is generated, readable by its owner only, and kept', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'nuova', 'cartella')
   const { MASTER_KEY: made } = readConfig({ DATA_DIR })
   t.equal(made.length, 32)
@@ -277,7 +277,7 @@ t.test('without MASTER_KEY one is made, for its owner only, and kept', async (t)
   )
 })
 
-t.test('a DATA_DIR that is a file stops the start with the reason, whoever starts it', async (t) => {
+t.test('a DATA_DIR that is a file prevents the start with the reason, also for root', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'dati')
   writeFileSync(DATA_DIR, '')
   t.throws(() => readConfig({ DATA_DIR }), {
@@ -286,7 +286,7 @@ t.test('a DATA_DIR that is a file stops the start with the reason, whoever start
 })
 
 t.test(
-  'a key file that others can read, that is damaged or that is no file stops the start and is left as it is',
+  'a key file that others can read, or that is damaged or no regular file, prevents the start and stays unchanged',
   async (t) => {
     for (const mode of [0o640, 0o604, 0o620, 0o644]) {
       const DATA_DIR = temporaryFolder(t)
@@ -308,7 +308,7 @@ t.test(
     const nowhere = temporaryFolder(t)
     symlinkSync(join(nowhere, 'altrove'), join(nowhere, 'master.key'))
     refusesKey(t, nowhere)
-    // To read it would wait for ever: the start ends in a process of its own.
+    // Reading a pipe would block forever, so the start runs in its own process.
     const pipe = temporaryFolder(t)
     spawnSync('mkfifo', ['-m', '600', join(pipe, 'master.key')])
     const env = { DATA_DIR: pipe, NODE_COMPILE_CACHE: COMPILE_CACHE }
@@ -323,7 +323,7 @@ t.test(
   }
 )
 
-t.test('processes that start at the same moment on an empty folder end with one and the same key', async (t) => {
+t.test('processes that start simultaneously on an empty folder share one key', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'dati')
   const config = fileURLToPath(new URL('../../src/config/config.ts', import.meta.url))
   const script = `
@@ -346,7 +346,7 @@ t.test('processes that start at the same moment on an empty folder end with one 
 })
 
 t.test(
-  '.env.example documents exactly the variables of the server, each once and explained, with their defaults',
+  '.env.example documents every variable of the server exactly once, with its default',
   async (t) => {
     const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n')
     const entries = lines
@@ -380,7 +380,7 @@ const GOOGLE = {
 }
 const GITHUB = { name: 'github', client_id: 'id', client_secret: 'segreto-che-non-si-dice' }
 
-t.test('backups among the files of the database or of the documents stop the start, wherever links lead', async (t) => {
+t.test('BACKUP_DIR inside the database or stored files prevents the start, also through symbolic links', async (t) => {
   const folder = temporaryFolder(t)
   const DATA_DIR = join(folder, 'dati')
   const elsewhere = join(folder, 'disco')
@@ -421,7 +421,7 @@ t.test('backups among the files of the database or of the documents stop the sta
   }
 })
 
-t.test('backups in such a folder stop the start before there are data, and no folder is made', async (t) => {
+t.test('BACKUP_DIR inside a missing data folder prevents the start, and creates no folder', async (t) => {
   const folder = temporaryFolder(t)
   const DATA_DIR = join(folder, 'dati')
   for (const name of ['postgres', 'files']) {
@@ -431,7 +431,7 @@ t.test('backups in such a folder stop the start before there are data, and no fo
   t.same(readdirSync(folder), [])
 })
 
-t.test('a list of providers is taken as it stands', (t) => {
+t.test('parseProviders returns a valid list unchanged', (t) => {
   t.strictSame(parseProviders(undefined), [])
   t.strictSame(parseProviders('[]'), [])
   const apple = {
@@ -451,7 +451,7 @@ t.test('a list of providers is taken as it stands', (t) => {
   t.end()
 })
 
-t.test('a fault in the list is named, without the secrets', (t) => {
+t.test('parseProviders names the invalid field without repeating secrets', (t) => {
   const cases: [wrong: unknown, problem: RegExp][] = [
     ['{', /^non è JSON$/],
     [{}, /^deve essere un elenco JSON$/],

@@ -6,12 +6,12 @@ import { ENDPOINTS } from './rows.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** Every endpoint with an address that it may be asked by. */
+/** Every endpoint with a concrete URL. */
 const ALL = Object.values(ENDPOINTS).map(([method, path, access]) => ({
   method: method as Method, url: path.replace(':side', 'front').replace(/:\w+/g, '1'), access
 }))
 
-/** The rows about who may call, and how often. */
+/** Rows about access and rate limits. */
 export async function accessRows (
   { app, t, key, admin, operator, nobody, token }: House, prove: Prove
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function accessRows (
   for (const row of ['A2', 'C4'] as const) {
     await prove(row, async (t) => {
       const closed = ALL.filter(({ access }) => access !== 'public')
-      // The row of the status says nothing of all endpoints: what it is shows at one.
+      // The row of the status code needs only one endpoint.
       for (const { method, url } of row === 'A2' ? closed : closed.slice(0, 1)) {
         for (const headers of [{}, { 'x-api-key': 'sbagliata' }, { authorization: 'Bearer a.b.c' }]) {
           const answer = await app.inject({ method, url, headers })
@@ -70,7 +70,7 @@ export async function accessRows (
     t.match(answer.headers, { 'retry-after': /^[1-9]\d?$/, 'ratelimit-limit': '1', 'ratelimit-remaining': '0' }, url)
   }
   await prove('L1', async (t) => {
-    // As a caller, for heavy work, and at public addresses.
+    // Requests as a caller, for heavy work, and without credentials.
     await few.call('GET', '/api/v1/paesi')
     await few.call('POST', '/api/ocr', {})
     await few.call('GET', '/api/config')

@@ -5,7 +5,7 @@ import { jpeg } from '#test/services/images/pictures.ts'
 import { anError, anInteger, anyText, exactly, INSTANT, UUID, type Wanted } from './exactly.ts'
 import { PUBLIC_URL, type House, type Prove } from './house.ts'
 
-/** The rows of administration, users and sessions. */
+/** Rows about administration, users and sessions. */
 export async function administrationRows (
   { app, admin, operator, key, smtp, operatorId }: House, prove: Prove
 ): Promise<void> {
@@ -75,7 +75,7 @@ export async function administrationRows (
     const each = (recipient: string): Wanted => ({
       recipient, id: anInteger, messageId: /^<.+>$/, stato: 'inviata', risposta: /^250/, spiegazione: /./
     })
-    // On a busy machine an answer may come before the mail server's.
+    // On a busy machine the response may precede the delivery.
     let answer = await admin('POST', '/api/send-email', mail)
     for (let n = 0; n < 5 && answer.body.includes('in_coda'); n++) answer = await admin('POST', '/api/send-email', mail)
     exactly(t, answer, 200, {

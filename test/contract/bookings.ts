@@ -5,7 +5,7 @@ import { PUBLIC_URL, type House, type Prove } from './house.ts'
 
 const PATH = '/api/v1/prenotazioni'
 
-/** A booking as it is shown, of what `booking()` of the samples sends. */
+/** The response for a booking that was created with `booking()` of the samples. */
 export const shown = (changes: Record<string, Wanted> = {}): Record<string, Wanted> => ({
   id: anInteger,
   nome_cognome: 'Anna Bianchi',
@@ -35,7 +35,7 @@ const GUEST = {
   luogo_rilascio: '412058091'
 }
 
-/** The rows of bookings, their rules and the conventions. */
+/** Rows about bookings, their rules and conventions. */
 export async function bookingRows ({ key, app }: House, prove: Prove): Promise<void> {
   const create = async (changes: Record<string, unknown> = {}) => {
     const answer = await key('POST', PATH, booking(changes))

@@ -1,9 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
 
-/* Machine clients rely on strict schemas: an answer has the fields that are promised, and no others. */
+/* Machine clients use strict schemas: a response has exactly the promised fields. */
 
-/** A value as it must be: a regular expression for a text, a function for what a word says better, else itself. */
+/** An expected value: a regular expression for text, a predicate, or the value itself. */
 export type Wanted = RegExp | ((value: unknown) => boolean) | string | number | boolean | null | Wanted[] | WantedFields
 interface WantedFields { [name: string]: Wanted }
 
@@ -12,12 +12,12 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const anInteger = (value: unknown) => Number.isSafeInteger(value)
 export const anyText = (value: unknown) => typeof value === 'string'
 
-/** The fields that every error has, and its own. */
+/** The common fields of every error, and its own fields. */
 export function anError (status: number, error: Wanted, more: WantedFields = {}): WantedFields {
   return { error, status, codice: /^[A-Z_]+$/, requestId: UUID, ...more }
 }
 
-/** An answer of exactly this status and body. @returns the body */
+/** Asserts exactly this status and body. @returns the body */
 export function exactly<Body> (t: Test, answer: LightMyRequestResponse, status: number, wanted: Wanted): Body {
   t.equal(answer.statusCode, status, answer.body.slice(0, 500))
   t.match(answer.headers['content-type'], /^application\/json/)
@@ -26,7 +26,7 @@ export function exactly<Body> (t: Test, answer: LightMyRequestResponse, status: 
   return body
 }
 
-/** Where a value is not as it must be. */
+/** Paths at which a value differs from the expected one. */
 export function differences (value: unknown, wanted: Wanted, place = ''): string[] {
   const differs = [`${place}: ${JSON.stringify(value)}`]
   if (wanted instanceof RegExp) return typeof value === 'string' && wanted.test(value) ? [] : differs

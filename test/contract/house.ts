@@ -9,16 +9,16 @@ export const QUERY_PASSWORD = 'una-frase-per-la-console'
 export const PUBLIC_URL = 'https://locanda.example'
 
 type Method = InjectOptions['method']
-/** A request of one caller; a body is sent as JSON. */
+/** Sends a request as one caller. A body is sent as JSON. */
 type Ask = (
   method: Method, url: string, body?: object, headers?: Record<string, string>
 ) => Promise<LightMyRequestResponse>
 
-/** The server that all rows share, and who calls it. */
+/** The server shared by all rows, and its callers. */
 export interface House extends TestApp {
   t: Test
   smtp: Smtp
-  /** With the server's key, as most machines do. */
+  /** The server's API key, which most machines use. */
   key: Ask
   admin: Ask
   operator: Ask
@@ -27,10 +27,10 @@ export interface House extends TestApp {
   operatorId: string
 }
 
-/** Proves a row. */
+/** Runs the test of a row. */
 export type Prove = (row: RowId, work: (t: Test) => Promise<void>) => Promise<void>
 
-/** @param see sees every route that is added */
+/** @param see called with every route that is added */
 export async function openHouse (t: Test, see: (route: RouteOptions) => void = () => {}): Promise<House> {
   const failing = extraRoutes((app) => {
     app.get('/prova/guasto', { config: { access: 'public' }, schema: { hide: true } }, async () => {
@@ -61,7 +61,7 @@ export async function openHouse (t: Test, see: (route: RouteOptions) => void = (
   }
 }
 
-/** Names the test of each row by the row, and remembers which rows have one. */
+/** Titles each row's test, and records which rows have one. */
 export function prover (t: Test): { prove: Prove, proven: RowId[] } {
   const proven: RowId[] = []
   return {

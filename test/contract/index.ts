@@ -5,7 +5,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { CASES, ENDPOINTS, PROMISES, RULES, STATUSES } from './rows.ts'
 
-/* `npm run test:contract`: proves every row of the interface, and prints which holds and what proves it. */
+/* `npm run test:contract`: runs every row of the contract, and prints its result and its test. */
 
 const KINDS = { endpoints: ENDPOINTS, rules: RULES, statuses: STATUSES, 'cases of errors': CASES }
 

@@ -14,13 +14,13 @@ import { PROMISES } from './rows.ts'
 import { scanningRows } from './scanning.ts'
 import { systemRows } from './system.ts'
 
-/* Every row of the interface, at one server, as a machine asks it. `npm run test:contract` prints the matrix. */
+/* Tests every row of the contract as a machine client. `npm run test:contract` prints the matrix. */
 
 interface Described { paths: Record<string, Record<string, { parameters?: { name: string }[] }>> }
 
-/** The protocols of the identity provider and of the storage are others' contracts: their clients send no key. */
+/** The identity and storage protocols are third-party contracts. Their clients send no idempotency key. */
 const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
-/** After the work is done, before its answer is kept. */
+/** Fails after the work is done and before its response is stored. */
 const FAILS_LATE = 'x-prova-guasto'
 const failed = new WeakSet<FastifyRequest>()
 const answer = { isDue: Promise.withResolvers<void>(), goesOut: Promise.withResolvers<void>() }
@@ -36,13 +36,13 @@ async function failLate (request: FastifyRequest, _reply: FastifyReply, payload:
 }
 const addressOf = (url: string) => url.replace(/:(\w+)/g, '{$1}')
 
-/** They answer a repeated request from what the first one has begun. */
+/** These routes answer a repeated request from the work that the first one started. */
 const BEGUN = new Set([
   '/api/alloggiati/invio', '/api/v1/prenotazioni/{id}/invio', '/api/v1/invii/giornata', '/api/lettere-benvenuto/genera',
   '/api/generate-pdf', '/api/generate-template', '/api/v1/report/csv'
 ])
 
-t.test('the interface', async (t) => {
+t.test('the contract', async (t) => {
   const honouring: string[] = []
   const house = await openHouse(t, (route) => {
     const { method, url, config, onSend = [] } = route
@@ -55,7 +55,7 @@ t.test('the interface', async (t) => {
     bookingRows, policeRows, paperRows, scanningRows, administrationRows, systemRows, accessRows
   ]) await rows(house, prove)
 
-  t.test('every row has one test', async (t) => {
+  t.test('every row has exactly one test', async (t) => {
     t.same(proven.toSorted(), Object.keys(PROMISES).toSorted())
   })
 
@@ -63,7 +63,7 @@ t.test('the interface', async (t) => {
   const { paths } = (await app.inject('/openapi.json')).json<Described>()
   const posts = Object.keys(paths).filter((path) => paths[path]!.post !== undefined)
 
-  t.test('every POST of the description takes the key, or there is a reason why it needs none', async (t) => {
+  t.test('every POST of the description accepts Idempotency-Key, or is listed with a reason', async (t) => {
     const without = Object.values(WITHOUT_KEY).flat()
     t.same(
       [...Object.keys(HONOURED), ...without].sort(),
@@ -77,7 +77,7 @@ t.test('the interface', async (t) => {
 
   const authorization = `Bearer ${await house.token({ name: 'capo', role: 'admin' })}`
   for (const [path, prepare] of Object.entries(HONOURED)) {
-    await t.test(`POST ${path} with the same key is done once; with another body the key is refused`, async (t) => {
+    await t.test(`POST ${path} with the same key runs once, and rejects the key with another body`, async (t) => {
       const { url, payload, other, refused, headers } = await prepare(house)
       const send = async (body: object) => await app.inject({
         method: 'POST', url, payload: body, headers: { authorization, 'idempotency-key': `di ${path}`, ...headers }
@@ -94,9 +94,9 @@ t.test('the interface', async (t) => {
   }
 
   for (const [path, prepare] of Object.entries(HONOURED)) {
-    await t.test(`POST ${path} whose answer became a 500 is not done a second time with the same key`, async (t) => {
+    await t.test(`POST ${path} that failed with a 500 after its work is not repeated with its key`, async (t) => {
       const { url, payload, refused, headers } = await prepare(house)
-      // That work is none; what it is of is other tests' subject.
+      // A refused request does no work.
       if (refused) return
       const send = async (more: Record<string, string> = {}) => await app.inject({
         method: 'POST',
@@ -111,7 +111,7 @@ t.test('the interface', async (t) => {
     })
   }
 
-  t.test('a request whose work is done, and whose answer is on its way, is still at work for another', async (t) => {
+  t.test('a repeated request is a 409 (in progress) while the response of done work is not stored', async (t) => {
     const send = (more: Record<string, string> = {}) => app.inject({
       method: 'POST',
       url: '/api/v1/prenotazioni',
@@ -126,7 +126,7 @@ t.test('the interface', async (t) => {
     t.equal((await send()).headers['idempotency-replayed'], 'true')
   })
 
-  t.test('a failure whose key cannot be set free is answered as any other, without a word of the inside', async (t) => {
+  t.test('a failure whose key cannot be released is an ordinary 500 without internal details', async (t) => {
     await app.sql.unsafe(`
       create function stays() returns trigger language plpgsql as $$ begin raise 'stays'; end $$;
       create trigger stays before insert on prenotazioni execute function stays();
@@ -143,7 +143,7 @@ t.test('the interface', async (t) => {
     t.notMatch(reply.body, /delete|idempotency_keys|stays/)
   })
 
-  t.test('an answer that the database could not keep, because it was away, is kept when it is back', async (t) => {
+  t.test('a response that could not be stored while the database was unavailable is stored later', async (t) => {
     await app.sql.unsafe(`
       create function away() returns trigger language plpgsql as $$
         begin if new.status = 201 then raise 'away' using errcode = '57P01'; end if; return new; end $$;
@@ -165,7 +165,7 @@ t.test('the interface', async (t) => {
     t.equal(again.body, first.body)
   })
 
-  t.test('the answer that made a user is forgotten with the user', async (t) => {
+  t.test('deleting a user erases the stored response that created it', async (t) => {
     const email = 'dimenticata@example.org'
     const send = async () => await app.inject({
       method: 'POST',
@@ -188,11 +188,11 @@ const PAIR = { email: 'nessuno@example.org', password: 'sbagliata-ma-lunga' }
 const SIGN_IN = '/auth/v1/token?grant_type=password'
 
 const first = await build(t)
-/** For another one on the same database. */
+/** Environment of a second server on the same database. */
 const SAME = { DATABASE_URL: first.url, DATA_DIR: first.dataDir }
 
-// Of health, which is not counted, and of what browsers ask before a request, there is nothing to say.
-t.test('every answer says how much of the limit is left, whatever it is', async (t) => {
+// Health checks are not counted, and CORS preflights are exempt.
+t.test('every response carries the RateLimit headers, whatever its status', async (t) => {
   const { app, call } = first
   const etag = String((await call('GET', '/api/alloggiati/codici?limit=1')).headers.etag)
   for (const [status, request] of Object.entries({
@@ -220,8 +220,8 @@ t.test('every answer says how much of the limit is left, whatever it is', async 
   }
 })
 
-t.test('the usual limits are 300 requests, 60 of heavy work and 10 sign-ins a minute', async (t) => {
-  // On a database of its own: the tries of a sign-in are counted there.
+t.test('the default limits per minute are 300 requests, 60 heavy ones and 10 sign-ins', async (t) => {
+  // Uses its own database, because sign-in attempts are counted there.
   const usual = { RATE_LIMIT_MAX: undefined, RATE_LIMIT_HEAVY_MAX: undefined }
   const { app, call } = await build(t, usual)
   t.match((await call('GET', '/api/v1/paesi')).headers, { 'ratelimit-limit': '300', 'ratelimit-reset': '60' })
@@ -238,7 +238,7 @@ t.test('the usual limits are 300 requests, 60 of heavy work and 10 sign-ins a mi
   t.equal(other.statusCode, 400, 'another account')
 })
 
-t.test('reading pictures and making PDFs count together, and apart from all else', async (t) => {
+t.test('OCR and PDF generation share one counter, separate from other requests', async (t) => {
   const { call } = await build(t, { ...SAME, RATE_LIMIT_HEAVY_MAX: '3' })
   const heavy = [
     '/api/ocr', '/api/generate-pdf', '/api/lettere-benvenuto/genera', '/api/generate-template',

@@ -15,7 +15,7 @@ const MADE: Wanted = {
   transaction_ref: UUID
 }
 
-/** The rows of letters, images of documents and PDFs. */
+/** Rows about letters, document images and PDFs. */
 export async function paperRows ({ key, operator, operatorId, call }: House, prove: Prove): Promise<void> {
   const newBooking = async () => (await create(call)).id
   const generate = async (prenotazione_id: number | undefined, more: object = {}) =>

@@ -14,11 +14,11 @@ const STAY = { check_in: TODAY, numero_notti: 3 }
 
 const remark = (campo: string): Wanted => ({ ospite: 0, campo, messaggio: /^\p{Lu}/u })
 const code: Wanted = { codice: /^\w+$/, descrizione: /./ }
-/** Every entry is like the first. */
+/** Checks that every entry has these two fields. */
 const codes = (value: unknown) => Array.isArray(value) && value.length > 0 && value.every((each: object) =>
   Object.keys(each).sort().join() === 'codice,descrizione')
 
-/** The rows of the police service. */
+/** Rows about the police service. */
 export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove): Promise<void> {
   const send = async (ospiti: object[], more: object = {}) =>
     await key('POST', `${PATH}/invio`, { ospiti, prenotazione: STAY, ...more })
@@ -48,7 +48,7 @@ export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove)
     })
   })
 
-  // To another server nobody listens where the police should be.
+  // A second server whose police service refuses connections.
   const cutOff = await production(t, { endpoint: await closedPort() })
   for (const row of ['F7', 'C10'] as const) {
     await prove(row, async (t) => {
@@ -110,7 +110,7 @@ export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove)
     const answer = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
     exactly<InvioAnswer>(t, answer, 200, sent('Send', /^AW-/))
   })
-  // What the rules find is not sent: a record that the police itself refuses must be good to all appearances.
+  // Only the police reject this record: our validation rules must accept it.
   const police = await standIn(t)
   police.on.Send = answer(rowsReply('Send', [false]))
   const real = await production(t, police)
@@ -185,7 +185,7 @@ export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove)
     t.strictSame(LAYOUT.map(({ length }) => length), [2, 10, 2, 50, 30, 1, 10, 9, 2, 9, 9, 5, 20, 9])
   })
 
-  // The receipt of a day is there on the next one: to another server, whose sandbox then has another day.
+  // A day's receipt exists on the next day, so a second server has that date in its sandbox.
   await prove('E11', async (t) => {
     const next = await build(t, { TODAY: '2026-11-24', DATABASE_URL: url, DATA_DIR: dataDir })
     const answer = await next.call('GET', `${PATH}/ricevute?data=${TODAY}`)

@@ -8,8 +8,8 @@ import { HOLDER } from '#test/scans/scanning.ts'
 import { TODAY, type House } from './house.ts'
 
 /**
- * A request that honours the key, another body of which is refused with the same key, where it has any; of what is
- * `refused` the refusal is told again.
+ * A request that honours `Idempotency-Key`. `other` is a body that is rejected with the same key. `refused`: the
+ * request is refused, and the refusal is replayed.
  */
 export interface Replayed {
   url: string
@@ -21,7 +21,7 @@ export interface Replayed {
 
 const STAY = { check_in: TODAY, numero_notti: 3 }
 let guests = 0
-/** Each is another one: whoever has been sent is not sent again. */
+/** A new guest each time, because a sent guest cannot be sent again. */
 const guest = () => {
   const n = guests++
   return single({ cognome: `RIPETUTI ${String.fromCharCode(65 + n)}`, numero_documento: `CA001${n + 10}AA` })
@@ -29,7 +29,7 @@ const guest = () => {
 const PAGE = '<document><page><p>{{ nome }}</p></page></document>'
 const REASON = 'Motivo della richiesta di prova'
 
-/** The POSTs that create or send: for each a request that does so. */
+/** A request for each POST that creates or sends something. */
 export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replayed>>> = {
   '/api/operators': async () => {
     const email = `ripetuta-${randomUUID()}@example.org`
@@ -70,7 +70,7 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
     await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest()] })
     return { url: '/api/v1/invii/giornata', payload: { prenotazioni: [id] }, other: { prova: true } }
   },
-  // Of no submission: the refusal is told again. That a decision is taken once stands with the ledger's tests.
+  // The submission does not exist, so the refusal is replayed. The ledger's tests cover decisions.
   '/api/v1/invii/{id}/decisione': async () => {
     const body = { decisione: 'annulla', motivo: REASON, versione: 1, conferma: `1 ospite ${TODAY}` }
     return {
@@ -133,7 +133,7 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
     const mail = { recipients: ['ada@ospiti.example'], subject: 'Il vostro arrivo', body: '<p>Vi aspettiamo.</p>' }
     return { url: '/api/send-email', payload: mail, other: { ...mail, subject: 'Altro' } }
   },
-  // Of events that no test makes: nothing is delivered anywhere.
+  // No test creates such events, so nothing is delivered.
   '/api/v1/webhooks': async () => {
     const webhook = { url: 'https://ricevitore.example/eventi', tipi: ['webhook.sospeso'] }
     return { url: '/api/v1/webhooks', payload: webhook, other: { ...webhook, descrizione: 'Altro' } }
@@ -152,7 +152,7 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
   })
 } satisfies Record<string, (house: House) => Promise<Replayed & Pick<InjectOptions, 'headers'>>>
 
-/** The POSTs that take no key, by why they need none. */
+/** POSTs without `Idempotency-Key`, by reason. */
 export const WITHOUT_KEY: Readonly<Record<string, readonly string[]>> = {
   'nothing is kept: the same body gives the same answer': [
     '/api/alloggiati/file',

@@ -1,12 +1,12 @@
 /*
- * The rows of the interface that this product promises, in our own words: letter and number of a row say its place
- * there. Endpoints have their method, path and access; errors their status.
+ * The rows of the contract, in our own words. The letter and number of a row locate it in the contract. Endpoints have
+ * method, path and access, errors their status.
  */
 
 type Access = 'public' | 'auth' | 'admin'
 type Endpoint = readonly [method: string, path: string, access: Access, status: number, promise: string]
 
-/** Every endpoint, in the order of the interface; `status` is that of its success. */
+/** Every endpoint, in the order of the contract. `status` is that of success. */
 export const ENDPOINTS = {
   E01: ['GET', '/api/prenotazioni', 'auth', 200, 'the calendar is a bare array of entries'],
   E02: ['GET', '/api/v1/prenotazioni', 'auth', 200, 'bookings are listed under data, without their guests'],
@@ -59,7 +59,7 @@ export const ENDPOINTS = {
   E49: ['GET', '/sitemap.xml', 'public', 200, 'the public pages are listed in XML']
 } as const satisfies Record<string, Endpoint>
 
-/** The cases of errors: method, path, status. */
+/** Error cases: method, path, status. */
 export const CASES = {
   F1: ['POST', '/api/lettere-benvenuto/genera', 400, 'a letter of no booking is refused'],
   F2: ['POST', '/api/lettere-benvenuto/genera', 409, 'a second letter is refused'],
@@ -71,7 +71,7 @@ export const CASES = {
   F8: ['POST', '/api/alloggiati/invio', 422, 'what the police refuses is told']
 } as const satisfies Record<string, readonly [string, string, number, string]>
 
-/** The rows of status codes, by the status. */
+/** Rows about status codes. */
 export const STATUSES = {
   C1: [200, 'success'],
   C2: [201, 'what was made'],
@@ -140,7 +140,7 @@ export const RULES = {
 
 export type RowId = keyof typeof ENDPOINTS | keyof typeof CASES | keyof typeof STATUSES | keyof typeof RULES
 
-/** What a row promises, as the title of its test. */
+/** The title of each row's test. */
 export const PROMISES: Readonly<Record<RowId, string>> = {
   ...titles(ENDPOINTS, ([method, path, , status, promise]) => `${method} ${path} ${status}: ${promise}`),
   ...titles(CASES, ([method, path, status, promise]) => `${method} ${path} ${status}: ${promise}`),

@@ -4,7 +4,7 @@ import { PICTURES } from '#test/fuzz/pictures.ts'
 import { anError, anInteger, anyText, exactly, type Wanted } from './exactly.ts'
 import type { House, Prove } from './house.ts'
 
-/** ICAO's specimens: of each format the lines, and what they say. */
+/** ICAO's specimens: lines and document number of each format. */
 const SPECIMENS = {
   TD1: {
     lines: ['I<UTOD231458907<<<<<<<<<<<<<<<', '7408122F1204159UTO<<<<<<<<<<<6', 'ERIKSSON<<ANNA<MARIA<<<<<<<<<<'],
@@ -20,7 +20,7 @@ const SPECIMENS = {
   }
 } as const
 
-/** Two lines, or three of thirty characters. */
+/** An MRZ: two lines, or three of thirty characters. */
 const isZone = (value: unknown) =>
   Array.isArray(value) && value.every((line) => typeof line === 'string') &&
     (value.length === 3
@@ -28,7 +28,7 @@ const isZone = (value: unknown) =>
       : value.length === 2 && value.every((line) => line.length >= 30 && line.length <= 44))
 const CHECK = (value: unknown) => value === null || typeof value === 'boolean'
 
-/** The rows of scanning. */
+/** Rows about scanning. */
 export async function scanningRows ({ key }: House, prove: Prove): Promise<void> {
   const parse = async (lines: readonly string[]) => await key('POST', '/api/mrz/parse', { lines })
   const parsed = (format: keyof typeof SPECIMENS): Wanted => ({
@@ -59,7 +59,7 @@ export async function scanningRows ({ key }: House, prove: Prove): Promise<void>
     exactly(t, await key('POST', '/api/ocr', {}), 400,
       anError(400, /./, { dettagli: [{ campo: 'image', messaggio: /./ }] }))
   })
-  // Read once for both rows: it takes a second and more.
+  // One request for both rows, because it takes more than a second.
   let read: ReturnType<typeof key> | undefined
   for (const row of ['S1', 'L7'] as const) {
     await prove(row, async (t) => {

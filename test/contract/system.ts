@@ -6,7 +6,7 @@ import { PUBLIC_URL, QUERY_PASSWORD, TODAY, type House, type Prove } from './hou
 
 const VALID_S = 60
 
-/** The rows of settings, utilities and files. */
+/** Rows about settings, utilities and files. */
 export async function systemRows (house: House, prove: Prove): Promise<void> {
   const { app, admin, key, nobody, call } = house
 

@@ -12,7 +12,7 @@ import { build } from '#test/helper.ts'
 
 const own = selfSigned(t.testdir(), 'DNS:localhost')
 
-/** Stands before the database on a port of its own, with TLS where it is asked for. */
+/** A proxy in front of the database on its own port, with TLS on request. */
 async function front (t: Test, url: string): Promise<{ url: string, secured: () => number }> {
   const { username, password, pathname } = new URL(url)
   const to = serverAddress(url)
@@ -27,7 +27,7 @@ async function front (t: Test, url: string): Promise<{ url: string, secured: () 
   }
   const listener = createServer((raw) => {
     raw.on('error', () => {}).once('data', (first) => {
-      // The SSLRequest has eight bytes, a greeting more.
+      // An SSLRequest has eight bytes, a startup message more.
       if (first.length > 8) return pipe(raw, first)
       raw.write('S')
       pipe(new TLSSocket(raw, { isServer: true, ...own }).on('error', () => {}).on('secure', () => secured++))
@@ -40,7 +40,7 @@ async function front (t: Test, url: string): Promise<{ url: string, secured: () 
   return { url: `postgres://${account}@localhost:${at}${pathname}`, secured: () => secured }
 }
 
-/** A pool of two connections, with TLS or without it. */
+/** A pool of two connections, with or without TLS. */
 async function pool (t: Test, tls: boolean) {
   const trusted = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(trusted))
@@ -56,7 +56,7 @@ async function pool (t: Test, tls: boolean) {
 
 for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
   const skip = tls && own === undefined && 'openssl is not installed: no certificate to test with'
-  t.test(`${name} connections that are cut fail what waits for them, and new ones work again`, { skip }, async (t) => {
+  t.test(`${name} connections that are cut fail waiting queries, and new ones work again`, { skip }, async (t) => {
     const { sql, close, sockets } = await pool(t, tls)
     await sql`create table written (n int)`
 
@@ -70,7 +70,7 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     })
     const failures = [asleep, begun].map((each) => each.then(() => undefined, (err: unknown) => err))
     await inside.promise
-    // More than the pool has connections.
+    // More than the pool's connections.
     const queued = Array.from({ length: 60 }, () => sql`select 2`.then(() => undefined, (err: unknown) => err))
     sockets.cut()
     cut.resolve()
@@ -81,20 +81,20 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     sockets.mend()
     t.same([...await sql`select 4 as n`], [{ n: 4 }])
     t.same([...await sql`select n from written`], [], 'a transaction whose commit was not sent is not committed')
-    // Nobody listens any more to those that have ended by themselves.
+    // The driver no longer listens to sockets that have closed by themselves.
     await close()
     sockets.cut()
   })
 }
 
-t.test('of several hosts one that is there is found', async (t) => {
+t.test('with several hosts, the client connects to the one that is reachable', async (t) => {
   const { url } = await front(t, (await testDatabase(t)).url)
   const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 3)
   t.teardown(close)
   t.same([...await sql`select 1 as n`], [{ n: 1 }])
 })
 
-t.test('the first query of a connection to one of several hosts fails when that connection is lost', async (t) => {
+t.test('with several hosts, the first query of a connection fails when that connection is lost', async (t) => {
   const { url: direct, sql: other } = await testDatabase(t)
   const { url } = await front(t, direct)
   const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 1)
@@ -107,13 +107,13 @@ t.test('the first query of a connection to one of several hosts fails when that 
 })
 
 t.test('a connection that the system refuses at once fails its query', async (t) => {
-  // The path of a Unix socket has 107 bytes at most.
+  // The path of a Unix socket is limited to 107 bytes.
   const { sql, close } = connect(`postgres://nobody@${encodeURIComponent(`/${'x'.repeat(200)}`)},/none`, 1)
   t.teardown(close)
   await t.rejects(sql`select 1`, { code: 'EINVAL' })
 })
 
-t.test('a start at an address where something else than PostgreSQL answers ends, and names the setting', async (t) => {
+t.test('DATABASE_URL with a server that is not PostgreSQL prevents the start, and names the setting', async (t) => {
   const other = createServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))

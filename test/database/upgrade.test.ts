@@ -13,19 +13,19 @@ import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
 
-/** The migrations of 0.1.0. */
+/** Migrations of version 0.1.0. */
 const RELEASED = ['0000_init', '0001_rules']
-/** The key that has written the rows of the fixture. */
+/** The master key of the fixture. */
 const MASTER_KEY = Buffer.alloc(32, 1).toString('base64')
 
-t.test('a database that 0.1.0 has filled keeps its rows in an upgrade, and the server starts on it', async (t) => {
+t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server starts on it', async (t) => {
   const { sql, url } = await testDatabase(t, true)
   const released = readJournal().filter(({ tag }) => RELEASED.includes(tag)).map(({ when }) => when)
   t.equal(released.length, RELEASED.length)
   const rows = readFileSync('fixtures/upgrade/0.1.0.sql', 'utf8')
   await sql.begin(async (tx) => {
     await carryOut(tx, knownMigrations().filter(({ folderMillis }) => released.includes(folderMillis)))
-    // The triggers of 0.1.0 computed keyed hashes with settings of the session.
+    // Triggers of 0.1.0 computed keyed hashes from session settings.
     await tx`select set_config('locanda.sigillo_' || part, repeat('5c', 64), true) from unnest('{i,o}'::text[]) as part`
     await tx.unsafe(rows)
   })
@@ -42,7 +42,7 @@ t.test('a database that 0.1.0 has filled keeps its rows in an upgrade, and the s
   t.match(await verify('/api/v1/audit/verifica'), { integro: true })
 })
 
-t.test('a start during an upgrade says that it waits, and waits longer than a statement may take', async (t) => {
+t.test("a start during another process's upgrade logs that it waits, beyond the statement timeout", async (t) => {
   const { url } = await testDatabase(t, true)
   const other = connect(url, 1)
   t.teardown(other.close)
@@ -67,7 +67,7 @@ async function countRows (sql: postgres.Sql): Promise<Record<string, number>> {
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The first argument of every call of an advisory lock in the files of a folder. */
+/** The first argument of each advisory lock call in a folder's files. */
 function locksIn (folder: string, ending: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith(ending))
@@ -76,24 +76,24 @@ function locksIn (folder: string, ending: string): string[] {
     .map(([, argument]) => /LOCKS\.\w+/.exec(argument!)?.[0] ?? argument!)
 }
 
-t.test('no two advisory locks have the same number', async (t) => {
+t.test('all advisory locks have different numbers', async (t) => {
   t.equal(new Set(Object.values(LOCKS)).size, Object.values(LOCKS).length)
 })
 
-/** Functions of the database take these; the code may take them too. */
+/** Locks taken by database functions. The code may take them, too. */
 const OF_MIGRATIONS = ['ledgerChain', 'auditChain', 'eventWake'] as const
 
-t.test('the locks that migrations take have the numbers that the table of locks names', async (t) => {
+t.test('the locks in migrations have the numbers of LOCKS', async (t) => {
   const taken = new Set(locksIn('drizzle/migrations', '.sql').map(Number))
   t.same([...taken].sort(), OF_MIGRATIONS.map((name) => LOCKS[name]).sort())
 })
 
-t.test('every lock that the code takes is one of the table, and each one of the table is taken', async (t) => {
+t.test('every lock that the code takes is in LOCKS, and every one of LOCKS is used', async (t) => {
   const taken = new Set([...locksIn('src', '.ts'), ...OF_MIGRATIONS.map((name) => `LOCKS.${name}`)])
   t.same([...taken].sort(), Object.keys(LOCKS).map((name) => `LOCKS.${name}`).sort())
 })
 
-/** A transaction that has written to the bookings, and stays open until `free` is called. */
+/** An open transaction that has written to the bookings. `free` ends it. */
 async function bookingsInUse (t: Test) {
   const { url, sql } = await testDatabase(t)
   const [holder, upgrade] = [connect(url, 1, { idle_in_transaction_session_timeout: '0' }), connect(url, 1)]
@@ -131,7 +131,7 @@ t.test('an upgrade that waits for a table lets others write to it, and continues
   t.same(await sql`select aggiunta from prenotazioni`, [])
 })
 
-t.test('some waits are longer than `deadlock_timeout`, after which an autovacuum is cancelled', async (t) => {
+t.test('some lock timeouts exceed `deadlock_timeout`, after which PostgreSQL cancels an autovacuum', async (t) => {
   const { sql, upgrading, free } = await bookingsInUse(t)
   await until(async () => (await sql`
     select from pg_locks where not granted and relation is not null
@@ -141,7 +141,7 @@ t.test('some waits are longer than `deadlock_timeout`, after which an autovacuum
   t.same(await sql`select aggiunta from prenotazioni`, [])
 })
 
-t.test('an upgrade may take longer than a statement of a request', async (t) => {
+t.test('an upgrade ignores the statement timeout', async (t) => {
   const { url } = await testDatabase(t, true)
   const { sql, close } = connect(url, 1, { statement_timeout: '500ms' })
   t.teardown(close)

@@ -15,12 +15,12 @@ import { type ServerProcess, startServer } from '#test/running-server.ts'
 import { type Nginx, SHIPPED, startNginx, without, writeNginx } from './nginx.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** Of Prometheus' own making. */
+/** Metrics of Prometheus itself. */
 const NOT_OURS = ['up']
 
 const shipped = (name: string) => readFileSync(join(SHIPPED, name), 'utf8')
 
-/** Names of metrics in expressions: what a selector, a bracket or an operator follows, less functions and labels. */
+/** Metric names in expressions: followed by a selector, bracket or operator, without functions and labels. */
 function metricsIn (text: string): string[] {
   return [...new Set(text.match(/\b(?:locanda_\w+|process_[a-z_]+(?=[{[]))/g))].filter((name) => !NOT_OURS.includes(name))
 }
@@ -31,15 +31,15 @@ function run (program: string, args: readonly string[], cwd: string) {
 }
 
 const skip = without('nginx', 'nginx-light')
-/** How often each instance is restarted; more for a longer trial. */
+/** Restarts per instance. Raise it for a longer trial. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const CLIENTS = 3
-/** Between the requests of a client: more of them would show no more, and slow the starts down. */
+/** Pause between a client's requests. A shorter one proves no more and slows down the restarts. */
 const PAUSE_MS = 15
 
 interface Answer { status: number, body: { data?: { id: number } } }
 
-/** One request over connections that are kept. */
+/** Sends one request over keep-alive connections. */
 function ask ({ port, certificate }: Nginx, agent: Agent, path: string, body?: object): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request({
@@ -83,14 +83,14 @@ async function instances (t: Test) {
   return { running, ports, start, sql }
 }
 
-t.test('every metric of the board and of the rules is one that the server shows, with its labels', async (t) => {
+t.test('every metric and label of the dashboard and the alert rules is one that the server exposes', async (t) => {
   const figures = { residentBytes: 1, cpuSeconds: 1, startedAt: 1, descriptors: 1 }
   const backups = temporaryFolder(t)
   const environ = { BACKUP_DIR: backups, BACKUP_PASSPHRASE: 'una-frase-per-i-salvataggi' }
   const { call } = await build(t, environ, undefined, { processFigures: () => figures })
   for (const url of ['/health/live', '/api/v1/prenotazioni']) await call('GET', url)
   const { body } = await call('GET', '/metrics')
-  // Only a server with REDIS_URL has it.
+  // Exposed only with REDIS_URL.
   const served = [...body.matchAll(/^(\w+)(?:\{|\s)/gm)].map(([, name]) => name!).concat('locanda_redis_up')
   for (const file of ['alerts.yaml', 'grafana.json']) {
     const named = metricsIn(shipped(file))
@@ -114,26 +114,26 @@ t.test('every metric of the board and of the rules is one that the server shows,
   }
 })
 
-/** Whether a pattern fits a value; no request has failed, so that any status will do. */
+/** Whether a pattern matches a value. No request has failed, so for `status` any value counts. */
 function fits (wanted: string, known: readonly string[], label: string): boolean {
   const pattern = label === 'status' ? /^\d{3}$/ : new RegExp(`^(?:${wanted})$`)
   return known.some((each) => pattern.test(each))
 }
 
-/** What expressions want of labels; a pattern that is only a choice of words is none. */
+/** Label matchers in expressions. `isPattern` is false for a choice of words. */
 function selectorsIn (expressions: string) {
   return [...expressions.matchAll(/(locanda_\w+)\{([^}]*)\}/g)].flatMap(([, metric = '', inner = '']) =>
     [...inner.matchAll(/(\w+)(=~?)"([^"]*)"/g)].map(([, label = '', operator, wanted = '']) =>
       ({ metric, label, isPattern: operator === '=~' && /[.*]/.test(wanted), wanted })))
 }
 
-/** By which labels expressions add up which metrics; an expression may go on in the next line. */
+/** Labels and metrics of aggregations in expressions, which may continue on the next line. */
 function groupsIn (expressions: string) {
   return [...expressions.matchAll(/\bby \(([\w, ]+)\)(.*\n?.*)/g)].flatMap(([, labels = '', of = '']) =>
     labels.split(/, */).map((label) => ({ label, metrics: metricsIn(of) })))
 }
 
-/** The values of the labels that metrics have, by metric and label. */
+/** Label values by metric and label. */
 function labelValues (body: string): ReadonlyMap<string, ReadonlyMap<string, string[]>> {
   const found = new Map<string, Map<string, string[]>>()
   for (const [, metric = '', inner = ''] of body.matchAll(/^(\w+)\{(.*)\} \S+$/gm)) {
@@ -146,7 +146,7 @@ function labelValues (body: string): ReadonlyMap<string, ReadonlyMap<string, str
   return found
 }
 
-t.test('the rules are good, and fire when they should', { skip: without('promtool', 'prometheus') }, async (t) => {
+t.test('the alert rules are valid, and fire in their test cases', { skip: without('promtool', 'prometheus') }, async (t) => {
   const folder = temporaryFolder(t)
   cpSync(join(SHIPPED, 'alerts.yaml'), join(folder, 'alerts.yaml'))
   cpSync(join(ROOT, 'test/deploy/alerts.test.yaml'), join(folder, 'cases.yaml'))
@@ -157,7 +157,7 @@ t.test('the rules are good, and fire when they should', { skip: without('promtoo
 })
 
 const noSystemd = without('systemd-analyze', 'systemd')
-t.test('the unit is good for systemd, and leaves the process little', { skip: noSystemd }, async (t) => {
+t.test('systemd accepts the unit, and rates its exposure below 3', { skip: noSystemd }, async (t) => {
   const folder = temporaryFolder(t)
   const opt = join(folder, 'opt')
   mkdirSync(join(opt, 'node_modules/.bin'), { recursive: true })
@@ -171,7 +171,7 @@ t.test('the unit is good for systemd, and leaves the process little', { skip: no
   t.ok(Number(exposure) < 3, said.slice(-200))
 })
 
-t.test('the environment of the unit and of the compose file is one that the server takes', async (t) => {
+t.test('the server accepts the environment of the unit and of the compose file', async (t) => {
   const known = shipped('../.env.example').match(/^[A-Z0-9_]+(?==)/gm)!
   const ofUnit = [...shipped('locanda@.service').matchAll(/^Environment=(.*)$/gm)]
     .flatMap(([, words]) => words!.replaceAll('%i', '3001').split(' '))
@@ -186,7 +186,7 @@ t.test('the environment of the unit and of the compose file is one that the serv
   t.same(named.filter((name) => !known.includes(name)), [])
 })
 
-t.test('no secret of the compose file has a default: each stops the start while it is empty', async (t) => {
+t.test('secrets in the compose file have no default, so that an empty one prevents the start', async (t) => {
   const compose = shipped('compose.yaml')
   const secrets = [...compose.matchAll(/\$\{(\w*(?:PASSWORD|KEY|KEY_ID)\b)([^}]*)\}/g)]
   t.ok(secrets.length > 5)
@@ -194,7 +194,7 @@ t.test('no secret of the compose file has a default: each stops the start while 
   t.same(shipped('compose.env.example').match(/^[A-Z_]+=.+$/gm), null)
 })
 
-t.test('the shipped settings are good for nginx', { skip }, async (t) => {
+t.test('nginx accepts the shipped configuration', { skip }, async (t) => {
   const { folder } = await writeNginx(t, [4001, 4002])
   const { status, stderr } = spawnSync('nginx', ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')], {
     encoding: 'utf8'
@@ -203,7 +203,7 @@ t.test('the shipped settings are good for nginx', { skip }, async (t) => {
   t.notMatch(stderr, /warn/)
 })
 
-t.test('instances restarted in turn under load lose no request, and do no POST twice', { skip }, async (t) => {
+t.test('restarting instances in turn under load loses no request and repeats no POST', { skip }, async (t) => {
   const { running, ports, start, sql } = await instances(t)
   const nginx = await writeNginx(t, ports)
   await startNginx(t, nginx)

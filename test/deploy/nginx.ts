@@ -11,7 +11,7 @@ import { freePort } from '#test/free-port.ts'
 
 export const SHIPPED = fileURLToPath(new URL('../../.deploy', import.meta.url))
 
-/** Whether a program is here; where it is not, the reason of a skip. */
+/** False if a program is installed, else the reason for a skip. */
 export function without (program: string, packageName = program): string | false {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
     ? false
@@ -19,15 +19,15 @@ export function without (program: string, packageName = program): string | false
 }
 
 export interface Nginx {
-  /** The folder of its settings, certificate and logs. */
+  /** Folder of configuration, certificate and logs. */
   folder: string
   port: number
-  /** For the clients of the test. */
+  /** The CA for the test's clients. */
   certificate: Buffer
 }
 
 /**
- * The shipped settings of nginx with ports, certificate and log of the test, and with shorter times.
+ * Writes the shipped nginx configuration with the test's ports, certificate and logs, and shorter timeouts.
  * @param instances the ports of the two instances
  */
 export async function writeNginx (t: Test, instances: readonly [number, number]): Promise<Nginx> {
@@ -67,7 +67,7 @@ export async function writeNginx (t: Test, instances: readonly [number, number])
   return { folder, port, certificate: readFileSync(certificate) }
 }
 
-/** Starts nginx, and ends it with the test. */
+/** Starts nginx, and stops it with the test. */
 export async function startNginx (t: Test, { folder, port, certificate }: Nginx): Promise<void> {
   const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' })
   const ended = once(nginx, 'exit')

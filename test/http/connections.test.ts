@@ -11,15 +11,15 @@ import { exchange, listen, openSocket, target } from '#test/raw.ts'
 const KEEP = { connection: 'keep-alive' }
 const PUBLIC = { config: { access: 'public' as const }, schema: { response: { 200: Closed({}) } } }
 
-/** How many requests to `/prova/attesa` the shared server has begun. */
+/** Number of started requests to `/prova/attesa` on the shared server. */
 let handled = 0
 const { app, call, logs } = await build(t, {}, extraRoutes((app) => {
-  // Never answered, so that all that follow wait.
+  // Never answered, so that all later requests wait.
   app.get('/prova/attesa', PUBLIC, () => { handled++; return new Promise(() => {}) })
 }))
 const port = await listen(app)
 
-t.test('few of many requests that arrive in one piece are handled, and the connection is cut', async (t) => {
+t.test('a connection that pipelines more than 8 unanswered requests is destroyed', async (t) => {
   for (const path of ['/prova/attesa', '/%']) {
     handled = 0
     const first = target('GET', '/prova/attesa', KEEP)
@@ -29,7 +29,7 @@ t.test('few of many requests that arrive in one piece are handled, and the conne
   }
 })
 
-t.test('a connection may send as many requests as it likes one after the other, and a few at once', async (t) => {
+t.test('a connection may send any number of requests in sequence, and up to 8 at once', async (t) => {
   const socket = await openSocket(t, port)
   socket.setEncoding('utf8')
   for (let round = 0; round < 4; round++) {
@@ -40,8 +40,8 @@ t.test('a connection may send as many requests as it likes one after the other, 
   t.notOk(socket.destroyed)
 })
 
-t.test('a trusted proxy may have more connections than one client, also over IPv6', async (t) => {
-  // 32 connections for all, 8 of them for one client.
+t.test('a trusted proxy may exceed the connections of one client, also over IPv6', async (t) => {
+  // 32 connections in total, 8 for one client.
   const { app } = await build(t, { TRUST_PROXY: '::1' }, undefined, { descriptors: 64 })
   await app.listen({ host: '::1', port: 0 })
   const { port } = app.server.address() as AddressInfo
@@ -54,7 +54,7 @@ t.test('a trusted proxy may have more connections than one client, also over IPv
   }
 })
 
-t.test('a client that is gone before its request is read costs no line of the log that is an alarm', async (t) => {
+t.test('a client that disconnects before its request is read causes no error line in the log', async (t) => {
   const before = logs.length
   for (let n = 0; n < 50; n++) {
     const socket = await openSocket(t, port, target('GET', '/health/live', KEEP))
@@ -65,7 +65,7 @@ t.test('a client that is gone before its request is read costs no line of the lo
 })
 
 t.test(
-  'while the last requests are finished, a new one on an open connection is refused like any that comes too soon',
+  'during shutdown a new request on an open connection gets a 503 while the last requests finish',
   async (t) => {
     const held = Promise.withResolvers<void>()
     const begun = new PassThrough()
@@ -107,10 +107,10 @@ t.test(
   }
 )
 
-/** As much as is asked for, without end. */
+/** An endless stream. */
 const endless = () => new Readable({ read () { this.push(Buffer.alloc(65_536, 32)) } })
 
-t.test('a caller who does not read holds up no end, be the answer whole or in pieces', async (t) => {
+t.test('a client that does not read does not delay shutdown, neither for a buffer nor for a stream', async (t) => {
   const { app } = await build(t, {}, answering({
     '/prova/intera': () => Buffer.alloc(20_000_000, 32),
     '/prova/pezzi': endless
@@ -123,8 +123,8 @@ t.test('a caller who does not read holds up no end, be the answer whole or in pi
   t.notOk(app.server.listening)
 })
 
-t.test('an answer that goes on without end is cut in the end', async (t) => {
-  // At a pace at which it costs little: it goes on for seconds.
+t.test('shutdown cuts an endless response', async (t) => {
+  // Slow enough to cost little, because it runs for seconds.
   const slow = () => Readable.from((async function * () {
     for (;;) yield await sleep(20, Buffer.alloc(65_536, 32))
   })(), { objectMode: false })
@@ -144,13 +144,13 @@ function answering (answers: Record<string, () => Buffer | Readable>) {
   })
 }
 
-/** Asks over a socket, and returns the answer. */
+/** Sends a request over a socket and returns the response. */
 async function ask (socket: Socket, path = '/health/live'): Promise<string> {
   socket.write(target('GET', path, KEEP))
   return String((await once(socket, 'data') as [Buffer])[0])
 }
 
-t.test('a server that drains serves as ever, and is not ready', async (t) => {
+t.test('a draining server serves as usual, but is not ready', async (t) => {
   const { app } = await build(t, { DRAIN_SECONDS: '300' })
   const port = await listen(app)
   const open = await openSocket(t, port)
@@ -167,7 +167,7 @@ t.test('a server that drains serves as ever, and is not ready', async (t) => {
   t.pass('who asks once more does not wait')
 })
 
-t.test('then connections that were kept get one more answer, and no further one is taken', async (t) => {
+t.test('after draining, open connections close with their next response, and new ones are refused', async (t) => {
   const { app } = await build(t, { DRAIN_SECONDS: '1' })
   const port = await listen(app)
   const [used, unused] = [await openSocket(t, port), await openSocket(t, port)]
@@ -186,13 +186,13 @@ t.test('then connections that were kept get one more answer, and no further one 
 const TEXT = 'x'.repeat(40 * 1024)
 const address = `http://127.0.0.1:${port}`
 
-t.test('a stranger sends no body over 32 KiB', async (t) => {
+t.test('a public route rejects a body over 32 KiB', async (t) => {
   const payload = { email: 'ada@example.org', password: TEXT }
   const answer = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload })
   t.equal(answer.statusCode, 413)
 })
 
-t.test('a caller holds back the ends of 16 large bodies, no more; a closed one frees its place', async (t) => {
+t.test('a caller may have 16 unfinished large bodies, and disconnecting one frees its turn', async (t) => {
   const held: Socket[] = []
   t.teardown(() => { for (const socket of held) socket.destroy() })
   const hold = async () => {
@@ -208,7 +208,7 @@ t.test('a caller holds back the ends of 16 large bodies, no more; a closed one f
   for (let n = 0; n < 16; n++) await hold()
   const large = JSON.stringify({ testo: TEXT })
   let refused = await send(large)
-  // The held ones may reach the server after it.
+  // The held requests may reach the server later than this one.
   while (refused.status !== 503) refused = await send(large)
   t.match(await refused.json(), { codice: 'SERVIZIO_OCCUPATO' })
   t.ok(refused.headers.get('retry-after'))
@@ -219,7 +219,7 @@ t.test('a caller holds back the ends of 16 large bodies, no more; a closed one f
   t.equal(next.status, 400)
 })
 
-t.test('bodies that are held until the answer take 64 MiB of one caller, no more', async (t) => {
+t.test('bodies held until the response are limited to 64 MiB per caller', async (t) => {
   const held: Socket[] = []
   t.teardown(() => { for (const socket of held) socket.destroy() })
   const begin = async (bytes: number) => {
@@ -229,7 +229,7 @@ t.test('bodies that are held until the answer take 64 MiB of one caller, no more
     const arrived = once(app.server, 'request')
     socket.write(`POST /api/documents/upload HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${API_KEY}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{"`)
-    // A body that overtook the last of these would take its room.
+    // A body that overtakes the last of these would take its share.
     await arrived
   }
   for (let n = 0; n < 4; n++) await begin(15 * 1024 * 1024)
@@ -238,7 +238,7 @@ t.test('bodies that are held until the answer take 64 MiB of one caller, no more
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     body: JSON.stringify({ testo: 'x'.repeat(5 * 1024 * 1024) })
   }).then(({ status }) => status, () => 503)
-  // The held ones may reach the server after it.
+  // The held requests may reach the server later than this one.
   while (await send('/api/documents/upload') !== 503) { /* again */ }
   t.equal((await fetch(`${address}/api/saveOspiti`, {
     method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: `{"testo":"${TEXT}"}`
@@ -247,7 +247,7 @@ t.test('bodies that are held until the answer take 64 MiB of one caller, no more
   while (await send('/api/documents/upload') === 503) { /* again */ }
 })
 
-t.test('a body that is answered before its end gives its place back', async (t) => {
+t.test('a body answered before its end gives its turn back', async (t) => {
   const headers = { 'content-type': 'application/json', connection: 'keep-alive' }
   const send = async (extra: Record<string, string>) => {
     const request = target('POST', '/auth/v1/token?grant_type=password', { ...headers, ...extra })
@@ -257,11 +257,11 @@ t.test('a body that is answered before its end gives its place back', async (t) 
     return Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer))?.[1])
   }
   for (let n = 0; n < 20; n++) await send({ 'content-length': String(TEXT.length) })
-  // A server that is busy sees the last ones leave a moment later.
+  // A busy server notices the last disconnects a moment later.
   await until(async () => await send({ 'content-length': String(TEXT.length) }) === 413)
 })
 
-t.test('strangers who hold their bodies back keep nobody with credentials waiting', async (t) => {
+t.test('unfinished bodies of callers without credentials do not block callers with credentials', async (t) => {
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
   const hold = async (localAddress: string) => {
     const socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -281,7 +281,7 @@ t.test('strangers who hold their bodies back keep nobody with credentials waitin
   t.equal(answer.statusCode, 400)
 })
 
-t.test('a body as long as a file has few fields; what stands in its texts is no field', async (t) => {
+t.test('a body with a file may have few fields, not counting separators inside its strings', async (t) => {
   const upload = { booking_id: 1, guest_idx: 0, side: 'front', ext: 'jpg', base64Image: ',:"\\'.repeat(1000) }
   const fields = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`campo${n}`, n]))
   const many = await call('POST', '/api/documents/upload', { ...upload, ...fields })

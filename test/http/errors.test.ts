@@ -24,7 +24,7 @@ const json = { ...headers, 'content-type': 'application/json' }
 const text = { ...headers, 'content-type': 'text/plain' }
 const publicly = { config: { access: 'public' as const }, schema: { response: { 200: Closed({}) } } }
 
-/** The answer is an error of this API, and nothing else: its fields, its request's id, not to be kept. */
+/** Asserts an error in the API's format: exactly its fields, its request id, and no caching. */
 function isError (
   t: Test,
   answer: LightMyRequestResponse,
@@ -99,21 +99,21 @@ const throwing = extraRoutes((app) => {
 })
 const { app, call, logs, token } = await build(t, { QUERY_PASSWORD: 'una-console-di-prova' }, (app) => {
   throwing(app)
-  // A form or a file is no JSON: their own tests look at them.
+  // Forms and files are not JSON. Other tests cover them.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/prova/')) return
     everyRoute.push(route)
-    // Those of the pages for people are hidden.
+    // The routes of HTML pages are hidden.
     const isForm = route.schema?.hide === true || route.schema?.consumes?.includes('multipart/form-data')
     if (!isForm && !Object.hasOwn(route.schema?.body ?? {}, 'content')) routes.push(route)
   })
 })
 
-t.test('every refusal has the one shape, with the id of its request', async (t) => {
+t.test('every error has the common format, with its request id', async (t) => {
   for (const [request, status, codice, more] of REFUSALS) isError(t, await app.inject(request), status, codice, more)
 })
 
-t.test('a 400 names every field at fault once, as the caller wrote it', async (t) => {
+t.test('a 400 lists every invalid field once, under the name that the caller used', async (t) => {
   const dettagli = async (url: string, payload: object) =>
     (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
   const { nome_cognome, ...rest } = BOOKING
@@ -154,7 +154,7 @@ t.test('a 400 names every field at fault once, as the caller wrote it', async (t
   )
 })
 
-t.test('a 400 names fifty fields at most, by two hundred characters each', async (t) => {
+t.test('a 400 lists at most 50 fields, with names of at most 200 characters', async (t) => {
   const dettagli = async (payload: object) =>
     (await app.inject({ method: 'POST', url: '/api/v1/prenotazioni/delete-bulk', headers, payload })).json().dettagli
   t.equal((await dettagli({ ids: Array.from({ length: 10_000 }, () => 'x') })).length, 50)
@@ -168,7 +168,7 @@ t.test('a 400 names fifty fields at most, by two hundred characters each', async
   )
 })
 
-t.test('a body that is nested too deep is refused by every route in its own words', async (t) => {
+t.test('every route rejects a body that is nested too deeply, in its own error format', async (t) => {
   for (const levels of [31, 32, 50_000]) {
     const text = JSON.stringify(`\\"${'['.repeat(99)}`)
     const payload = `{"y":${text},"x":${'['.repeat(levels)}${text}${']'.repeat(levels)}}`
@@ -185,7 +185,7 @@ t.test('a body that is nested too deep is refused by every route in its own word
   t.match((await app.inject(token)).json(), { code: 400, error_code: 'validation_failed' })
 })
 
-t.test('a wrong method is told which ones are right', async (t) => {
+t.test('a 405 lists the allowed methods', async (t) => {
   for (const [method, url, allow] of [
     ['DELETE', '/api/v1/prenotazioni', 'GET, HEAD, POST'],
     ['PATCH', '/api/v1/prenotazioni/7', 'GET, HEAD, PUT'],
@@ -201,7 +201,7 @@ t.test('a wrong method is told which ones are right', async (t) => {
   t.equal((await app.inject('/nulla')).headers.allow, undefined)
 })
 
-t.test('the answer to a failure of the server tells the caller nothing of its cause', async (t) => {
+t.test('a 500 reveals nothing of its cause to the caller', async (t) => {
   for (const path of ['errore', 'altrui', 'testo', 'nulla', 'unico', 'avvolto']) {
     const answer = await app.inject(`/prova/${path}`)
     isError(t, answer, 500, 'ERRORE_INTERNO')
@@ -214,7 +214,7 @@ t.test('the answer to a failure of the server tells the caller nothing of its ca
   t.ok(logs.some(({ err }) => /CANARY-errore/.test(JSON.stringify(err))), 'the log has the cause')
 })
 
-t.test('a database error is logged by its codes, never with a value that was bound', async (t) => {
+t.test('a database error is logged by its codes, without bound values', async (t) => {
   logs.length = 0
   await app.inject('/prova/unico')
   await app.inject('/prova/avvolto')
@@ -232,7 +232,7 @@ t.test('a database error is logged by its codes, never with a value that was bou
   t.notMatch(JSON.stringify(logs), 'CANARY')
 })
 
-t.test('an error of the database is a failure, unless it is one of the input or of its own state', async (t) => {
+t.test('a database error is a 400 for invalid input, a 503 for a temporary state, else a 500', async (t) => {
   const codes = {
     400: ['22003', '22007', '22008', '22021'],
     503: ['40001', '40P01', '57014', '57P01', '57P02', '57P03', '53300'],
@@ -249,7 +249,7 @@ t.test('an error of the database is a failure, unless it is one of the input or 
   t.notMatch(JSON.stringify(logs), 'CANARY-sqlstate')
 })
 
-t.test('bytes that never become a request are answered in the same shape and the connection is closed', async (t) => {
+t.test('bytes rejected by the HTTP parser get the common error format, and the connection is closed', async (t) => {
   const port = await listen(app)
   const cases = [
     [431, target('GET', '/health/live', { 'x-long': 'a'.repeat(20_000) })],
@@ -261,7 +261,7 @@ t.test('bytes that never become a request are answered in the same shape and the
   ] as const
   for (const [status, bytes] of cases) check(await exchange(port, bytes), status)
 
-  // The clock of the HTTP server itself would take half a minute to come to this.
+  // The HTTP server's own timeout would take half a minute.
   const [server] = await Promise.all([
     new Promise<object>((resolve) => app.server.once('connection', resolve)),
     openSocket(t, port)
@@ -290,7 +290,7 @@ t.test('bytes that never become a request are answered in the same shape and the
 
 const WITH_MAIL = { ...BOOKING, email: 'anna@example.com', numero_ospiti: 3 }
 
-/** What a lenient reader would take for the right type. */
+/** Values that a lenient parser would accept as the right type. */
 const LOOKALIKES: Readonly<Record<string, readonly unknown[]>> = {
   nome_cognome: [null, 12, true, ['Anna'], {}],
   lingua: [null, ['IT'], 1],
@@ -301,7 +301,7 @@ const LOOKALIKES: Readonly<Record<string, readonly unknown[]>> = {
   numero_ospiti: ['3', null, '']
 }
 
-/** Any number, and the id of a template too. */
+/** A number that is also a valid template id. */
 const PART = '0000000000000001'
 
 const withBody = routes
@@ -312,7 +312,7 @@ const withBody = routes
     example: exampleOf(schema)
   }))
 
-t.test('a body is taken literally: nothing in it is turned into what it is not', async (t) => {
+t.test('a body is validated literally, without type coercion', async (t) => {
   for (const [field, values] of Object.entries(LOOKALIKES)) {
     for (const value of values) {
       const answer = await call('POST', '/api/v1/prenotazioni', { ...WITH_MAIL, [field]: value })
@@ -322,13 +322,13 @@ t.test('a body is taken literally: nothing in it is turned into what it is not',
   }
 })
 
-t.test('a 400 names what is wrong in path, query and body, unknown fields too, on every API route', async (t) => {
+t.test('a 400 lists invalid and unknown fields of path, query and body on every API route', async (t) => {
   const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
   const inApi = routes.filter(({ method, url, schema }) => url.startsWith('/api/') && schema && method !== 'HEAD')
   t.ok(inApi.length >= 40)
   for (const { method, url, schema } of inApi) {
     const example = exampleOf(schema)
-    // The name of a file, and of its bucket, may be any text.
+    // The names of files and buckets may be any text.
     const parameter = url.endsWith('/*') ? undefined : /:(\w+)/.exec(url)?.[1]
     const parts = [...parameter ? [parameter] : [], 'dalla_query', ...example ? ['dal_corpo'] : []]
     const target = url.replace(/:\w+/, parameter ? '!' : PART).replace(/:\w+/g, PART)
@@ -343,14 +343,14 @@ t.test('a 400 names what is wrong in path, query and body, unknown fields too, o
   }
 })
 
-t.test('a body that is wrong throughout does not hide what is wrong elsewhere', async (t) => {
+t.test('a body with many errors does not hide the errors of path and query', async (t) => {
   const unknown = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`ignoto_${at}`, at]))
   const { dettagli } = (await call('PUT', '/api/v1/prenotazioni/zero?ignoto=1', unknown)).json()
   t.equal(dettagli.length, 50)
   t.match(dettagli, [{ campo: 'id' }, { campo: 'ignoto' }, { campo: 'ignoto_0' }])
 })
 
-t.test('a caller who may not use a route learns nothing of what is wrong with the request', async (t) => {
+t.test('an unauthorized caller gets no validation errors', async (t) => {
   const wrong = (headers: Record<string, string>) => call('POST', '/api/v1/jobs/!/avvia?ignoto=1', {}, headers)
   for (const [status, headers] of [
     [401, { 'x-api-key': 'sbagliata' }],
@@ -363,7 +363,7 @@ t.test('a caller who may not use a route learns nothing of what is wrong with th
   }
 })
 
-t.test('text in path and query is read as the number it stands for', async (t) => {
+t.test('numbers in path and query are coerced', async (t) => {
   t.equal((await call('GET', '/api/v1/prenotazioni?limit=10&paese_id=380')).statusCode, 200)
   for (const url of [
     '/api/v1/prenotazioni?limit=dieci', '/api/v1/prenotazioni?limit=1.5', '/api/v1/prenotazioni?limit=',
@@ -374,7 +374,7 @@ t.test('text in path and query is read as the number it stands for', async (t) =
   }
 })
 
-t.test('the last value of a key given twice counts, for the check as for the work', async (t) => {
+t.test('the last value of a repeated JSON key counts, for validation and handler alike', async (t) => {
   const post = (nights: string) =>
     app.inject({
       method: 'POST',
@@ -389,7 +389,7 @@ t.test('the last value of a key given twice counts, for the check as for the wor
   })
 })
 
-t.test('control characters, and NUL, are refused before the database would', async (t) => {
+t.test('control characters and NUL are rejected before they reach the database', async (t) => {
   for (const character of ['\u0000', '\u0007', '\n', '\u001f', '\u007f']) {
     for (const field of ['nome_cognome', 'telefono', 'idf_gen', 'email', 'lingua']) {
       t.equal(
@@ -409,7 +409,7 @@ t.test('control characters, and NUL, are refused before the database would', asy
   }
 })
 
-t.test('the server does not fail for any JSON that is sent to any route', async () => {
+t.test('no route fails with a 5xx on any JSON', async () => {
   const anything = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
     fc.string({ unit: anyCharacter, maxLength: 300 }),
@@ -421,7 +421,7 @@ t.test('the server does not fail for any JSON that is sent to any route', async 
     { authorization: `Bearer ${await token({ service: true })}` },
     { authorization: `Bearer ${person}` }
   ]
-  // In a maintenance nothing else would be asked.
+  // Maintenance mode would block all other requests.
   const asked = withBody.filter(({ url }) => url !== '/api/settings/maintenance')
   const request = fc.constantFrom(...asked).chain(({ method, url, example }) =>
     fc.record({
@@ -446,19 +446,19 @@ t.test('the server does not fail for any JSON that is sent to any route', async 
       headers: { 'content-type': 'application/json', ...caller },
       payload: JSON.stringify(payload)
     })
-    // There is no mail server here.
+    // No mail server is configured here.
     return statusCode < 500 || body.includes('"POSTA_NON_CONFIGURATA"')
   }), { numRuns: 200 })
 })
 
-/** The example of a route's body. */
+/** The example of a route's request body. */
 function exampleOf (schema: FastifySchema | undefined): Record<string, unknown> | undefined {
   return (schema?.body as { examples: [Record<string, unknown>] } | undefined)?.examples[0]
 }
 
 type Place = readonly string[]
 
-/** Every place inside a value, by the names that lead there. */
+/** All paths inside a value. */
 function places (value: unknown, path: Place = []): Place[] {
   const inner =
     typeof value === 'object' && value !== null
@@ -481,7 +481,7 @@ const MOTIVO = 'Il secondo ospite è il fratello'
 
 const key = { 'x-api-key': API_KEY }
 
-t.test('one answer names what a schema refuses, what several fields say together, and the header', async (t) => {
+t.test('one response lists schema errors, cross-field errors and header errors together', async (t) => {
   const admin = bearer(await token({ service: true }))
   const cases: [string, string, Record<string, unknown>, string[]][] = [
     ['POST', '/api/v1/prenotazioni', { ...STAY, lingua: 'italiano' }, ['lingua', 'check_out', 'numero_notti']],
@@ -515,7 +515,7 @@ t.test('one answer names what a schema refuses, what several fields say together
   }
 })
 
-t.test('a request that only its fields together make wrong is refused, and takes no Idempotency-Key', async (t) => {
+t.test('a request rejected by a cross-field check does not take its Idempotency-Key', async (t) => {
   const headers = { ...key, 'idempotency-key': 'una-chiave' }
   const wrong = await app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers, payload: STAY })
   t.equal(wrong.statusCode, 400)
@@ -526,7 +526,7 @@ t.test('a request that only its fields together make wrong is refused, and takes
   t.equal(right.statusCode, 201)
 })
 
-t.test('no content of a request makes a check throw', async (t) => {
+t.test('cross-field checks never throw, whatever the request contains', async (t) => {
   const value = fc.oneof(
     fc.jsonValue(),
     fc.date().map(String),

@@ -19,19 +19,19 @@ const key = { 'x-api-key': API_KEY }
 
 interface From { headers?: Record<string, string>, remoteAddress?: string }
 
-/** Where a caller has three requests; tests that ask it come from addresses of their own. */
+/** Allows three requests per caller. Its tests use different client IPs. */
 const three = await build(t, { RATE_LIMIT_MAX: MAX })
-/** Others, which have counters of their own, are on the same database. */
+/** Environment of further servers on the same database, with their own counters. */
 const SAME = { DATABASE_URL: three.url, DATA_DIR: three.dataDir }
 
-/** The statuses of so many equal requests, one after the other. */
+/** The statuses of several equal requests in sequence. */
 async function statuses ({ app }: TestApp, times: number, url: string, options: From = {}): Promise<number[]> {
   const answers: LightMyRequestResponse[] = []
   while (answers.length < times) answers.push(await app.inject({ url, ...options }))
   return answers.map(({ statusCode }) => statusCode)
 }
 
-t.test('a caller has exactly so many requests, is told how many are left and then when to come back', async (t) => {
+t.test('a caller has exactly the configured number of requests, with RateLimit headers and Retry-After', async (t) => {
   const { app } = three
   for (const left of ['2', '1', '0']) {
     const { statusCode, headers } = await app.inject({ url: SOMEWHERE, headers: key })
@@ -55,7 +55,7 @@ t.test('a caller has exactly so many requests, is told how many are left and the
   })
 })
 
-t.test('each caller is counted separately, over all its addresses and routes', async (t) => {
+t.test('each caller has one counter across its client IPs and routes', async (t) => {
   const test = await build(t, { ...SAME, RATE_LIMIT_MAX: MAX })
   const anna = { authorization: `Bearer ${await test.token({ name: 'anna' })}` }
   const piero = { authorization: `Bearer ${await test.token({ name: 'piero' })}` }
@@ -75,7 +75,7 @@ t.test('each caller is counted separately, over all its addresses and routes', a
   t.same(await statuses(test, 4, '/openapi.json'), [200, 200, 200, 429], 'and one without credentials by its address')
 })
 
-t.test('wrong credentials are counted by address, before they are refused', async (t) => {
+t.test('wrong credentials are counted by client IP before they are rejected', async (t) => {
   const test = await build(t, { ...SAME, RATE_LIMIT_MAX: MAX })
   t.same(await statuses(test, 2, SOMEWHERE, { headers: { 'x-api-key': 'sbagliata' } }), [401, 401])
   t.same(await statuses(test, 2, SOMEWHERE, { headers: { authorization: 'Bearer a.b.c' } }), [401, 429])
@@ -88,7 +88,7 @@ t.test('wrong credentials are counted by address, before they are refused', asyn
   t.same(await statuses(test, 1, SOMEWHERE, { headers: key }), [200], 'the right key from that address is not held up')
 })
 
-t.test('unknown addresses, wrong methods and unreadable bodies are counted', async (t) => {
+t.test('unknown paths, wrong methods and invalid bodies are counted', async (t) => {
   const { app } = three
   for (const [remoteAddress, request] of Object.entries({
     '198.51.100.1': { url: '/nulla' },
@@ -105,13 +105,13 @@ t.test('unknown addresses, wrong methods and unreadable bodies are counted', asy
   }
 })
 
-t.test('health is never refused', async (t) => {
+t.test('health checks are never rate-limited', async (t) => {
   const from = { remoteAddress: '198.51.100.4' }
   t.same(await statuses(three, 5, '/health/live', from), [200, 200, 200, 200, 200])
   t.same(await statuses(three, 5, '/health/ready', from), [200, 200, 200, 200, 200])
 })
 
-t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is trusted', async (t) => {
+t.test('X-Forwarded-For counts only when it comes from a trusted proxy', async (t) => {
   const forwarded = (chain: string, remoteAddress = '127.0.0.1') => ({
     headers: { 'x-forwarded-for': chain, 'x-real-ip': chain, forwarded: `for=${chain}` },
     remoteAddress
@@ -142,7 +142,7 @@ t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is tr
   t.equal(behind.logs.at(-1)?.ip, '203.0.113.5')
 })
 
-t.test('an IPv6 customer is its /64', async (t) => {
+t.test('IPv6 clients are counted by their /64', async (t) => {
   const test = three
   const from = (remoteAddress: string) => statuses(test, 1, '/nulla', { remoteAddress })
   for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:aaaa:bbbb:cccc:dddd', '2001:db8:1:2:0:1::']) {
@@ -156,14 +156,14 @@ t.test('an IPv6 customer is its /64', async (t) => {
   t.same(await from('::ffff:192.0.2.2'), [404], 'IPv4 in IPv6 is IPv4')
 })
 
-t.test('after the window the count begins anew', async (t) => {
+t.test('the counter restarts after the window', async (t) => {
   const test = await build(t, { ...SAME, RATE_LIMIT_MAX: '1', RATE_LIMIT_WINDOW: '5' })
   t.same(await statuses(test, 2, '/nulla'), [404, 429])
   for (let status = 429; status !== 404; await sleep(10)) [status = 0] = await statuses(test, 1, '/nulla')
   t.pass()
 })
 
-t.test('addresses that the router refuses are counted by who asks, under every protocol', async (t) => {
+t.test('requests that the router rejects are counted by client IP, in every protocol', async (t) => {
   const test = three
   const from = { remoteAddress: '198.51.100.6' }
   const long = `/api/v1/prenotazioni/${'1'.repeat(400)}`
@@ -177,7 +177,7 @@ t.test('addresses that the router refuses are counted by who asks, under every p
 
 const isThere = spawnSync('redis-server', ['--version']).status === 0
 
-/** A Redis on this port of loopback that keeps nothing; ended when the test ends. */
+/** A Redis without persistence on this loopback port, stopped with the test. */
 async function redis (t: Test, port: number, ...settings: string[]) {
   const child = spawn(
     'redis-server',
@@ -205,13 +205,13 @@ async function redis (t: Test, port: number, ...settings: string[]) {
 
 const AWAY = 'Redis is away: requests are not counted'
 const BACK = 'Redis is back: requests are counted'
-/** Milliseconds, as a server has them that is told nothing. */
+/** The default timeout, in milliseconds. */
 const USUAL = { times: { redisAnswerMs: 500 } }
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
 const times = ({ logs }: TestApp, text: string) => logs.filter(({ msg }) => msg === text).length
 
 t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed' }, async (t) => {
-  t.test('two processes share the counters of each class of work, and say so in every answer', async (t) => {
+  t.test('two processes share the counters of normal and heavy requests', async (t) => {
     const port = await freePort()
     await redis(t, port)
     const environ = {
@@ -224,7 +224,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
       RATE_LIMIT_HEAVY_MAX: '2',
       RATE_LIMIT_WINDOW: '600'
     }
-    // This process is the one, and another one is started.
+    // This process is one server, and a second one is started.
     const { app } = await build(t, environ)
     const other = await startServer({ ...environ, PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' })
     t.teardown(() => other.end())
@@ -249,7 +249,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.same(await inTurns('/nulla', {}, 1), ['429 0 of 4'])
   })
 
-  t.test('requests pass uncounted while Redis is away, with one warning, and count when it is back', async (t) => {
+  t.test('requests pass uncounted while Redis is down, with one warning, and count again afterwards', async (t) => {
     const port = await freePort()
     const first = await redis(t, port)
     const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })
@@ -284,7 +284,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.equal(times(test, AWAY), 1)
   })
 
-  t.test('a server starts with a warning where Redis refuses the password', async (t) => {
+  t.test('a server starts with a warning when Redis rejects the password', async (t) => {
     const port = await freePort()
     await redis(t, port, '--requirepass', 'giusta')
     for (const credentials of ['', ':sbagliata@']) {
@@ -297,7 +297,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
   })
 })
 
-t.test('a server starts with a warning where Redis is not there, or never answers', async (t) => {
+t.test('a server starts with a warning when Redis is unreachable or never answers', async (t) => {
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
   t.teardown(() => mute.close())

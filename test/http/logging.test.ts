@@ -26,7 +26,7 @@ const { app, call, logs, token } = await build(t, {}, extraRoutes((app) => {
 }))
 
 t.test(
-  'neither a credential nor anything that a client sends gets into the logs, and a key in the query gets nowhere',
+  'logs contain no credentials and no client data, and responses never repeat a key from the query',
   async (t) => {
     const routes: RouteOptions[] = []
     const { app, logs, token } = await build(t, { API_KEY: KEY, LOG_LEVEL: 'trace' }, (app) => {
@@ -88,7 +88,7 @@ t.test(
       const path = url.replace(/:\w+/, '1')
       for (const verb of [method].flat()) {
         await send(verb, `${path}?api_key=${KEY}`)
-        // What refuses these does so before the route, at every one alike.
+        // These are rejected before the route, the same way on each.
         if (at % 2 === 0) await send(verb, `${path}?%61pi_key=${KEY}&x=1`)
         else await send(verb, `${path}?x=${GUEST}&api_key=${KEY}`, undefined, { authorization })
       }
@@ -118,7 +118,7 @@ t.test(
   }
 )
 
-t.test('every request is one line with its route\'s pattern, unknown and malformed addresses too', async (t) => {
+t.test('every request logs one line with its route pattern, also for unknown and malformed paths', async (t) => {
   logs.length = 0
   for (const url of ['/api/v1/prenotazioni/471147110', '/segreto/471147110', '/%zz471147110']) await call('GET', url)
   t.match(logs.filter(({ msg }) => msg === 'request'), [
@@ -130,7 +130,7 @@ t.test('every request is one line with its route\'s pattern, unknown and malform
   t.notMatch(JSON.stringify(logs), '471147110')
 })
 
-t.test('a request whose client leaves before the answer has its line and its count, and only one', async (t) => {
+t.test('a request whose client disconnects before the response is logged and counted exactly once', async (t) => {
   app.onDeparture(() => left.resolve())
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': '2' }
   const socket = await openSocket(t, await listen(app), `${target('POST', '/prova/attesa', headers)}{}`)
@@ -144,7 +144,7 @@ t.test('a request whose client leaves before the answer has its line and its cou
   t.match(body, /_count\{method="POST",route="\/prova\/attesa",status="499"\} 1\n/)
 })
 
-t.test('the line of a refused request says who called and why it was refused; a fault is an error', async (t) => {
+t.test('the log line of a refused request has caller and error code, and a 500 is at error level', async (t) => {
   const authorization = `Bearer ${await token()}`
   logs.length = 0
   await call('GET', '/api/v1/prenotazioni/4711')
@@ -167,7 +167,7 @@ t.test('the line of a refused request says who called and why it was refused; a 
   ])
 })
 
-t.test('the id that a trusted proxy has given a request is kept, in answer and log, and no other', async (t) => {
+t.test('only the request id of a trusted proxy is kept, in response and log', async (t) => {
   const { app, logs } = await build(t, { TRUST_PROXY: '10.0.0.0/8, 2001:db8::1' })
   const idOf = async (remoteAddress: string, id: string) => {
     const answer = await app.inject({ url: '/nulla', remoteAddress, headers: { 'x-request-id': id } })
@@ -180,14 +180,14 @@ t.test('the id that a trusted proxy has given a request is kept, in answer and l
   for (const id of ['', 'con spazio', 'x'.repeat(101), 'à', '"']) t.match(await idOf('10.1.2.3', id), /^[0-9a-f-]{36}$/)
 })
 
-t.test('the level is the one that is asked for', async (t) => {
+t.test('LOG_LEVEL sets the log level', async (t) => {
   const { call, logs } = await build(t, { LOG_LEVEL: 'warn' })
   await call('GET', '/api/v1/paesi')
   t.same(logs, [])
   t.match(loggerOptions('fatal'), { level: 'fatal' })
 })
 
-t.test('any value that was thrown can be logged', async (t) => {
+t.test('serializeError accepts any thrown value', async (t) => {
   for (const thrown of [null, undefined, 0, 'testo', {}, [], Symbol('s')]) {
     t.match(serializeError(thrown), { type: typeof thrown, message: '', stack: '' })
   }
@@ -199,7 +199,7 @@ t.test('any value that was thrown can be logged', async (t) => {
   })
 })
 
-t.test('an error of a statement is logged without its values, however wrapped, and none is long', async (t) => {
+t.test("a statement's error is logged without bound values, even when wrapped, and is truncated", async (t) => {
   const value = 'CANARY\n    at CANARY (file:///x.js:1:1)\n'
   const cut = Object.assign(new Error('write CONNECTION_CLOSED x'), { code: 'CONNECTION_CLOSED' })
   const failed = new DrizzleQueryError('select $1', [value, 'x'.repeat(5_000_000)], cut)
@@ -216,7 +216,7 @@ t.test('an error of a statement is logged without its values, however wrapped, a
   t.match(serializeError(circle), { type: 'Error' })
 })
 
-t.test('data of clients stays out of the log when connections to the database die under load', async (t) => {
+t.test('client data stays out of the log when database connections die under load', async (t) => {
   const { app, call, logs, url } = await build(t, {
     LOG_LEVEL: 'trace',
     ALLOGGIATI_MODE: 'sandbox',
@@ -244,7 +244,7 @@ t.test('data of clients stays out of the log when connections to the database di
     () => call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [1, 2, 3] }),
     () => call('GET', '/metrics')
   ]
-  // Its hash takes longer than all else.
+  // Hashing its password takes longest.
   const signIn = () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account })
   const broken = () => logs.filter(({ err }) => /^(Drizzle|Postgres)/.test((err as { type?: string })?.type ?? ''))
   const kinds = () => new Set(broken().map(({ msg }) => msg))

@@ -14,9 +14,8 @@ import { listen, openSocket, target } from '#test/raw.ts'
 const HOST = 'locanda.test'
 
 /**
- * The only way out for the browser: what is meant for `HOST` goes to the application, everything else is refused. So
- * the page is seen under a name that is not loopback's, for which browsers make exceptions, and nothing leaves this
- * machine.
+ * The browser's proxy: it forwards requests for `HOST` to the application and refuses all others. The page is thus seen
+ * under a name without the browsers' exceptions for loopback, and no request leaves this machine.
  */
 async function wayOut (t: Test, port: number) {
   const asked: string[] = []
@@ -47,20 +46,17 @@ async function wayOut (t: Test, port: number) {
   return { server: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked }
 }
 
-/**
- * The page as the browser has built it, once it shows so many operations; what the browser complained of, and the
- * addresses that the page asked for.
- */
+/** The rendered page once it shows that many operations, with the browser's complaints and the requested URLs. */
 async function dom (t: Test, url: string, proxy: string, operations: number) {
   const { send, evaluate, events } = await openTab(t, 'about:blank', {}, [
     `--proxy-server=${proxy}`, '--proxy-bypass-list=<-loopback>', '--disable-quic', '--disable-domain-reliability'
   ])
   for (const domain of ['Page', 'Network', 'Log', 'Runtime']) await send(`${domain}.enable`)
-  // The page shows only the operations that are in view.
+  // The page renders only visible operations.
   await send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 60_000, deviceScaleFactor: 1, mobile: false })
   await send('Page.navigate', { url })
   const shown = "document.querySelectorAll('.opblock [data-path]').length"
-  // While one page gives way to the next there is nothing to look at.
+  // During a navigation nothing can be evaluated.
   await until(async () => await evaluate<number>(shown).catch(() => 0) >= operations)
   const of = (method: string) => events.filter((event) => event.method === method).map(({ params }) => params)
   return {
@@ -75,17 +71,17 @@ async function dom (t: Test, url: string, proxy: string, operations: number) {
   }
 }
 
-/** For the page and its parts. */
+/** The server for the page and its files. */
 const usual = await build(t)
 const port = await listen(usual.app)
 
-/** The settings of another one on the same database. */
+/** Environment of further servers on the same database. */
 const SAME = { DATABASE_URL: usual.url, DATA_DIR: usual.dataDir }
 
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 
 t.test(
-  'in a browser, over plain http, the page shows every operation and asks nobody else for anything',
+  'in a browser over plain http, the page shows every operation and requests nothing from other hosts',
   { skip },
   async (t) => {
     const { app } = usual
@@ -110,7 +106,7 @@ t.test(
   }
 )
 
-t.test('the page\'s policy lets it load only from its own server, over the scheme it came by', async (t) => {
+t.test("the page's policy allows loading only from its own server, under the same scheme", async (t) => {
   const { app } = usual
   for (const url of [
     '/docs', '/docs/', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js', '/docs/json'
@@ -124,7 +120,7 @@ t.test('the page\'s policy lets it load only from its own server, over the schem
   }
 })
 
-t.test('a caller gets sixteen parts of the page at a time, and one who does not read is disconnected', async (t) => {
+t.test('a caller gets 16 files of the page concurrently, and is disconnected when it does not read', async (t) => {
   const { app } = await build(t, SAME, undefined, { times: { stalledReaderMs: 500 } })
   const port = await listen(app)
   const bundle = '/docs/static/swagger-ui-bundle.js'
@@ -146,7 +142,7 @@ t.test('a caller gets sixteen parts of the page at a time, and one who does not 
   t.equal((await app.inject(bundle)).statusCode, 200, 'the turns are free again')
 })
 
-t.test('only the page and its parts are served under /docs', async (t) => {
+t.test('only the page and its files are served under /docs', async (t) => {
   const { app } = usual
   for (const url of [
     '/docs/static/..%2f..%2fpackage.json', '/docs/static/%2e%2e/%2e%2e/package.json',
@@ -156,7 +152,7 @@ t.test('only the page and its parts are served under /docs', async (t) => {
   }
 })
 
-t.test('the example of an operation that takes a picture gets an answer', async (t) => {
+t.test('the example of each operation that takes a picture succeeds', async (t) => {
   const { app, call, token } = usual
   const authorization = `Bearer ${await token({ role: 'admin' })}`
   const { data } = (await call('POST', '/api/v1/prenotazioni', booking({}))).json<{ data: { id: number } }>()
@@ -178,21 +174,21 @@ t.test('the example of an operation that takes a picture gets an answer', async 
 const SIDE = 390
 const LOOK_MS = 10
 
-t.test('on a telephone in the dark the reference fits, is searched, and tries requests out', { skip }, async (t) => {
+t.test('on a phone in dark mode the reference fits, is searchable, and tries out requests', { skip }, async (t) => {
   const url = `http://localhost:${port}`
   const { send, evaluate } = await openTab(t, `${url}/health/live`)
   await send('Emulation.setDeviceMetricsOverride', { width: SIDE, height: 844, deviceScaleFactor: 1, mobile: true })
   await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] })
   await send('Page.navigate', { url: `${url}/docs` })
 
-  /** Waits until an expression has a value. */
+  /** Polls until an expression is truthy. */
   async function until<T> (expression: string): Promise<T> {
     for (;;) {
       try {
         const value = await evaluate<T | null>(expression)
         if (value) return value
       } catch {
-        // The page is on its way.
+        // The page is still loading.
       }
       await sleep(LOOK_MS)
     }

@@ -14,7 +14,7 @@ import { serverAddress, testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build } from '#test/helper.ts'
 
-/** The samples of a metric: labels (as written) to value. */
+/** The samples of a metric: value by labels, as written. */
 function samples (text: string, name: string): Record<string, number> {
   const lines = [...text.matchAll(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/gm)].filter(([, metric]) => metric === name)
   return Object.fromEntries(lines.map(([, , labels = '', value]) => [labels, Number(value)]))
@@ -23,7 +23,7 @@ function samples (text: string, name: string): Record<string, number> {
 const figures = { residentBytes: 123_456_789, cpuSeconds: 1.5, startedAt: 1_790_000_000, descriptors: 42 }
 const { app, call, token } = await build(t, {}, undefined, { processFigures: () => figures })
 
-t.test('requests are counted by method, pattern of the route and status; no address is ever shown', async (t) => {
+t.test('requests are counted by method, route pattern and status, and no URL is exposed', async (t) => {
   await call('GET', '/api/v1/prenotazioni/987654')
   await call('GET', '/api/v1/prenotazioni/987655?api_key=segreto-in-query')
   await call('GET', '/percorso/inventato-42')
@@ -37,7 +37,7 @@ t.test('requests are counted by method, pattern of the route and status; no addr
   for (const secret of ['/98765', 'inventato', 'segreto', API_KEY]) t.notMatch(body, new RegExp(secret))
 })
 
-t.test('the metrics are for callers with credentials, in the format of Prometheus', async (t) => {
+t.test('/metrics requires credentials and uses the Prometheus format', async (t) => {
   t.equal((await app.inject('/metrics')).statusCode, 401)
   const answer = await call('GET', '/metrics')
   t.equal(answer.statusCode, 200)
@@ -66,7 +66,7 @@ t.test('the metrics are for callers with credentials, in the format of Prometheu
   t.equal(await bearer(API_KEY, '/api/v1/prenotazioni'), 401, 'there alone')
 })
 
-t.test('the ledger shows its state as it is when it is asked', async (t) => {
+t.test("the ledger's gauges show its current state", async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const app = Fastify()
   t.teardown(() => app.close())
@@ -107,7 +107,7 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
   t.same(await read('locanda_unknown_outcomes'), { '': 1 })
   t.same(await read('locanda_sending_stopped'), { '': 1 })
   t.match(await read('locanda_missing_receipts'), { 'age_days="1"': 0, 'age_days="2-6"': 1 })
-  // At 19:00 in Rome: one night, due at 20:00; arrived yesterday, due at 14:00; due tomorrow; too long ago.
+  // At 19:00 in Rome: one night, due at 20:00. Arrived yesterday, due at 14:00. Due tomorrow. Too long ago.
   t.same(await read('locanda_filing_deadlines'), {
     'deadline="passed"': 1,
     'deadline="within_6h"': 1,
@@ -120,7 +120,7 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
   t.match(await read('locanda_missing_receipts'), { 'age_days="25-30"': 1, 'age_days="lost"': 1 })
 })
 
-t.test('a gauge that cannot be read, or never comes, leaves the others readable, and shows no number', async (t) => {
+t.test('a gauge that fails or hangs has no value, and leaves the others readable', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(departures)
@@ -147,7 +147,7 @@ t.test('a gauge that cannot be read, or never comes, leaves the others readable,
   t.same(samples(body, 'locanda_sana'), { 'stato="uno"': 1 })
 })
 
-/** A way to a database that can be cut, and turned into one on which nothing moves. */
+/** A proxy to a database that can be disconnected, or frozen. */
 async function wayTo (t: Test, url: string) {
   const to = serverAddress(url)
   const sockets = new Set<Socket>()
@@ -187,7 +187,7 @@ async function wayTo (t: Test, url: string) {
 }
 
 t.test(
-  'without its database the server lives but is not ready, refuses work with 503, and recovers by itself',
+  'without its database the server stays live but not ready, answers 503, and recovers by itself',
   async (t) => {
     const way = await wayTo(t, (await testDatabase(t)).url)
     const { call } = await build(t, { DATABASE_URL: way.url })
@@ -210,7 +210,7 @@ t.test(
 )
 
 t.test(
-  'a database that does not answer makes the server not ready, after a while and without waiting for it',
+  'when the database hangs, readiness fails after its timeout',
   async (t) => {
     const way = await wayTo(t, (await testDatabase(t)).url)
     const { call } = await build(t, { DATABASE_URL: way.url })
@@ -221,7 +221,7 @@ t.test(
   }
 )
 
-t.test('readiness does not wait behind other work, however much waits, nor after a disk was full', async (t) => {
+t.test('readiness does not wait behind other queries, nor after the disk was full', async (t) => {
   const { url } = await testDatabase(t)
   const { app, call, logs } = await build(t, { DATABASE_URL: url })
   const holder = openClient(url, 1)
@@ -248,7 +248,7 @@ function environ (smtp: number, issuer: number): Record<string, string> {
   }
 }
 
-t.test('a server of the settings that is not reachable is one warning at the start', async (t) => {
+t.test('an unreachable server of the settings causes one warning at the start', async (t) => {
   const [smtp, issuer] = [await freePort(), await freePort()]
   const [engine, provider] = [await freePort(), await freePort()]
   const { app, logs } = await build(t, {

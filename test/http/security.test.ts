@@ -17,7 +17,7 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-/** On every answer, whatever became of the request. */
+/** Headers of every response, whatever its status. */
 const ALWAYS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -27,10 +27,10 @@ const ALWAYS = {
 const CLOSED = { ...ALWAYS, 'content-security-policy': "default-src 'none';frame-ancestors 'none'" }
 const routes: RouteOptions[] = []
 
-/** With the usual settings. */
+/** A server with the default settings. */
 const usual = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
 
-/** Other settings, on the same database. */
+/** Environment of further servers on the same database. */
 const SAME = { DATABASE_URL: usual.url, DATA_DIR: usual.dataDir }
 
 const { app, token } = usual
@@ -59,7 +59,7 @@ const { app: sending } = await build(t, SAME, extraRoutes((app) => {
 const person = await token({ name: 'anna' })
 
 t.test(
-  'every kind of answer forbids sniffing, scripts and frames and tells nobody where it was linked from',
+  'every kind of response forbids sniffing, scripts and frames, and sends no referrer',
   async (t) => {
     const kinds = [
       [200, { url: '/health/live' }],
@@ -106,19 +106,19 @@ t.test(
   }
 )
 
-t.test('personal data are kept by no cache', async (t) => {
+t.test('responses with personal data forbid caching', async (t) => {
   const guarded = routes.filter(
     ({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined
   )
   for (const { url } of guarded) {
     const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
-    // The code tables are the same for everybody, and large: a client may keep them for itself, if it asks each time.
+    // Code tables are the same for everybody, and large: a client may cache them, if it revalidates.
     t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
   }
   t.ok(guarded.length > 8)
 })
 
-t.test('without CORS_ORIGINS no other origin is let in, not even to ask', async (t) => {
+t.test('without CORS_ORIGINS no other origin is allowed, not even in a preflight', async (t) => {
   for (const origin of ['https://app.example', 'null', 'http://localhost']) {
     const { headers } = await app.inject({ url: '/openapi.json', headers: { origin } })
     t.equal(headers['access-control-allow-origin'], undefined)
@@ -132,7 +132,7 @@ t.test('without CORS_ORIGINS no other origin is let in, not even to ask', async 
   }
 })
 
-t.test('with CORS_ORIGINS those origins, and no others, may call and read the headers of the contract', async (t) => {
+t.test('with CORS_ORIGINS exactly those origins may call and read the headers of the contract', async (t) => {
   const { app } = await build(t, { ...SAME, CORS_ORIGINS: 'https://app.example, http://localhost:5173' })
   for (const origin of ['https://app.example', 'http://localhost:5173']) {
     const answer = await app.inject({ url: '/api/v1/paesi', headers: { ...key, origin } })
@@ -188,7 +188,7 @@ t.test('with CORS_ORIGINS those origins, and no others, may call and read the he
   }
 })
 
-t.test('browsers are told to insist on TLS only where the public address has it', async (t) => {
+t.test('HSTS is sent only when PUBLIC_URL is https', async (t) => {
   for (const [PUBLIC_URL, expected] of [
     ['https://locanda.example', 'max-age=31536000; includeSubDomains'],
     ['http://locanda.example', undefined],
@@ -201,7 +201,7 @@ t.test('browsers are told to insist on TLS only where the public address has it'
   }
 })
 
-t.test('a process that is behind for longer than the limit refuses requests with 503 and Retry-After', async (t) => {
+t.test('a process whose event loop lags beyond the limit answers 503 with Retry-After', async (t) => {
   const { app } = await build(t, { ...SAME, OVERLOAD_AFTER_MS: '100' })
   let answer = await app.inject('/health/live')
   for (let round = 0; round < 20 && answer.statusCode === 200; round++) {
@@ -213,12 +213,12 @@ t.test('a process that is behind for longer than the limit refuses requests with
   t.equal(answer.headers['retry-after'], '5')
 })
 
-/** As a process does that computes, or that the machine does not let run. */
+/** Blocks the event loop, like a computation or a suspended process. */
 function standStill (ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-t.test('a 401 says how to sign in, and whether it was the token', async (t) => {
+t.test('a 401 says how to authenticate, and whether the token was invalid', async (t) => {
   const { app } = usual
   const challenge = async (url: string, headers = {}) => {
     const answer = await app.inject({ url, headers })
@@ -235,7 +235,7 @@ t.test('a 401 says how to sign in, and whether it was the token', async (t) => {
 
 const gzip = { ...key, 'accept-encoding': 'br, gzip;q=0.8' }
 
-t.test('large ones are compressed for who takes that, whole or streamed, and are the same', async (t) => {
+t.test('large responses are compressed for clients that accept gzip, without changing the content', async (t) => {
   for (const url of [
     '/prova/elenco', '/prova/lungo', '/api/alloggiati/codici', '/openapi.json', '/docs/static/swagger-ui.css'
   ]) {
@@ -256,13 +256,13 @@ t.test('large ones are compressed for who takes that, whole or streamed, and are
   }
 })
 
-t.test('small ones, those of the sign-in and those of a single thing are not', async (t) => {
+t.test('small responses, those of the sign-in and those of a single resource are not compressed', async (t) => {
   for (const url of ['/health/live', '/api/v1/prenotazioni?limit=1', '/auth/v1/prova', '/prova/uno/1']) {
     t.equal((await sending.inject({ url, headers: gzip })).headers['content-encoding'], undefined, url)
   }
 })
 
-t.test('a stream that fails before it begins is an error like any other', async (t) => {
+t.test('a stream that fails before its first byte is an ordinary error', async (t) => {
   const answer = await sending.inject({ url: '/prova/rotto', headers: gzip })
   t.match(answer.json(), { status: 500, codice: 'ERRORE_INTERNO' })
   t.equal(answer.headers['content-encoding'], undefined)
@@ -275,7 +275,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
   (await app.inject({ url, headers })).statusCode
 
-t.test('a wrong credential is not made good by a right one', async (t) => {
+t.test('a valid credential does not repair an invalid one', async (t) => {
   t.equal(await status({ 'x-api-key': API_KEY, ...bearer('a.b.c') }), 401)
   t.equal(await status({ 'x-api-key': API_KEY, authorization: 'Basic YTpi' }), 401)
   t.equal(await status({ ...bearer(person), 'x-api-key': 'sbagliata' }), 401)
@@ -283,11 +283,11 @@ t.test('a wrong credential is not made good by a right one', async (t) => {
   t.equal(await status({ 'x-api-key': 'sbagliata' }, `${SOMEWHERE}?api_key=${API_KEY}`), 401)
 })
 
-t.test('a key in the header goes before one in the query', async (t) => {
+t.test('a key in the header takes precedence over one in the query', async (t) => {
   t.equal(await status({ 'x-api-key': API_KEY }, `${SOMEWHERE}?api_key=sbagliata`), 200)
 })
 
-t.test('a key that is nearly right, repeated, empty or elsewhere is wrong', async (t) => {
+t.test('a key that is truncated, repeated, empty or in another place is rejected', async (t) => {
   for (const key of [
     API_KEY.slice(0, -1),
     `${API_KEY}x`,
@@ -317,7 +317,7 @@ t.test('a key that is nearly right, repeated, empty or elsewhere is wrong', asyn
   t.equal(await status({ apikey: API_KEY }), 401, 'another header')
 })
 
-t.test('without an API_KEY no key is right', async (t) => {
+t.test('without an API_KEY every key is rejected', async (t) => {
   const { app } = await build(t, { API_KEY: undefined })
   for (const key of ['', 'undefined', 'null', API_KEY]) {
     t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': key } })).statusCode, 401, key)
@@ -325,7 +325,7 @@ t.test('without an API_KEY no key is right', async (t) => {
   t.equal((await app.inject(`${SOMEWHERE}?api_key=`)).statusCode, 401)
 })
 
-t.test('a route that does not say who may call it stops the start', async (t) => {
+t.test('a route without config.access prevents the start', async (t) => {
   const start = build(t, {}, extraRoutes((app) => { app.get('/prova', async () => ({})) }))
   await t.rejects(start, { message: 'Route GET /prova does not say who may call it (config.access)' })
 })

@@ -16,7 +16,7 @@ const CALENDAR = '/api/prenotazioni'
 const CHECK = '/api/alloggiati/verifica-ricevute'
 const PATHS = [CALENDAR, '/api/v1/prenotazioni', CHECK]
 
-/** Enough bookings for an answer of 17 MB and more, beyond what a connection holds under way; so many arrive a day. */
+/** Enough bookings for a response of 17 MB, more than the socket buffers hold, with `A_DAY` arrivals a day. */
 const MANY = 27_000
 
 const A_DAY = 90
@@ -25,8 +25,8 @@ await fill(MANY)
 const address = await listen(app)
 
 /**
- * What is no letter has three bytes, and no place in the index of names, which would take long. Neither would each
- * booking be an event: the triggers that make one of it are off.
+ * Names of three-byte characters without letters stay out of the trigram index, which would be slow. The triggers are
+ * disabled, so that bookings cause no events.
  */
 async function fill (bookings: number): Promise<void> {
   await app.sql.begin(async (sql) => {
@@ -44,14 +44,14 @@ async function listen (app: TestApp['app']): Promise<string> {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 }
 
-/** An answer that has begun, of which nothing more is read. */
+/** A response that has started and of which nothing more is read. */
 async function begin (url: string, key = API_KEY): Promise<IncomingMessage> {
   const request = get(url, { headers: key === API_KEY ? { 'x-api-key': key } : { authorization: key } })
   const [answer] = await once(request, 'response') as [IncomingMessage]
   return answer
 }
 
-t.test('a caller gets eight long answers at a time, and others get theirs meanwhile', async (t) => {
+t.test('a caller gets eight long responses concurrently, and other callers get theirs meanwhile', async (t) => {
   const answers = []
   for (let n = 0; n < 8; n++) answers.push(await begin(address + PATHS[n % PATHS.length]!))
   t.same(answers.map(({ statusCode }) => statusCode), Array(8).fill(200))
@@ -73,7 +73,7 @@ t.test('a caller gets eight long answers at a time, and others get theirs meanwh
   again.destroy()
 })
 
-t.test('a caller who does not read a long answer is cut, and its turn is free', async (t) => {
+t.test('a client that does not read a long response is disconnected, and its turn is freed', async (t) => {
   const environ = { DATABASE_URL: url, TODAY: '2026-11-21' }
   const { app } = await build(t, environ, undefined, { times: { stalledReaderMs: 200 } })
   const own = await listen(app)
@@ -86,13 +86,13 @@ t.test('a caller who does not read a long answer is cut, and its turn is free', 
     t.ok(socket.destroyed, path)
     answer.destroy()
   }
-  // Not within so short a time: on a busy machine a reader, too, may stand still for longer.
+  // With a longer timeout, because on a busy machine a reader may pause, too.
   t.equal(JSON.parse(await text(await begin(address + CALENDAR))).length, MANY, 'one who reads gets all')
 })
 
-t.test('a long answer is made while it is read, not before', async (t) => {
+t.test('a long response is produced while it is read', async (t) => {
   const answers = await Promise.all(PATHS.map((path) => begin(address + path)))
-  // What has not been read by now is not there any more.
+  // Rows not read by now no longer exist.
   await app.sql`truncate prenotazioni cascade`
   const [entries, { data }, { mancanti }] = await Promise.all(
     answers.map(async (answer) => JSON.parse(await text(answer)))
@@ -100,7 +100,7 @@ t.test('a long answer is made while it is read, not before', async (t) => {
   for (const found of [entries, data, mancanti]) t.ok(found.length > 0 && found.length < MANY, `${found.length} rows`)
 })
 
-t.test('bytes are made while they are read: so many answers at a time, each until its reader is gone', async (t) => {
+t.test('bytes are produced while they are read, with limited concurrency, until the client disconnects', async (t) => {
   const open = new Set<Readable>()
   const server = await build(t, { DATABASE_URL: url }, extraRoutes((app) => {
     const config = { access: 'auth' as const }
@@ -108,7 +108,7 @@ t.test('bytes are made while they are read: so many answers at a time, each unti
     app.get('/prova/byte', { config, schema, exposeHeadRoute: false }, async (request, reply) =>
       await reply.sendBytes(async () => {
         if (request.headers['x-prova'] === 'assente') throw new RisorsaNonTrovata()
-        // Without end, at a pace at which reading it costs little.
+        // Endless, but slow enough to be cheap.
         const endless = new Readable({ read () { setTimeout(() => this.push(Buffer.alloc(65_536)), 5) } })
         open.add(endless.once('close', () => { open.delete(endless) }))
         reply.type('application/zip')
@@ -140,7 +140,7 @@ t.test('bytes are made while they are read: so many answers at a time, each unti
 
 const from = (ip: string, id?: string) => ({ ip, principal: id && { id } }) as unknown as FastifyRequest
 
-t.test('strangers, however many, take no turn of those who have credentials', async (t) => {
+t.test('callers without credentials, however many, take no turn of callers with credentials', async (t) => {
   const takeTurn = limitCallers({ total: 2, perCaller: 1 })
   for (const ip of ['192.0.2.1', '192.0.2.2']) takeTurn(from(ip))
   t.throws(() => takeTurn(from('192.0.2.3')), { code: 'SERVIZIO_OCCUPATO' })
@@ -148,7 +148,7 @@ t.test('strangers, however many, take no turn of those who have credentials', as
   takeTurn(from('192.0.2.1', 'user:2'))
 })
 
-t.test('a turn is given back once', async (t) => {
+t.test('giving a turn back twice counts once', async (t) => {
   const takeTurn = limitCallers({ total: 2, perCaller: 2 })
   const giveBack = takeTurn(from('192.0.2.1'))
   takeTurn(from('192.0.2.1'))

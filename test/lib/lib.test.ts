@@ -38,7 +38,7 @@ const REFUSED = [
   'https://:b@servizio.example/', 'http://127.0.0.1.evil.example', 'http://[::ffff:127.0.0.1]/'
 ]
 
-/** As slow as it is sure: what is written again is what was read. */
+/** Slow but certain: re-encoding yields the same text. */
 function isStrict (text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text
 }
@@ -48,20 +48,20 @@ const PLAIN = /^attachment; filename="([^"\\]*)"(?:; filename\*=UTF-8''([A-Za-z0
 const keys = createKeys(Buffer.alloc(32, 7))
 const anyBytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array))
 
-t.test('https goes anywhere and http to loopback only', async (t) => {
+t.test('safeAddress accepts https anywhere and http on loopback only', async (t) => {
   for (const url of ALLOWED) t.equal(safeAddress(url).href, new URL(url).href)
   for (const url of REFUSED) t.throws(() => safeAddress(url), UnsafeAddress, url)
 })
 
-t.test('a client for a forbidden address cannot be made', async (t) => {
+t.test('soapClient rejects an unsafe endpoint', async (t) => {
   for (const endpoint of REFUSED) t.throws(() => soapClient({ endpoint }), UnsafeAddress, endpoint)
 })
 
-t.test('a refused address is not repeated in the error', async (t) => {
+t.test('the error of an unsafe URL does not repeat it', async (t) => {
   t.throws(() => safeAddress('http://utente:segreta@servizio.example/'), { message: /^(?!.*(?:segreta|example))/ })
 })
 
-t.test('the address of the real service is in the WSDL and in no code', async (t) => {
+t.test("the real service's URL is in the WSDL and not in the code", async (t) => {
   const folder = new URL('../../src/alloggiati/service/soap/', import.meta.url)
   const sources = readdirSync(folder).filter((name) => name.endsWith('.ts'))
   t.ok(sources.length > 0)
@@ -70,10 +70,10 @@ t.test('the address of the real service is in the WSDL and in no code', async (t
 
 const byte = fc.integer({ min: 0, max: 255 })
 const ipv4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'))
-/** Groups of which many are zero, as they are in addresses. */
+/** IPv6 groups, many of them zero. */
 const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 })
 
-/** An IPv6 address in a way that is allowed: zeros before a group, capitals, a run of zeros left out. */
+/** An IPv6 address in a valid notation: leading zeros, capitals, a run of zeros omitted. */
 function spelled (values: readonly number[], [zeros, capitals, from, to]: readonly [boolean, boolean, number, number]) {
   const texts = values.map((value) => value.toString(16).padStart(zeros ? 4 : 1, '0'))
   const isLeftOut = from < to && values.slice(from, to).every((value) => value === 0)
@@ -89,7 +89,7 @@ const dressed = fc.constantFrom(
   (text: string) => (text.includes(':') ? `${text}%eth0` : text)
 )
 
-t.test('all spellings of an address are one', async () => {
+t.test('canonicalAddress maps all notations of an address to one', async () => {
   fc.assert(fc.property(groups, way, way, dressed, (values, one, other, dress) => {
     const address = canonicalAddress(spelled(values, one))
     return (
@@ -114,7 +114,7 @@ t.test('canonicalAddress returns undefined for text that is not an IP address', 
   fc.assert(fc.property(fc.string(), (text) => canonicalAddress(text) === undefined || /[.:]/.test(text)))
 })
 
-t.test('a network holds its addresses in every spelling', async (t) => {
+t.test('addressMatcher matches addresses of a network in every notation', async (t) => {
   const isProxy = addressMatcher(['10.0.0.0/8', '2001:db8::/32', '::1', '::ffff:192.0.2.0/120'])
   for (const inside of ['10.1.2.3', '::ffff:10.1.2.3', '[2001:DB8:0::1]:80', '0:0:0:0:0:0:0:1', '192.0.2.9:1']) {
     t.equal(isProxy(inside), true, inside)
@@ -122,7 +122,7 @@ t.test('a network holds its addresses in every spelling', async (t) => {
   for (const outside of ['11.1.2.3', '2001:db9::1', '::2', 'unknown', undefined]) t.equal(isProxy(outside), false)
 })
 
-t.test('the text of any bytes gives them back, in a buffer of their own', async (t) => {
+t.test('decodeBase64 restores any bytes, in a buffer that owns its memory', async (t) => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
     const decoded = decodeBase64(Buffer.from(bytes).toString('base64'))
     return decoded !== undefined && decoded.equals(bytes) && decoded.buffer.byteLength === bytes.length
@@ -130,7 +130,7 @@ t.test('the text of any bytes gives them back, in a buffer of their own', async 
   t.pass()
 })
 
-t.test('a text of which one character is changed, added or left out is taken only as strict base64', async (t) => {
+t.test('decodeBase64 accepts a text with one changed character only if it is strict base64', async (t) => {
   const text = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('base64'))
   // U+0141 ends in the byte of an `A`.
   const character = fc.constantFrom(
@@ -145,14 +145,14 @@ t.test('a text of which one character is changed, added or left out is taken onl
   t.pass()
 })
 
-t.test('padding in the middle, alone or too much is refused', async (t) => {
+t.test('decodeBase64 rejects padding in the middle, alone or in excess', async (t) => {
   for (const text of ['=', '==', '===', '====', 'A===', 'AA=A', 'AAAA====', 'AA==AA==', 'QUI=QUI=', 'QQ=\u0141']) {
     t.equal(decodeBase64(text), undefined, text)
   }
   t.equal(decodeBase64('')?.length, 0)
 })
 
-t.test('a file name stays a name whatever it holds, and is read back without the signs of a path', async (t) => {
+t.test('contentDisposition keeps any file name, except for path separators', async (t) => {
   fc.assert(fc.property(fc.string({ unit: anyCharacter, maxLength: 150 }), (name) => {
     const header = contentDisposition('attachment', name)
     validateHeaderValue('content-disposition', header)
@@ -162,12 +162,12 @@ t.test('a file name stays a name whatever it holds, and is read back without the
   t.equal(contentDisposition('inline', '../..\\passwd'), 'inline; filename=".._.._passwd"')
 })
 
-t.test('plain names stay plain, and long ones are cut', async (t) => {
+t.test('contentDisposition leaves plain names plain and truncates long ones', async (t) => {
   t.equal(contentDisposition('inline', 'front.jpg'), 'inline; filename="front.jpg"')
   t.ok(contentDisposition('attachment', '😀'.repeat(10_000)).length < 3000)
 })
 
-t.test('a range is a part of the file, and the bytes that were asked for', async () => {
+t.test('readRange returns exactly the requested bytes within the file', async () => {
   fc.assert(fc.property(fc.nat(1000), fc.nat(1200), fc.nat(1200), (size, first, last) => {
     const bytes = Array.from({ length: size }, (_, at) => at)
     const found = readRange(`bytes=${first}-${last}`, size)
@@ -185,7 +185,7 @@ t.test('a range is a part of the file, and the bytes that were asked for', async
   }))
 })
 
-t.test('any Range header gives the whole file, or a part that lies within it', async (t) => {
+t.test('readRange returns the whole file or a part within it for any header', async (t) => {
   const header = fc.oneof(fc.string(), fc.stringMatching(/^bytes=[0-9,-]{0,40}$/))
   fc.assert(fc.property(header, fc.nat(50), (header, size) => {
     const found = readRange(header, size)
@@ -196,7 +196,7 @@ t.test('any Range header gives the whole file, or a part that lies within it', a
   }
 })
 
-t.test('sealed data are unsealed to the same, with the same key and context only', async () => {
+t.test('sealed data can be unsealed only with the same key and context', async () => {
   fc.assert(fc.property(anyBytes, fc.string(), (plain, context) => {
     const sealed = keys.seal(plain, context)
     return (
@@ -208,7 +208,7 @@ t.test('sealed data are unsealed to the same, with the same key and context only
   }))
 })
 
-t.test('any bit that was changed is found', async (t) => {
+t.test('unseal detects any flipped bit', async (t) => {
   const sealed = keys.seal('documento CA12345AA', 'ospite 7')
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const changed = Buffer.from(sealed)
@@ -217,7 +217,7 @@ t.test('any bit that was changed is found', async (t) => {
   }
 })
 
-t.test('sealed data that were cut at any place are not unsealed', async (t) => {
+t.test('unseal rejects data truncated at any length', async (t) => {
   for (const plain of ['', 'documento']) {
     const sealed = keys.seal(plain, 'x')
     for (let length = 0; length < sealed.length; length++) {
@@ -227,12 +227,12 @@ t.test('sealed data that were cut at any place are not unsealed', async (t) => {
   }
 })
 
-t.test('the same is never sealed to the same twice', async (t) => {
+t.test('sealing the same text twice gives different results', async (t) => {
   const sealed = Array.from({ length: 1000 }, () => keys.seal('x', 'y').toString('hex'))
   t.equal(new Set(sealed.map((text) => text.slice(0, 24))).size, sealed.length, 'no nonce comes twice')
 })
 
-t.test('each label has a secret of its own, the same at every start and another for every master key', async (t) => {
+t.test('each label derives its own secret, stable across starts and different for every master key', async (t) => {
   const labels = ['access-token', 'seal', 'fingerprint/x', 'fingerprint/y', '', 'Seal', 'seal ']
   const secrets = [
     ...labels.map((label) => keys.derive(label)),
@@ -241,11 +241,11 @@ t.test('each label has a secret of its own, the same at every start and another 
   t.equal(new Set(secrets.map((secret) => secret.toString('hex'))).size, secrets.length)
   t.ok(secrets.every((secret) => secret.length === 32))
   t.ok(createKeys(Buffer.alloc(32, 7)).derive('seal').equals(keys.derive('seal')))
-  // Fixed values: a later version must read what this one has sealed and signed.
+  // Fixed values: later versions must read what this one has sealed and signed.
   t.equal(keys.derive('seal').toString('hex'), '5d72f2e6d445deae56c566c2b50bd74ceb4bb5e88b2b928e77d7cbb0b4a7f7e0')
 })
 
-t.test('a fingerprint is of the label and of all the parts, each in its place', async (t) => {
+t.test('a fingerprint depends on the label and on each part in its position', async (t) => {
   const print = (label: string, ...parts: string[]) => keys.fingerprint(label, ...parts).toString('hex')
   const distinct = [
     print('a', 'ab', 'c'),
@@ -271,7 +271,7 @@ function fails (work: () => unknown): boolean {
   }
 }
 
-t.test('a code is the same however it is grouped, and whatever stands between the groups', async () => {
+t.test('plainCode ignores how a code is grouped and separated', async () => {
   const between = fc.array(fc.constantFrom(' ', '-', '–', '—', '‑', '\u00a0', '\t', '\n'), { maxLength: 3 })
   const grouped = fc.array(fc.tuple(fc.constantFrom(...'0123456789abcXYZ'), between), { maxLength: 20 })
   fc.assert(fc.property(grouped, (parts) => {
@@ -280,25 +280,25 @@ t.test('a code is the same however it is grouped, and whatever stands between th
   }))
 })
 
-t.test('no other character is taken from a code: it is wrong as it stands', async (t) => {
+t.test('plainCode keeps all other characters', async (t) => {
   for (const code of ['12345x', '123.456', '123_456', '٣', '']) t.equal(plainCode(code), code)
 })
 
-t.test('a day moved by n is n days away, whatever lies between', async () => {
+t.test('addDays moves a day by exactly n days', async () => {
   fc.assert(fc.property(anyDay(102, 9880), fc.integer({ min: -36_500, max: 36_500 }), (day, days) => {
     const moved = addDays(day, days)
     return isDay(moved) && dayNumber(moved) - dayNumber(day) === days
   }), { numRuns: 1000 })
 })
 
-t.test('the distance between two days is the difference of their places in the calendar', async () => {
+t.test('daysBetween is the difference of two day numbers', async () => {
   fc.assert(
     fc.property(anyDay(), anyDay(), (from, to) => daysBetween(from, to) === dayNumber(to) - dayNumber(from)),
     { numRuns: 1000 }
   )
 })
 
-t.test('exactly the days of the calendar are days', async () => {
+t.test('isDay accepts exactly the days of the calendar', async () => {
   const part = (max: number) => fc.integer({ min: 0, max })
   fc.assert(
     fc.property(
@@ -312,7 +312,7 @@ t.test('exactly the days of the calendar are days', async () => {
   )
 })
 
-t.test('any other text is not a day', async (t) => {
+t.test('isDay rejects any other text', async (t) => {
   const texts = [
     '', '2026-2-3', '2026-02-3', ' 2026-02-03', '2026-02-03 ', '2026-02-03\n', '20260203', '2026-02-03T00:00:00Z',
     '+002026-02-03', '-2026-02-03', '２０２６-02-03', '10000-01-01', 'oggi'
@@ -339,7 +339,7 @@ t.test('Rome is one hour ahead of UTC, two from the last Sunday of March to that
   }), { numRuns: 2000 })
 })
 
-t.test('the day in Rome changes at midnight in Rome', async (t) => {
+t.test('dayInRome changes at midnight in Rome', async (t) => {
   t.equal(dayInRome(new Date('2026-03-28T22:59:59.999Z')), '2026-03-28')
   t.equal(dayInRome(new Date('2026-03-28T23:00:00.000Z')), '2026-03-29')
   t.equal(dayInRome(new Date('2026-03-29T21:59:59.999Z')), '2026-03-29')
@@ -347,7 +347,7 @@ t.test('the day in Rome changes at midnight in Rome', async (t) => {
   t.equal(dayInRome(new Date('2026-12-31T23:00:00.000Z')), '2027-01-01')
 })
 
-t.test('an age is the number of birthdays had, and 29 February is 1 March in common years', async (t) => {
+t.test('ageInYears counts birthdays, and 29 February counts as 1 March in common years', async (t) => {
   t.equal(ageInYears('2004-02-29', '2026-02-28'), 21)
   t.equal(ageInYears('2004-02-29', '2026-03-01'), 22)
   t.equal(ageInYears('2004-02-29', '2024-02-29'), 20)
@@ -360,14 +360,14 @@ t.test('an age is the number of birthdays had, and 29 February is 1 March in com
   }), { numRuns: 500 })
 })
 
-t.test('a clock that was told the day stands on it; otherwise it is today in Rome', async (t) => {
+t.test('createClock keeps the given day, otherwise it is today in Rome', async (t) => {
   t.equal(createClock('2024-02-29').today(), '2024-02-29')
   const before = dayInRome(new Date())
   const today = createClock().today()
   t.ok([before, dayInRome(new Date())].includes(today))
 })
 
-t.test('the time zone of the process makes no difference', async (t) => {
+t.test('days do not depend on the time zone of the process', async (t) => {
   const script = fileURLToPath(new URL('./time-zone.ts', import.meta.url))
   const inZone = async (zone: string) => {
     const { stdout } = await promisify(execFile)(process.execPath, [script], { env: { ...process.env, TZ: zone } })
@@ -381,14 +381,14 @@ t.test('the time zone of the process makes no difference', async (t) => {
 })
 
 const MEGABYTE = 1024 * 1024
-/** More than a connection holds under way, both ends together. */
+/** More than the socket buffers of both ends hold. */
 const MUCH = 16 * MEGABYTE
 const MS = 1000
 
 mock.timers.enable({ apis: ['setInterval'] })
 t.teardown(() => mock.timers.reset())
 
-/** A reader who reads nothing yet, and the answers to its requests; those to `/lunga` are watched. */
+/** A client that does not read, and its responses. Those to `/lunga` are watched. */
 async function ask (t: Test, paths: readonly string[]) {
   const answers: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -405,7 +405,7 @@ async function ask (t: Test, paths: readonly string[]) {
   return { answers, reader, socket }
 }
 
-/** Milliseconds of the watch's time until a connection is cut, three times its time at most. */
+/** Mocked milliseconds until the connection is destroyed, at most three times its timeout. */
 async function timeOf (socket: Socket): Promise<number> {
   let ms = 0
   for (const step = MS / 20; !socket.destroyed && ms < 3 * MS; ms += step) {
@@ -415,14 +415,14 @@ async function timeOf (socket: Socket): Promise<number> {
   return ms
 }
 
-t.test('a connection that takes nothing of an answer is cut after its time, and not after twice as much', async (t) => {
+t.test('a connection that reads nothing of a response is destroyed after its timeout', async (t) => {
   const { answers: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   const ms = await timeOf(socket)
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('so is one whose long answer comes after others on the same connection', async (t) => {
+t.test('a stalled response behind others on the same connection is cut as well', async (t) => {
   const { answers: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   t.notOk(await timeOf(socket) < 3 * MS, 'as long as the one before is made, nobody is waited for')
@@ -431,10 +431,10 @@ t.test('so is one whose long answer comes after others on the same connection', 
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('so is one that takes next to nothing: a few bytes now and then are no progress', async (t) => {
+t.test('a connection that reads a few bytes now and then is cut as well', async (t) => {
   const { answers: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
-  // As the system counts what it takes; how it doles that out to a reader is its own affair.
+  // Mocks the system's byte counter, because how the system hands bytes to a reader varies.
   const handle = Reflect.get(socket, '_handle') as { writeQueueSize: number }
   const { writeQueueSize } = handle
   let reads = 0
@@ -443,9 +443,9 @@ t.test('so is one that takes next to nothing: a few bytes now and then are no pr
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('a slow reader gets the whole answer, however large a piece of it is', async (t) => {
+t.test('a slow reader gets the whole response, however large a chunk is', async (t) => {
   const { answers: [long], reader } = await ask(t, ['/lunga'])
-  // While it is read its time passes three times.
+  // Its timeout passes three times while the response is read.
   long!.end(Buffer.alloc(6 * MUCH))
   let read = 0
   for await (const chunk of reader) {
@@ -457,7 +457,7 @@ t.test('a slow reader gets the whole answer, however large a piece of it is', as
   t.ok(read > 6 * MUCH, `${read} bytes`)
 })
 
-t.test('a stream that has ended leaves nothing in memory', async (t) => {
+t.test('an ended stream leaves nothing in memory', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const closing = new AbortController()
@@ -471,9 +471,9 @@ t.test('a stream that has ended leaves nothing in memory', async (t) => {
     return new WeakRef(signal)
   })
   const left = () => refs.filter((ref) => ref.deref() !== undefined).length
-  // To collect a large heap takes half a second.
+  // Collecting a large heap takes half a second.
   for (let turn = 0; turn < 5 && left() > 0; turn++) {
-    // What was looked at stays until the end of the turn.
+    // A dereferenced WeakRef keeps its target until the end of the turn.
     await setImmediate()
     collect()
   }

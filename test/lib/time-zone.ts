@@ -3,7 +3,7 @@ import { changedStay, newStay } from '#src/bookings/stay.ts'
 import { addDays, ageInYears, dayInRome, daysBetween, instantInRome, isDay } from '#src/lib/time.ts'
 import { arrivalWindowOpen, filingDeadline } from '#src/alloggiati/deadlines.ts'
 
-/* Prints what the house's days come to in the process's time zone; run by `lib.test.ts` in zones far apart. */
+/* Prints the results of date functions in the process's time zone. `lib.test.ts` runs it in distant zones. */
 
 const days = [
   '2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2024-02-28', '2026-12-31', '2011-12-30', '1895-06-15'
@@ -22,7 +22,7 @@ const answers = {
     isDay(day),
     ageInYears('1980-03-29', day)
   ]),
-  // Every minute of the days on which the clocks change, and of those beside them.
+  // Every minute of the days on which the clocks change, and of the adjacent days.
   minutes: ['2026-03-28', '2026-10-24'].flatMap((first) =>
     Array.from({ length: 3 * 24 * 60 }, (_, minute) => {
       const day = dayInRome(new Date(Date.parse(`${first}T00:00:00Z`) + minute * 60_000))

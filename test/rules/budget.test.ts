@@ -38,7 +38,7 @@ function isFunction (node: ts.Node): node is FunctionNode {
   return ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
 }
 
-/** The first lines and the lengths of the functions that are too long. */
+/** First line and length of each function that is too long. */
 function longFunctions (file: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), 'utf8'), ts.ScriptTarget.Latest, true)
   const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line

@@ -1,5 +1,5 @@
 /*
- * Lines and files of TypeScript. They are there to make us choose: `.github/CONTRIBUTING.md` says how one is raised.
+ * Limits for lines and files of TypeScript, which force us to choose. `.github/CONTRIBUTING.md` says how to raise one.
  */
 
 export interface Budget { folders: readonly string[], lines: number, files: number }
@@ -21,10 +21,10 @@ export const BUDGETS: readonly Budget[] = [
 /** Lines of all patches to packages in `.patches`. */
 export const PATCH_LINES = 200
 
-/** Lines of code of a function, without those of the functions inside it. */
+/** Lines of code of a function, excluding nested functions. */
 export const FUNCTION_LINES = 60
 
-/** File names that folders share. All others are unique in `src`. */
+/** File names that may repeat. All others are unique in `src`. */
 export const SHARED_NAMES = ['index.ts', 'plugin.ts', 'routes.ts', 'errors.ts', 'repository.ts']
 
 /** Sentences that begin with a relative clause: to be brought to none. */

@@ -44,7 +44,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area yet to come has its own tables only', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
 ]
 
-/** A copy of the file, or no text where the area does not exist yet. */
+/** The file's text, or empty if the area does not exist yet. */
 const copy = (file: string) => readFile(`${ROOT}/${file}`, 'utf8').catch(() => '')
 
 const linesOf = (imported: string) =>
@@ -52,7 +52,7 @@ const linesOf = (imported: string) =>
 
 const linted = new Map<string, Promise<{ ofText: string[], ofLine: Map<string, string[]> }>>()
 
-/** A file is linted once, with the lines of all of its cases at its end. */
+/** Lints a file once, with the lines of all its cases appended. */
 function lintOnce (file: string) {
   const found = linted.get(file) ?? withAllLines(file)
   linted.set(file, found)
@@ -67,13 +67,13 @@ async function withAllLines (file: string) {
 
 const findProcess = finder(['no-restricted-globals', 'no-restricted-imports'])
 const MESSAGE = /Only the entries of src read the process/
-/** A file that imports `process` does not use the global one, so these lines are linted apart. */
+/** A file that imports `process` does not use the global, so these groups are linted separately. */
 const groups = [
   ['export const a = process.env.HOME', 'export const b = globalThis.process.env.HOME'],
   ["import { env } from 'node:process'", "import process from 'process'"]
 ]
 
-/** The messages about each of the lines at the end of a file. */
+/** Lint messages for each line appended to a file. */
 async function judged (file: string): Promise<[line: string, messages: string[]][]> {
   const text = await readFile(`${ROOT}/${file}`, 'utf8')
   const found = await Promise.all(groups.map((lines) => findInLines(findProcess, file, text, lines)))
@@ -88,12 +88,12 @@ for (const [rule, file, imported, message] of forbidden) {
   })
 }
 
-t.test('lint refuses a type that is imported in the middle of a file, where no rule sees its path', async (t) => {
+t.test('lint refuses inline import types, whose path the import rules do not see', async (t) => {
   const text = await withLine('src/lib/time.ts', "export type X = import('#src/config/config.ts').Config")
   t.match(await lint('src/lib/time.ts', text), [/Import the type at the top/])
 })
 
-t.test('every folder and file of src stands on a floor', async (t) => {
+t.test('every folder and file of src belongs to a floor', async (t) => {
   const entries = await readdir(`${ROOT}/src`, { withFileTypes: true })
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
     t.strictNotSame(await lint(`src/${name}/plugin.ts`, "import '#src/app.ts'"), [], `${name} does not import the app`)
@@ -103,13 +103,13 @@ t.test('every folder and file of src stands on a floor', async (t) => {
   }
 })
 
-t.test('lint refuses to read the process anywhere in src', async (t) => {
+t.test('lint refuses reading `process` in src outside its entries', async (t) => {
   for (const file of ['src/app.ts', 'src/loading.ts', 'src/lib/time.ts', 'src/cli/run-command.ts']) {
     for (const [line, messages] of await judged(file)) t.match(messages, [MESSAGE], `${file} ${line}`)
   }
 })
 
-t.test('the entries read the process', async (t) => {
+t.test('the entries may read `process`', async (t) => {
   for (const file of ['src/server.ts', 'src/rotate-keys.ts', 'src/cli/index.ts']) {
     for (const [line, messages] of await judged(file)) t.same(messages, [], `${file} ${line}`)
   }

@@ -7,14 +7,14 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 interface Options { project?: string }
 
 /**
- * Lints text under the project's own settings as if it stood in a file, and gives what the rules named find, in the
- * order of the lines.
- * @param project a `tsconfig.json` with the file, for rules that ask for types; without one the file need not exist
+ * Returns a function that lints text as if it were in a file, with the project's settings. It reports only the given
+ * rules, ordered by line.
+ * @param project a `tsconfig.json` with the file, for type-aware rules. Without it the file need not exist
  */
 export function finder (rules: string[], { project }: Options = {}) {
   const parserOptions = {
     projectService: false,
-    // Where `CI` is set, the parser would take the file as it stands on the disk, not the text.
+    // With `CI` set, the parser would read the file on disk instead of the text.
     disallowAutomaticSingleRunInference: true,
     ...project === undefined ? {} : { project }
   }
@@ -30,15 +30,15 @@ export function finder (rules: string[], { project }: Options = {}) {
   }
 }
 
-/** As `finder`, of what is found the messages alone. */
+/** Like `finder`, but returns only the messages. */
 export function linter (rules: string[], options?: Options) {
   const find = finder(rules, options)
   return async (filePath: string, text: string) => (await find(filePath, text)).map(({ message }) => message)
 }
 
 /**
- * Lints a text with lines more at its end, in one go: what is said of the text, and of each of the lines. A lint of
- * each line alone would take as long as that of all.
+ * Lints a text with extra lines appended, in one run. It returns the findings of the text and of each line. Linting
+ * each line separately would take as long as all of them each time.
  */
 export async function findInLines (
   find: ReturnType<typeof finder>, file: string, text: string, lines: readonly string[]
@@ -53,7 +53,7 @@ export async function findInLines (
   }
 }
 
-/** A file of the project with a line more at its end. */
+/** A project file with an extra line appended. */
 export async function withLine (path: string, line: string): Promise<string> {
   return `${await readFile(`${ROOT}/${path}`, 'utf8')}\n${line}\n`
 }

@@ -6,7 +6,7 @@ import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 import { admin, unwritable } from './samples.ts'
 
-/* What is written down of what is done, and that nothing is done which cannot be written down. */
+/* Which actions are logged, and that no action happens unlogged. */
 
 const HOLD = `${INVII}/sospensione`
 const UNAVAILABLE = { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' }
@@ -35,13 +35,13 @@ async function house (t: Test) {
   }
 }
 
-/** The log after an entry, without times, addresses and hashes. */
+/** Log entries after an id, without times, client IPs and hashes. */
 const writtenIn = async ({ app }: TestApp, after = 0) => [...await app.sql`
   select actor, action, object, details from audit_log where id > ${after} order by id`]
 
 const common = await house(t)
 
-/** Where nothing is sent one house does for all; of its log a test sees what comes after its beginning. */
+/** A shared server for tests that send nothing. Each test sees only later log entries. */
 async function inCommon () {
   const [{ last } = { last: 0 }] = await common.sql<{ last: number }[]>`
     select coalesce(max(id), 0)::int as last from audit_log`
@@ -50,7 +50,7 @@ async function inCommon () {
 
 const remove = ({ call }: TestApp, ids: number[]) => call('POST', `${BOOKINGS}/delete-bulk`, { ids })
 
-t.test('a Send is written down when it is accepted: who, from where, which, how many, for which booking', async (t) => {
+t.test('accepting a Send logs the author, client IP, submission, number of records and booking', async (t) => {
   const { server, sql, written } = await house(t)
   const { id: prenotazione_id } = await create(server.call, { check_in: today })
   const answer = await server.app.inject({
@@ -81,7 +81,7 @@ t.test('a Send is written down when it is accepted: who, from where, which, how 
   )
 })
 
-t.test('a Send of a stored booking is written down as well; a rehearsal and what is refused are not', async (t) => {
+t.test('a Send of a stored booking is logged, but not a test call or a refused Send', async (t) => {
   const { server, written } = await house(t)
   const { id } = await create(server.call, { check_in: today, numero_ospiti: 1 })
   const { tipo_alloggiato, ...guest } = guestNo(1)
@@ -95,7 +95,7 @@ t.test('a Send of a stored booking is written down as well; a rehearsal and what
   t.match(await written(), [{ actor: 'server', action: 'invio', details: { schedine: 1, prenotazione_id: id } }])
 })
 
-t.test('a decision is written down with what it decided, a refused one is not', async (t) => {
+t.test('a decision is logged with its content, and a refused one is not', async (t) => {
   const { police, server, decide, written, sql } = await house(t)
   const id = await unknown(police, server)
   t.equal((await decide(id, { conferma: 'sì' })).statusCode, 400)
@@ -111,7 +111,7 @@ t.test('a decision is written down with what it decided, a refused one is not', 
   )
 })
 
-t.test('stopping and resuming is written down', async (t) => {
+t.test('suspending and resuming is logged', async (t) => {
   const { call, written, sql } = await inCommon()
   await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
   t.equal(
@@ -132,7 +132,7 @@ t.test('stopping and resuming is written down', async (t) => {
   )
 })
 
-t.test('bookings that were deleted are written down by their ids; where none was, nothing', async (t) => {
+t.test('deleted bookings are logged by id, and nothing is logged when none was deleted', async (t) => {
   const { server, written } = await inCommon()
   const ids = [(await create(server.call)).id, (await create(server.call)).id]
   await remove(server, [...ids, 4711])
@@ -143,7 +143,7 @@ t.test('bookings that were deleted are written down by their ids; where none was
 })
 
 t.test(
-  'unwritable log: a Send is refused, nothing of it is kept, no byte reaches the police, and it can be made again',
+  'when the audit log cannot be written, a Send is refused, sends no byte, and can be retried',
   async (t) => {
     const { police, server, sql } = await house(t)
     const writable = await unwritable(sql)
@@ -162,7 +162,7 @@ t.test(
   }
 )
 
-t.test('unwritable log: no booking is deleted, nor its guests', async (t) => {
+t.test('when the audit log cannot be written, no booking or guest is deleted', async (t) => {
   const { server, sql } = await inCommon()
   const { id } = await create(server.call)
   await saveGuests(server.call, id, guests(2))
@@ -173,7 +173,7 @@ t.test('unwritable log: no booking is deleted, nor its guests', async (t) => {
   t.match((await remove(server, [id])).json(), { deleted: [id] })
 })
 
-t.test('no personal data: neither the guest nor what people wrote can be read in the log', async (t) => {
+t.test('the log contains no personal data of guests and no text written by people', async (t) => {
   const { police, server, sql, call, decide } = await house(t)
   const secret = { cognome: 'CANARINI', nome: 'ZELINDA', data_nascita: '1971-02-03', numero_documento: 'ZZ98765QQ' }
   const { id: prenotazione_id } = await create(server.call, {

@@ -19,7 +19,7 @@ const booking = {
   numero_ospiti: 1
 }
 
-t.test('an entry is kept as it was given, with its number and the present time', async (t) => {
+t.test('an entry is stored as given, with its number and the current time', async (t) => {
   const { audit, db, sql } = await bench(t)
   await audit.append(db, entry(1))
   await audit.append(db, { actor: 'sistema', action: 'email' })
@@ -42,7 +42,7 @@ t.test('an entry is kept as it was given, with its number and the present time',
   ])
 })
 
-/** Text with what PostgreSQL does not hold, and with what JSON marks. */
+/** Text with characters that PostgreSQL cannot store and that JSON escapes. */
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom('\0', '\ud800', '\udc00', '\u2028', '"', '\\'),
@@ -52,7 +52,7 @@ const text = fc.string({
 })
 
 /**
- * Without what JSON escapes: after an object with the key `\\` V8 reads the key `"` as that (Node 24.21,
+ * Without characters that JSON escapes: after an object with the key `\\` V8 misreads the key `"` (Node 24.21,
  * nodejs/node#63785).
  */
 const names = fc.string({ unit: 'grapheme-ascii', maxLength: 4 }).filter((name) => !/["\\]/.test(name))
@@ -75,13 +75,13 @@ t.test('the log stays intact with any content of an entry', async (t) => {
     await audit.append(db, entry)
   }), { numRuns: 200 })
   const { prima_riga_errata: bad } = await verifyChain(db, undefined)
-  // The value given, and the value stored.
+  // The given and the stored value.
   const wrong = bad !== null && [given[bad - 1], await sql`select *, at::text as time from audit_log where id = ${bad}`]
   t.equal(bad, null, { wrong })
 })
 
 t.test(
-  'fifty writers at once, of two processes, in transactions and without, some of which fail: one chain without a gap',
+  'fifty concurrent writers of two processes, some of which roll back, produce one chain without gaps',
   async (t) => {
     const { audit, db, sql, url, log } = await bench(t)
     const second = connect(url, 4)
@@ -114,7 +114,7 @@ t.test(
   }
 )
 
-t.test('a change and its entry are committed together or not at all', async (t) => {
+t.test('a change and its entry commit together or not at all', async (t) => {
   const { audit, db } = await bench(t)
   const both = (end: () => void) => db.transaction(async (tx) => {
     await tx.insert(prenotazioni).values(booking)
@@ -129,7 +129,7 @@ t.test('a change and its entry are committed together or not at all', async (t) 
 })
 
 t.test(
-  'an entry that cannot be written takes its transaction with it, even if somebody swallows the error',
+  'an entry that cannot be written aborts its transaction, even if the error is caught',
   async (t) => {
     const { audit, db, sql, logs } = await bench(t)
     const writable = await unwritable(sql)
@@ -157,7 +157,7 @@ t.test(
   }
 )
 
-t.test('a log that is gone, a lock that is not to be had, a number that is taken: 503, all of them', async (t) => {
+t.test('a missing log table, a lock timeout or a duplicate number is a 503', async (t) => {
   const { audit, db, sql } = await bench(t)
   await sql`alter table audit_log rename to altrove`
   await t.rejects(audit.append(db, entry(1)), UNAVAILABLE)
@@ -172,7 +172,7 @@ t.test('a log that is gone, a lock that is not to be had, a number that is taken
   })
 
   await t.rejects(db.transaction(async (tx) => {
-    // From here on this transaction sees nothing of what others commit: the number it counts is taken.
+    // From here on this transaction does not see later commits, so that its next number is a duplicate.
     await tx.execute(query`select`)
     await audit.append(db, entry(3))
     await audit.append(tx, entry(4))
@@ -187,9 +187,7 @@ const swap =
   'update audit_log set id = case id when 4 then -5 else -4 end where id in (4, 5); ' +
   'update audit_log set id = -id where id < 0;'
 
-/**
- * Changes behind the triggers, and the row that verification names, in a log of eight rows.
- */
+/** Changes made without the triggers in a log of eight rows, and the row that verification reports. */
 const FORGERIES: [name: string, change: string, first: number][] = [
   ['another author', "update audit_log set actor = 'altri' where id = 4", 4],
   ['another action', "update audit_log set action = 'uscita' where id = 4", 4],
@@ -243,7 +241,7 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['emptied', 'truncate audit_log', 1]
 ]
 
-/** What is found after a change behind the triggers, which is then undone. */
+/** Runs a check after a change made without the triggers, and rolls the change back. */
 async function undone<T> (db: Database, change: string, look: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   let found: T | undefined
   await db.transaction(async (tx) => {
@@ -260,19 +258,19 @@ t.test('a log of eight rows', async (t) => {
   const [{ hash } = { hash: Buffer.of() }] = await sql<{ hash: Buffer }[]>`select hash from audit_log where id = 8`
   const end = { id: 8, hash: hash.toString('hex') }
 
-  t.test('is intact as it was written', async (t) => {
+  t.test('is intact as written', async (t) => {
     t.same(await verifyChain(db, end), { integro: true, righe: 8, prima_riga_errata: null })
     t.same(await verifyChain(db, undefined), { integro: true, righe: 8, prima_riga_errata: null })
   })
 
-  t.test('cannot be changed, shortened or emptied as long as the triggers stand', async (t) => {
+  t.test('cannot be changed, truncated or emptied while the triggers are enabled', async (t) => {
     for (const change of ["update audit_log set actor = 'altri'", 'delete from audit_log', 'truncate audit_log']) {
       await t.rejects(sql.unsafe(change), { code: 'LC003' }, change)
     }
   })
 
   for (const [name, change, first] of FORGERIES) {
-    t.test(`tells where it was tampered with: ${name}`, async (t) => {
+    t.test(`detects tampering: ${name}`, async (t) => {
       t.match(await undone(db, change, (tx) => verifyChain(tx, end)), {
         integro: false,
         prima_riga_errata: first
@@ -281,7 +279,7 @@ t.test('a log of eight rows', async (t) => {
   }
 
   t.test(
-    'put back from an older copy and written on, is not the one whose end was noted',
+    'restored from an older copy and extended, does not match the noted end',
     async (t) => {
       t.match(
         await undone(db, 'delete from audit_log where id > 6; alter table audit_log enable trigger all', async (tx) => {
@@ -295,7 +293,7 @@ t.test('a log of eight rows', async (t) => {
   )
 })
 
-t.test('a log of many batches is walked through to its end, and read in pieces', async (t) => {
+t.test('verification covers a log of several batches', async (t) => {
   const { db } = await bench(t)
   await db.execute(query`insert into audit_log (actor, action) select 'sistema', 'email' from generate_series(1, 3000)`)
   t.same(
@@ -312,7 +310,7 @@ t.test('a log of many batches is walked through to its end, and read in pieces',
   t.same(await verifyChain(db, { id: 3001, hash: '' }), { integro: false, righe: 3000, prima_riga_errata: 3001 })
 })
 
-t.test('an empty log is intact, as long as nothing is known that was in it', async (t) => {
+t.test('an empty log is intact unless an end was noted', async (t) => {
   const { db } = await bench(t)
   t.same(await verifyChain(db, undefined), { integro: true, righe: 0, prima_riga_errata: null })
   t.same(await verifyChain(db, { id: 2, hash: '' }), { integro: false, righe: 0, prima_riga_errata: 1 })

@@ -8,7 +8,7 @@ import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { AUDIT, admin, bench, entry } from './samples.ts'
 
-/* The end of the log, kept outside of the database: a chain cannot see the loss of its own tail. */
+/* The last row, noted outside the database, because a chain cannot detect the loss of its own tail. */
 
 const LOST = 'the audit log has lost its end: see GET /api/v1/audit/verifica'
 const told = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
@@ -20,7 +20,7 @@ async function fill ({ app }: TestApp, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await app.audit.append(app.db, entry(n))
 }
 
-/** Takes the last rows out, behind the triggers. */
+/** Deletes the last rows without the triggers. */
 async function cut ({ app }: TestApp, from: number): Promise<void> {
   await app.sql.unsafe(
     `alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; ` +
@@ -33,7 +33,7 @@ function again (t: Test, { url, dataDir }: TestApp): Promise<TestApp> {
   return build(t, { DATABASE_URL: url, DATA_DIR: dataDir })
 }
 
-t.test('the end is noted when the log is verified and when the server closes, for its owner alone', async (t) => {
+t.test('the end is noted on verification and at shutdown, readable by its owner only', async (t) => {
   const server = await build(t)
   t.equal(notedIn(server), 0)
   await fill(server, 3)
@@ -45,7 +45,7 @@ t.test('the end is noted when the log is verified and when the server closes, fo
   t.equal(statSync(headOf(server)).mode & 0o777, 0o600)
 })
 
-t.test('a tail that was cut off is missed: by verification, and by the next start', async (t) => {
+t.test('verification and the next start detect a truncated tail', async (t) => {
   const server = await build(t)
   const call = await admin(server)
   await fill(server, 6)
@@ -69,7 +69,7 @@ t.test('a tail that was cut off is missed: by verification, and by the next star
   t.match(await next.app.audit.verify(), { integro: false, righe: 8, prima_riga_errata: 6 }, 'nor do later entries')
 })
 
-t.test('an end that one process has noted is missed by another one on the same folder', async (t) => {
+t.test('a process detects the loss of an end that another process on the same folder noted', async (t) => {
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
@@ -81,7 +81,7 @@ t.test('an end that one process has noted is missed by another one on the same f
   t.match(await other.app.audit.verify(), { integro: false, righe: 3, prima_riga_errata: 4 })
 })
 
-t.test('a fault that was found is not covered by a later note of the end', async (t) => {
+t.test('a later note does not hide tampering that was found', async (t) => {
   const server = await build(t)
   await fill(server, 3)
   await server.app.sql.unsafe(
@@ -94,7 +94,7 @@ t.test('a fault that was found is not covered by a later note of the end', async
 })
 
 t.test(
-  'a database put back from an older copy is not the log whose end was noted, until the note is taken away',
+  'a database restored from an older copy is not intact until the noted end is deleted',
   async (t) => {
     const DATA_DIR = temporaryFolder(t)
     const first = await build(t, { DATA_DIR })
@@ -108,11 +108,11 @@ t.test(
   }
 )
 
-t.test('a note that cannot be read is no proof: nothing is called intact', async (t) => {
+t.test('an unreadable note makes verification fail', async (t) => {
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
-  // No row of PostgreSQL has the number of the last but one.
+  // No PostgreSQL row can have the id of the second to last.
   const texts = [
     '', '{', 'null', '{"id":2}', '{"id":"2","hash":""}', '{"id":3000000000,"hash":"x"}', '{"id":0,"hash":""}'
   ]
@@ -122,14 +122,14 @@ t.test('a note that cannot be read is no proof: nothing is called intact', async
   }
 })
 
-t.test('a server closes although its log is gone', async (t) => {
+t.test('a server shuts down although its audit table is missing', async (t) => {
   const server = await build(t)
   await server.app.sql`drop table audit_log`
   await server.app.close()
   t.ok(server.logs.some(({ level, msg }) => level === 50 && msg === 'the end of the audit log could not be noted'))
 })
 
-t.test('after two notes at once the later link stays, whichever is asked for first', async (t) => {
+t.test('the later of two concurrent notes stays, in either order', async (t) => {
   const { db, audit } = await bench(t)
   for (const n of [1, 2]) await audit.append(db, entry(n))
   const file = join(temporaryFolder(t), 'prova.head')
@@ -144,7 +144,7 @@ t.test('after two notes at once the later link stays, whichever is asked for fir
   t.strictSame(await head.last(), links[1])
 })
 
-t.test('a note that fails leaves no file behind, and the next one is written', async (t) => {
+t.test('a failed note leaves no temporary file, and the next one succeeds', async (t) => {
   const { db } = await testDatabase(t)
   const folder = temporaryFolder(t)
   const file = join(folder, 'prova.head')

@@ -7,7 +7,7 @@ import type { TestApp } from '#test/helper.ts'
 
 export const AUDIT = '/api/v1/audit'
 
-/** A log on a database of its own, without the server around it. */
+/** A log on its own database, without a server. */
 export async function bench (t: Test) {
   const { db, sql, url } = await testDatabase(t)
   const logs: Record<string, unknown>[] = []
@@ -22,7 +22,7 @@ export async function bench (t: Test) {
   return { db, sql, url, logs, log, audit: auditLog(log) }
 }
 
-/** The n-th of any number of entries. */
+/** The n-th sample entry. */
 export function entry (n: number, changes: Partial<AuditEntry> = {}): AuditEntry {
   return {
     actor: `user:${n}`,
@@ -34,7 +34,7 @@ export function entry (n: number, changes: Partial<AuditEntry> = {}): AuditEntry
   }
 }
 
-/** From now on nothing can be written to the log; the answer undoes it. */
+/** Makes the log unwritable. Call the returned function to undo it. */
 export async function unwritable (sql: Connection['sql']): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
     create function rifiuta () returns trigger language plpgsql as $$ begin raise exception 'disco pieno'; end $$;
@@ -42,7 +42,7 @@ export async function unwritable (sql: Connection['sql']): Promise<() => Promise
   return () => sql.unsafe('drop trigger rifiuta on audit_log; drop function rifiuta')
 }
 
-/** Calls by an administrator. */
+/** Calls as an administrator. */
 export async function admin ({ app, token }: Pick<TestApp, 'app' | 'token'>) {
   const authorization = `Bearer ${await token({ name: 'amministratore', role: 'admin' })}`
   return (method: 'GET' | 'POST', url: string, body?: object) => (

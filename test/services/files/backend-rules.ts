@@ -2,13 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { Backend } from '#src/services/files/backends/backend.ts'
 
-/** Pieces that end, or end with a failure. */
+/** Chunks that end normally or with a failure. */
 export async function * pieces (content: Buffer, length = 50_000, failure?: Error): AsyncGenerator<Buffer> {
   for (let start = 0; start < content.length; start += length) yield content.subarray(start, start + length)
   if (failure) throw failure
 }
 
-/** All bytes. A piece is overwritten by the next one. */
+/** All bytes. A chunk is overwritten by the next one. */
 async function copied (pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   const copies: Buffer[] = []
   for await (const piece of pieces) copies.push(Buffer.from(piece))
@@ -21,7 +21,7 @@ async function idsIn (backend: Backend, folder?: string): Promise<string[]> {
   return found.sort()
 }
 
-/** What every place of files must do, as tests. */
+/** Tests that every file backend must pass. */
 export function backendRules (t: Test, backend: Backend): void {
   const put = async (content: Buffer) => {
     const id = randomUUID()
@@ -38,8 +38,8 @@ export function backendRules (t: Test, backend: Backend): void {
     }
   }
 
-  t.test('files of any size read back, whole and in part', async (t) => {
-    // Of 6 MB: an S3 server gets it in several parts.
+  t.test('files of any size can be read, whole and in part', async (t) => {
+    // An S3 server gets 6 MB in several parts.
     for (const size of [0, 1, 65_552, 1_000_000, 6_000_000]) {
       const content = randomBytes(size)
       const id = await put(content)
@@ -56,7 +56,7 @@ export function backendRules (t: Test, backend: Backend): void {
     }
   })
 
-  t.test('a file that is not there is told from one that is', async (t) => {
+  t.test('a missing file is reported as missing', async (t) => {
     const id = randomUUID()
     t.equal(await backend.get(id), undefined)
     t.equal(await backend.get(id, { start: 0, end: 1 }), undefined)
@@ -65,7 +65,7 @@ export function backendRules (t: Test, backend: Backend): void {
     await backend.delete(id)
   })
 
-  t.test('a copy is a file of its own', async (t) => {
+  t.test('a copy is independent of its original', async (t) => {
     const content = randomBytes(200_000)
     const [from, to] = [await put(content), randomUUID()]
     t.equal(await backend.copy(from, to), true)
@@ -83,7 +83,7 @@ export function backendRules (t: Test, backend: Backend): void {
     t.same(folders.flat().sort(), ids)
   })
 
-  t.test('a content that fails leaves nothing, whether it was short or long', async (t) => {
+  t.test('content that fails leaves no file, whatever its size', async (t) => {
     const before = await idsIn(backend)
     for (const size of [0, 100_000, 6_000_000]) {
       const failing = pieces(randomBytes(size), 1_000_000, new Error('a client that left'))
@@ -92,7 +92,7 @@ export function backendRules (t: Test, backend: Backend): void {
     t.same(await idsIn(backend), before)
   })
 
-  t.test('files that are written and read at the same time do not disturb each other', async (t) => {
+  t.test('concurrent writes and reads do not interfere', async (t) => {
     const contents = Array.from({ length: 20 }, (_, index) => Buffer.alloc(70_000, index))
     const ids = await Promise.all(contents.map(put))
     const read = await Promise.all(ids.map((id) => get(id)))

@@ -17,7 +17,7 @@ import { codeOf, keep, PLACE, storageRules } from './storage-rules.ts'
 
 const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
 
-/** The part of its answer that it sends before it falls silent: none, the head, or also a part of the file. */
+/** The server sends this before it stalls: nothing, the head, or also part of the file. */
 let said = ''
 
 const connections = new Set<Socket>()
@@ -43,16 +43,16 @@ const stalling = s3Backend({
   secretAccessKey: 'prova'
 }, PATIENCE)
 
-t.test('files in a folder', async (t) => {
+t.test('the folder backend', async (t) => {
   backendRules(t, filesBackend(temporaryFolder(t)))
 })
 
-t.test('rows, and files in a folder', async (t) => storageRules(t))
+t.test('storage with the folder backend', async (t) => storageRules(t))
 
 t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
   const server = await startRadosgw(t)
 
-  t.test('files', async (t) => {
+  t.test('the S3 backend', async (t) => {
     const environ = await server.makeBucket('file-soli')
     backendRules(t, s3Backend({
       endpoint: environ.S3_ENDPOINT,
@@ -63,9 +63,9 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
     }))
   })
 
-  t.test('rows and files', async (t) => storageRules(t, server.environ))
+  t.test('storage with the S3 backend', async (t) => storageRules(t, server.environ))
 
-  t.test('a bucket that is not there, or a key that is not let in, is a 503, and the server works on', async (t) => {
+  t.test('a missing bucket or rejected key is a 503, and the server keeps working', async (t) => {
     for (const wrong of [{ S3_BUCKET: 'nessuno' }, { S3_SECRET_ACCESS_KEY: 'sbagliato' }]) {
       const { app, call, logs } = await build(t, { ...server.environ, ...wrong })
       t.equal(await codeOf(app.storage.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
@@ -75,7 +75,7 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
     }
   })
 
-  t.test('a backup has the files of a bucket, and a restore puts them into an empty one', async (t) => {
+  t.test('a backup contains the files of a bucket, and a restore writes them to an empty one', async (t) => {
     const environ = await server.makeBucket('di-prima')
     const before = await build(t, environ)
     const content = Buffer.alloc(300_000, 'abc')
@@ -105,7 +105,7 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
 
 const ID = '0f000000-0000-4000-8000-000000000000'
 
-/** More than is read at a time. */
+/** More than one read buffer. */
 const CONTENT = Buffer.alloc(24 * CHUNK_BYTES)
 
 const SIZE = encryptedSize(CONTENT.length)
@@ -113,7 +113,7 @@ const SIZE = encryptedSize(CONTENT.length)
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`
 const HALF = HEAD + 'x'.repeat(2 * STRETCH_BYTES)
 
-t.test('an S3 stalledServer that takes connections and never answers is away, whatever it is asked', async (t) => {
+t.test('an S3 server that accepts connections and never answers is a 503 for every operation', async (t) => {
   said = ''
   const backend = guarded(stalling, pino({ level: 'silent' }))
   const asked = [
@@ -123,7 +123,7 @@ t.test('an S3 stalledServer that takes connections and never answers is away, wh
   for (const ask of asked) t.equal(await codeOf(ask()), 'ARCHIVIO_NON_DISPONIBILE', String(ask))
 })
 
-t.test('a file that stops in the middle of its way from S3 breaks off, before or after its first piece', async (t) => {
+t.test('a file that stalls on its way from S3 fails, before or after its first chunk', async (t) => {
   const backend = guarded(stalling, pino({ level: 'silent' }))
   for (const [begun, least] of [[HEAD, 0], [HALF, STRETCH_BYTES]] as const) {
     said = begun
@@ -137,7 +137,7 @@ t.test('a file that stops in the middle of its way from S3 breaks off, before or
   }
 })
 
-t.test('a download and an upload meanwhile are answered with a 503', async (t) => {
+t.test('downloads and uploads get a 503 while S3 stalls', async (t) => {
   let isAway = false
   const built = await build(t, {}, undefined, {
     wrapBackend: (files) => new Proxy(files, {

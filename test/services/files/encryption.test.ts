@@ -33,7 +33,7 @@ const decrypted = (file: Buffer, size: number, range?: ByteRange, withKey = file
 
 const refused = (work: Promise<Buffer>) => work.then(() => false, (err: unknown) => err instanceof ChangedFileError)
 
-/** Around the ends of chunks, where one byte more or less makes another file; eight are worked on in one go. */
+/** Sizes around chunk boundaries. Eight chunks are processed together. */
 const ENDS = [0, 1, 2, 3, 8].flatMap((chunks) => [-2, -1, 0, 1, 2].map((more) => chunks * CHUNK_BYTES + more))
   .filter((size) => size >= 0)
 
@@ -42,7 +42,7 @@ const size = fc.oneof(fc.constantFrom(...ENDS), fc.integer({ min: 0, max: 4 * CH
 const built = await build(t)
 const { app, dataDir, logs } = built
 
-t.test('a content of any size, in pieces of any length, is the same again', async (t) => {
+t.test('content of any size, in chunks of any length, is restored by decryption', async (t) => {
   const length = fc.integer({ min: 1000, max: 3 * STORED })
   await fc.assert(fc.asyncProperty(size, length, length, async (size, writing, reading) => {
     const content = randomBytes(size)
@@ -53,7 +53,7 @@ t.test('a content of any size, in pieces of any length, is the same again', asyn
   t.pass()
 })
 
-t.test('every range is read by itself', async (t) => {
+t.test('every range can be decrypted by itself', async (t) => {
   const range = size.filter((size) => size > 0).chain((size) => fc.tuple(
     fc.constant(size),
     fc.oneof(fc.nat(size - 1), fc.constantFrom(...ENDS.filter((each) => each < size))),
@@ -68,12 +68,12 @@ t.test('every range is read by itself', async (t) => {
   t.pass()
 })
 
-t.test('a file with any bit flipped is refused, and nothing of its chunk is given out', async (t) => {
+t.test('a file with any flipped bit is rejected, and nothing of its chunk is yielded', async (t) => {
   const content = randomBytes(2 * CHUNK_BYTES + 100)
   const file = await encrypted(content)
   const bit = fc.oneof(
     fc.nat(file.length * 8 - 1),
-    // The first and last bytes of chunks, and their tags.
+    // First and last bytes of chunks, and their tags.
     fc.constantFrom(0, STORED, 2 * STORED).chain((start) => fc.integer({ min: 0, max: 8 * TAG_BYTES - 1 })
       .map((bit) => Math.max(start * 8 - 64 + bit, 0)))
   )
@@ -90,7 +90,7 @@ t.test('a file with any bit flipped is refused, and nothing of its chunk is give
   t.pass()
 })
 
-t.test('a file that is cut or continued anywhere is refused, whatever its row says of the size', async (t) => {
+t.test('a file truncated or extended anywhere is rejected, whatever size its row states', async (t) => {
   const content = randomBytes(2 * CHUNK_BYTES + 100)
   const file = await encrypted(content)
   for (const length of [0, 1, 15, 16, 17, STORED - 1, STORED, STORED + 1, STORED + 16, 2 * STORED, file.length - 1]) {
@@ -110,7 +110,7 @@ t.test('a file that is cut or continued anywhere is refused, whatever its row sa
   t.ok(await refused(decrypted(withEmpty, CHUNK_BYTES)), 'an empty chunk at the end')
 })
 
-t.test('chunks that have changed places, or are another file\'s, are refused', async (t) => {
+t.test('chunks that were reordered or belong to another file are rejected', async (t) => {
   const content = randomBytes(3 * CHUNK_BYTES)
   const file = await encrypted(content)
   const chunk = (index: number, from = file) => from.subarray(index * STORED, (index + 1) * STORED)
@@ -122,7 +122,7 @@ t.test('chunks that have changed places, or are another file\'s, are refused', a
   t.ok(await refused(decrypted(other, content.length)))
 })
 
-t.test('files are in the form that the description says, which does not change', async (t) => {
+t.test('the file format matches its description and does not change', async (t) => {
   const known = Buffer.alloc(32, 7)
   const content = Buffer.alloc(CHUNK_BYTES + 5, 'a')
   const chunk = (part: Buffer, nonce: string) => {
@@ -134,7 +134,7 @@ t.test('files are in the form that the description says, which does not change',
     chunk(content.subarray(CHUNK_BYTES), '000000000000000000000101')
   ])
   t.ok((await encrypted(content, known)).equals(expected))
-  // From another implementation.
+  // Computed with another implementation.
   const text = '7c27da015a2483ac5faf4e31130265e93766231c9345c2'
   t.equal((await encrypted(Buffer.from('Locanda'), known)).toString('hex'), text)
   t.equal((await encrypted(Buffer.alloc(0), known)).toString('hex'), '7049470ab6b7fc76f592920b1365a71d')
@@ -154,12 +154,12 @@ function isRefused (text: Buffer, withKey = wrapping, to: Parameters<typeof unwr
   }
 }
 
-t.test('a key is unwrapped for its own object, and wrapped anew it looks different', async (t) => {
+t.test('a key can be unwrapped for its own object, and rewrapping it gives another result', async (t) => {
   t.ok(unwrap(wrapped, wrapping, binding).equals(key))
   t.notOk(wrap(key, wrapping, binding).equals(wrapped))
 })
 
-t.test('a wrapped key with any bit flipped is refused', async (t) => {
+t.test('a wrapped key with any flipped bit is rejected', async (t) => {
   for (let bit = 0; bit < wrapped.length * 8; bit++) {
     const changed = Buffer.from(wrapped)
     changed[bit >> 3]! ^= 1 << (bit & 7)
@@ -168,14 +168,14 @@ t.test('a wrapped key with any bit flipped is refused', async (t) => {
   t.pass()
 })
 
-t.test('a wrapped key with a tag of fewer than 16 bytes is refused', async (t) => {
+t.test('a truncated or extended wrapped key is rejected', async (t) => {
   for (let length = 0; length < wrapped.length; length++) {
     if (!isRefused(wrapped.subarray(0, length))) t.fail(`${length} bytes`)
   }
   t.ok(isRefused(Buffer.concat([wrapped, Buffer.alloc(1)])))
 })
 
-t.test('a wrapped key is refused for another bucket, object or owner, and with another generation', async (t) => {
+t.test('a wrapped key is rejected for another bucket, object, owner or generation', async (t) => {
   t.ok(isRefused(wrapped, randomBytes(32)))
   await fc.assert(fc.property(fc.string(), fc.option(fc.string()), (bucket, owner) => {
     const isOwn = bucket === binding.bucket && owner === binding.owner
@@ -187,17 +187,17 @@ t.test('a wrapped key is refused for another bucket, object or owner, and with a
   t.ok(isRefused(wrap(key, wrapping, { ...binding, owner: 'null' }), wrapping, nobody))
 })
 
-t.test('the wrapping key hangs on the master key and the salt, in a way that does not change', async (t) => {
+t.test('the wrapping key depends on master key and salt, and its derivation does not change', async (t) => {
   const secret = (byte: number) => createKeys(Buffer.alloc(32, byte)).derive('storage')
   const salt = Buffer.alloc(32, 2)
-  // From another implementation.
+  // Computed with another implementation.
   const expected = 'ea20b750d96919d38c5fdd2cb6018dad299de0c1c1cfdf441565042059cceabe'
   t.equal(wrappingKey(secret(1), salt).toString('hex'), expected)
   t.notOk(wrappingKey(secret(1), salt).equals(wrappingKey(secret(3), salt)))
   t.notOk(wrappingKey(secret(1), salt).equals(wrappingKey(secret(1), Buffer.alloc(32, 4))))
 })
 
-/** Two files of a test's own. */
+/** Two files for one test. */
 async function twoFiles (test: string) {
   const contents = [randomBytes(200_000), randomBytes(200_000)] as const
   const objects = [await keep(built, contents[0], `${test}/1`), await keep(built, contents[1], `${test}/2`)] as const
@@ -209,7 +209,7 @@ async function twoFiles (test: string) {
   return { contents, objects, paths, read }
 }
 
-t.test('no content, name or owner is readable in the folder of the files', async (t) => {
+t.test('the files folder reveals no content, name or owner', async (t) => {
   const canary = 'CANARINO-DEL-DOCUMENTO-0123456789'
   const object = await keep(built, Buffer.from(canary.repeat(5000)), canary)
   const root = join(dataDir, 'files')
@@ -222,7 +222,7 @@ t.test('no content, name or owner is readable in the folder of the files', async
   t.notMatch(JSON.stringify(logs), /CANARINO/)
 })
 
-t.test('a file of which a byte was changed at its beginning is a 500, later it breaks the answer off', async (t) => {
+t.test("a byte changed at a file's start is a 500, and a later one aborts the response", async (t) => {
   const { paths, contents, objects, read } = await twoFiles('changed')
   const file = readFileSync(paths[0])
   for (const position of [0, 65_535, 65_536, 65_551]) {
@@ -246,7 +246,7 @@ t.test('a file of which a byte was changed at its beginning is a 500, later it b
   t.ok((await read(0)).equals(contents[0]))
 })
 
-t.test('a file that was cut, lengthened, emptied, removed or replaced by a link is refused at once', async (t) => {
+t.test('a file that was truncated, extended, emptied, deleted or replaced by a link is rejected at once', async (t) => {
   const { paths, objects } = await twoFiles('cut')
   const file = readFileSync(paths[0])
   const isRefused = async (what: string) => {
@@ -265,7 +265,7 @@ t.test('a file that was cut, lengthened, emptied, removed or replaced by a link 
   t.equal(await codeOf(app.storage.read(objects[0])), 'ARCHIVIO_NON_DISPONIBILE', 'a link')
 })
 
-t.test('a row that was given another bucket, owner, id, key or generation opens nothing', async (t) => {
+t.test('a row with another bucket, owner, id, key or generation cannot be read', async (t) => {
   const { objects, paths } = await twoFiles('row')
   const id = randomUUID()
   const other = join(paths[0], '..', '..', id.slice(0, 2))

@@ -20,10 +20,10 @@ import { codeOf, keep, PLACE } from './storage-rules.ts'
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: write`), { code, syscall: 'write', errno: -5 })
 
-/** How the disk of the shared server fails. */
+/** How the shared server's disk fails. */
 const fault: { code?: string | undefined, act?: keyof Backend, only?: string | undefined } = {}
 
-/** A server whose disk fails as the tests say. */
+/** A server whose disk fails as the tests want. */
 async function failingServer () {
   const check = (act: keyof Backend) => { if (fault.code && fault.act === act) throw systemError(fault.code) }
   const wrapBackend = (backend: Backend): Backend => ({
@@ -66,10 +66,10 @@ async function keepSix (built: TestApp): Promise<StoredObject[]> {
 const filesIn = (dataDir: string) =>
   readdirSync(join(dataDir, 'files'), { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 2).sort()
 
-/** The name of a file that the backend fails to remove. */
+/** An id that the backend fails to delete. */
 const FAULTY = `00${randomUUID().slice(2)}`
 
-/** For tests that leave nothing of which another one takes notice. */
+/** Shared by tests that leave no traces. */
 const shared = await server(t, {
   wrapBackend: (backend) => ({
     ...backend,
@@ -80,12 +80,12 @@ const shared = await server(t, {
   })
 })
 
-t.test('without room an upload is SPAZIO_ESAURITO, with a faulty disk ARCHIVIO_NON_DISPONIBILE, and leaves nothing',
+t.test('a full disk makes an upload SPAZIO_ESAURITO, a faulty one ARCHIVIO_NON_DISPONIBILE, and leaves no file',
   async (t) => {
     const { app, dataDir, call } = failing
     const object = await keep(failing, Buffer.from('prima'))
     const before = filesIn(dataDir)
-    // What is injected stands where the content is read: it must be told from a fault of the caller's.
+    // The fault is injected where the content is read, and must be told from the caller's own errors.
     fault.act = 'put'
     for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']) {
       fault.code = code
@@ -100,7 +100,7 @@ t.test('without room an upload is SPAZIO_ESAURITO, with a faulty disk ARCHIVIO_N
     await keep(failing, randomBytes(200_000))
   })
 
-t.test('a file that a fault of the disk makes unreadable is a 503, and the object stays', async (t) => {
+t.test('a file that a disk fault makes unreadable is a 503, and its object stays', async (t) => {
   const object = await keep(failing, Buffer.from('prima'))
   Object.assign(fault, { act: 'get', code: 'EIO' })
   t.equal(await codeOf(failing.app.storage.read(object)), 'ARCHIVIO_NON_DISPONIBILE')
@@ -108,7 +108,7 @@ t.test('a file that a fault of the disk makes unreadable is a 503, and the objec
   t.equal(String(await buffer(await failing.app.storage.read(object))), 'prima')
 })
 
-t.test('a file that cannot be removed is tried again later, and the others are removed', async (t) => {
+t.test('a file that cannot be removed is retried later, and the others are removed', async (t) => {
   const { app, dataDir } = failing
   const object = await keep(failing, Buffer.from('uno'))
   Object.assign(fault, { act: 'delete', code: 'EIO' })
@@ -126,7 +126,7 @@ t.test('a file that cannot be removed is tried again later, and the others are r
   t.notOk(filesIn(dataDir).some((name) => name.includes(object.id)))
 })
 
-t.test('while no file can be removed, few are tried at a time, and the others stay due', async (t) => {
+t.test('while the disk fails, few files are tried at a time, and the others stay due', async (t) => {
   const { app } = failing
   const objects = await keepSix(failing)
   Object.assign(fault, { act: 'delete', code: 'EIO' })
@@ -139,7 +139,7 @@ t.test('while no file can be removed, few are tried at a time, and the others st
   fault.code = undefined
 })
 
-t.test('an upload that the caller breaks off is the caller\'s error, and leaves nothing', async (t) => {
+t.test("an upload that the client aborts fails with the client's error, and leaves nothing", async (t) => {
   const built = await build(t)
   await keep(built, Buffer.from('prima'))
   const before = filesIn(built.dataDir)
@@ -154,7 +154,7 @@ t.test('an upload that the caller breaks off is the caller\'s error, and leaves 
   t.same(filesIn(built.dataDir), before)
 })
 
-t.test('a folder of files that has gone, or stands empty for want of its volume, is not taken for the right one',
+t.test('a missing files folder, or the empty one of an unmounted volume, is a 503',
   async (t) => {
     const built = await build(t)
     const { app, dataDir, call, logs } = built
@@ -184,7 +184,7 @@ t.test('a folder of files that has gone, or stands empty for want of its volume,
     await keep(built, Buffer.from('dopo'))
   })
 
-t.test('two databases do not share a folder of files', async (t) => {
+t.test('two databases cannot share a files folder', async (t) => {
   const one = await build(t)
   await keep(one, Buffer.from('x'))
   const { dataDir: DATA_DIR, masterKey: MASTER_KEY } = one
@@ -202,7 +202,7 @@ async function server (t: Test, options?: Parameters<typeof build>[3]) {
     const run = await app.jobs.start('stored-files', async () => {})
     if (typeof run === 'object') await run.ended
   }
-  /** A file that was last written so many hours ago. */
+  /** Creates a file last written that many hours ago. */
   const leave = (name: string, hours: number) => {
     mkdirSync(dirname(pathOf(name)), { recursive: true })
     writeFileSync(pathOf(name), 'x')
@@ -217,7 +217,7 @@ function age (path: string, hours: number): void {
   utimesSync(path, then, then)
 }
 
-t.test('a file that no row names for a day is removed, and nothing else', async (t) => {
+t.test('exactly the files that had no row for a day are removed', async (t) => {
   const built = shared
   const { app, compare, leave, pathOf, dataDir } = built
   const object = await keep(built, Buffer.from('resta'))
@@ -238,7 +238,7 @@ t.test('a file that no row names for a day is removed, and nothing else', async 
   t.ok(built.logs.some(({ msg, removed }) => msg === 'files that no row names were removed' && removed === 3))
 })
 
-t.test('a file that cannot be removed does not keep the others, nor the count of what is missing', async (t) => {
+t.test('a file that cannot be removed blocks neither the other removals nor the count of missing files', async (t) => {
   const built = shared
   const { app, compare, leave, pathOf } = built
   const object = await keep(built, Buffer.from('manca'))
@@ -252,7 +252,7 @@ t.test('a file that cannot be removed does not keep the others, nor the count of
   await app.db.transaction((tx) => app.storage.discard(tx, [object]))
 })
 
-t.test('an upload that is under way is not disturbed', async (t) => {
+t.test('the comparison does not disturb an upload in progress', async (t) => {
   const built = shared
   await keep(built, Buffer.from('x'))
   const written = await built.app.storage.write(Buffer.from('y'), PLACE, 10)
@@ -261,7 +261,7 @@ t.test('an upload that is under way is not disturbed', async (t) => {
   t.equal(String(await buffer(await built.app.storage.read(object))), 'y')
 })
 
-t.test('rows whose file is missing or cut are counted and logged, and stay', async (t) => {
+t.test('rows with a missing or truncated file are counted, logged and kept', async (t) => {
   const built = await server(t)
   const { app, compare, pathOf, logs, call } = built
   const objects = []
@@ -278,7 +278,7 @@ t.test('rows whose file is missing or cut are counted and logged, and stay', asy
   t.equal((await app.storage.findByPrefix(app.db, 'documents', '')).length, 3)
 })
 
-t.test('in a place that is not the one of the database nothing is compared and nothing removed', async (t) => {
+t.test('no file is compared or removed when the files folder belongs to another database', async (t) => {
   const built = await server(t)
   const { app, compare, leave, pathOf } = built
   await t.test('before the first file', async (t) => {
@@ -316,7 +316,7 @@ async function rotate ({ url, masterKey }: TestApp) {
   }
 }
 
-/** Every file reads back; the generations that there are. */
+/** Checks that every file can be read, and returns the ids of the generations. */
 async function generationsOf (t: Test, { app, contents }: TestApp & { contents: Map<string, Buffer> }) {
   const objects = await app.storage.findByPrefix(app.db, 'documents', '')
   t.equal(objects.length, contents.size)
@@ -327,7 +327,7 @@ async function generationsOf (t: Test, { app, contents }: TestApp & { contents: 
   return (await app.sql<{ id: number }[]>`select id from storage_keys order by id`).map(({ id }) => id)
 }
 
-t.test('after a rotation every key is wrapped anew, the earlier generation is gone, all files read', async (t) => {
+t.test('a rotation rewraps every key and deletes the earlier generation, and all files stay readable', async (t) => {
   const built = await filled(t, 5)
   const before = await built.app.storage.findByPrefix(built.app.db, 'documents', '')
   t.same(await rotate(built), { rewrapped: 5, resumed: false, damaged: [] })
@@ -340,7 +340,7 @@ t.test('after a rotation every key is wrapped anew, the earlier generation is go
     'also who found the object before the rotation reads it')
 })
 
-t.test('an upload that began before a rotation and ends after it is kept', async (t) => {
+t.test('an upload that spans a rotation is kept', async (t) => {
   const built = await filled(t, 1)
   const written = await built.app.storage.write(Buffer.from('lento'), { ...PLACE, name: 'lento' }, 10)
   const copied = await built.app.storage.copy(
@@ -356,7 +356,7 @@ t.test('an upload that began before a rotation and ends after it is kept', async
   t.same(await generationsOf(t, built), [2])
 })
 
-t.test('a rotation that was broken off is finished by the next one', async (t) => {
+t.test('the next rotation completes an interrupted one', async (t) => {
   const built = await filled(t, 3)
   await built.app.sql`insert into storage_keys (salt) values (${randomBytes(32)})`
   await keep(built, Buffer.from('x'), 'nuovo')
@@ -365,7 +365,7 @@ t.test('a rotation that was broken off is finished by the next one', async (t) =
   t.same(await generationsOf(t, built), [2])
 })
 
-t.test('a damaged key keeps its generation, and the rotation says of which object', async (t) => {
+t.test('a damaged key keeps its generation, and the rotation reports its object', async (t) => {
   const built = await filled(t, 3)
   const [object] = await built.app.storage.findByPrefix(built.app.db, 'documents', 'f/1')
   await built.app.sql`update objects set wrapped_key = ${randomBytes(60)} where id = ${object!.id}`
@@ -375,7 +375,7 @@ t.test('a damaged key keeps its generation, and the rotation says of which objec
   t.same(await rotate(built), { rewrapped: 2, resumed: false, damaged: [object!.id] }, 'the others are rotated again')
 })
 
-t.test('beside uploads, replacements and deletions a rotation comes to its end', async (t) => {
+t.test('a rotation completes during uploads, replacements and deletions', async (t) => {
   const built = await filled(t, 20)
   const { app, contents } = built
   const over = new AbortController()
@@ -397,7 +397,7 @@ t.test('beside uploads, replacements and deletions a rotation comes to its end',
   t.same(others, [])
 })
 
-t.test('the command rotates beside a running server, and one at a time', async (t) => {
+t.test('npm run keys:rotate works next to a running server, one run at a time', async (t) => {
   const built = await filled(t, 2)
   const run = async (environ: Record<string, string> = {}) => {
     const env = {

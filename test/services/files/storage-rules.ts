@@ -6,13 +6,13 @@ import { build, type TestApp } from '#test/helper.ts'
 
 export const PLACE = { bucket: 'documents', name: '1/0/front.jpg', contentType: 'image/jpeg', owner: null }
 
-/** Stores a content under a name. */
+/** Stores content under a name. */
 export async function keep ({ app }: Pick<TestApp, 'app'>, content: Buffer, name = PLACE.name, replace = true) {
   const written = await app.storage.write(content, { ...PLACE, name }, 100_000_000)
   return app.db.transaction((tx) => app.storage.keep(tx, written, { replace }))
 }
 
-/** What the storage promises, as tests, wherever the files are. */
+/** Tests of the storage for any file backend. */
 export async function storageRules (t: Test, environ: Record<string, string> = {}): Promise<void> {
   const built = await build(t, environ)
   const { app } = built
@@ -22,7 +22,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
   })
   const discarded = async () => [...await app.sql`select id from discarded_files`]
 
-  t.test('a file is found when it is kept and reads back as it was written, whole and in part', async (t) => {
+  t.test('a kept file can be found and read, whole and in part', async (t) => {
     const content = randomBytes(300_000)
     const written = await storage.write(content, PLACE, 1_000_000)
     t.equal(await storage.find(db, 'documents', PLACE.name), undefined, 'nobody finds it yet')
@@ -35,13 +35,13 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('1/0/')
   })
 
-  t.test('an empty file is a file', async (t) => {
+  t.test('an empty file can be stored', async (t) => {
     const object = await keep(built, Buffer.alloc(0))
     t.equal((await buffer(await storage.read(object))).length, 0)
     await rm('1/0/')
   })
 
-  t.test('a replaced file is removed, and who was about to read it is told to ask again', async (t) => {
+  t.test('a replaced file is removed, and reading it is a 503 that asks for a retry', async (t) => {
     const before = await keep(built, Buffer.from('vecchio'))
     t.equal(await codeOf(keep(built, Buffer.from('nuovo'), PLACE.name, false)), 'OGGETTO_ESISTENTE')
     t.equal(String(await buffer(await storage.read(before))), 'vecchio')
@@ -56,7 +56,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     t.equal(await codeOf(storage.read(after)), 'RISORSA_NON_TROVATA')
   })
 
-  t.test('a file stays when the transaction that discards or replaces it fails', async (t) => {
+  t.test('a file stays when the transaction that discards or replaces it rolls back', async (t) => {
     const object = await keep(built, Buffer.from('resta'))
     const written = await storage.write(Buffer.from('mai'), PLACE, 100)
     await t.rejects(db.transaction(async (tx) => {
@@ -73,7 +73,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('1/0/')
   })
 
-  t.test('a file keeps its content when it is moved to another bucket, and a copy has its own', async (t) => {
+  t.test('a moved file keeps its content, and a copy has its own', async (t) => {
     const object = await keep(built, Buffer.from('contenuto'))
     const to = { bucket: 'public', name: 'a/b' }
     const moved = await db.transaction((tx) => storage.move(tx, object, to))
@@ -89,7 +89,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await db.transaction((tx) => storage.discard(tx, [copy]))
   })
 
-  t.test('a file is not moved to the name of another one', async (t) => {
+  t.test('a file cannot be moved to the name of another one', async (t) => {
     const [one, two] = [await keep(built, Buffer.from('uno'), 'x/1'), await keep(built, Buffer.from('due'), 'x/2')]
     const to = { bucket: 'documents', name: 'x/2' }
     t.equal(await codeOf(db.transaction((tx) => storage.move(tx, one, to))), 'OGGETTO_ESISTENTE')
@@ -97,7 +97,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('x/')
   })
 
-  t.test('names are found by their beginning, in the order of their bytes, whatever they are made of', async (t) => {
+  t.test('findByPrefix returns names in byte order, whatever characters they contain', async (t) => {
     const names = ['a%', 'a%/1', 'a/B', 'a/a', 'a/à', 'a_', 'ab', 'a\\', 'a"']
     for (const name of names) await keep(built, Buffer.from('x'), name)
     const found = async (prefix: string) =>
@@ -109,7 +109,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('a')
   })
 
-  t.test('a written file whose transaction fails is removed, one that was kept before the failure stays', async (t) => {
+  t.test('settle removes a file whose transaction fails, and keeps one that was kept before the failure', async (t) => {
     const taken = await keep(built, Buffer.from('resta'))
     const written = await storage.write(Buffer.from('mai'), PLACE, 100)
     t.equal(await codeOf(storage.settle(written, () => db.transaction((tx) =>
@@ -124,17 +124,17 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('1/0/')
   })
 
-  t.test('a content beyond its limit is refused', async (t) => {
+  t.test('content beyond its limit is rejected', async (t) => {
     t.equal(await codeOf(storage.write(randomBytes(101), PLACE, 100)), 'CONTENUTO_TROPPO_GRANDE')
     t.equal((await storage.write(randomBytes(100), PLACE, 100)).size, 100)
   })
 
-  t.test('a file for a bucket that is not there is refused', async (t) => {
+  t.test('a file for a missing bucket is rejected', async (t) => {
     const written = await storage.write(Buffer.from('x'), { ...PLACE, bucket: 'nessuno' }, 100)
     t.equal(await codeOf(db.transaction((tx) => storage.keep(tx, written, { replace: true }))), 'BUCKET_NON_TROVATO')
   })
 
-  t.test('when many files take one name at once, one has it and the others are discarded', async (t) => {
+  t.test('one of several concurrent files keeps their name, and the others are discarded', async (t) => {
     await Promise.all(Array.from({ length: 8 }, (_, index) => keep(built, Buffer.from(`n. ${index}`), 'gara')))
     const rows = await storage.findByPrefix(db, 'documents', 'gara')
     t.equal(rows.length, 1)
@@ -145,7 +145,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('gara')
   })
 
-  t.test('a reader who leaves in the middle leaves nothing open', async (t) => {
+  t.test('a reader that stops early leaves nothing open', async (t) => {
     const object = await keep(built, randomBytes(10_000_000))
     for (let time = 0; time < 5; time++) {
       const stream = await storage.read(object)
@@ -159,7 +159,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
   })
 }
 
-/** The machine code of what some work fails with; undefined: it does not fail. */
+/** The error code of a failing promise. Undefined if it succeeds. */
 export async function codeOf (work: Promise<unknown>): Promise<string | undefined> {
   try {
     await work

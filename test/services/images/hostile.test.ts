@@ -4,7 +4,7 @@ import { build } from '#test/helper.ts'
 import { hostileFiles, MARK, pngOf } from './hostile.ts'
 import { jpeg, lying, picture, png, webp } from './pictures.ts'
 
-// Made first: where an image has been decoded once, the library reads no other formats any more.
+// Created first: once an image was decoded, the library accepts no other formats.
 const files = await hostileFiles()
 const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(lying))
 const profiled = await picture().withIccProfile('p3').jpeg().toBuffer()
@@ -15,7 +15,7 @@ const reencode = (bytes: Buffer, sideMax?: number) =>
 
 for (const { what, bytes, refusal } of files) {
   if (refusal) {
-    t.test(`${what} is refused with a 400 that says why`, async (t) => {
+    t.test(`${what} is rejected with a 400 that says why`, async (t) => {
       const err = await reencode(bytes).then(() => undefined, (err: Error & { statusCode?: number }) => err)
       t.equal(err?.statusCode, 400)
       t.match(err?.message, refusal)
@@ -30,7 +30,7 @@ for (const { what, bytes, refusal } of files) {
   }
 }
 
-t.test('an image is the same afterwards, in its own format', async (t) => {
+t.test('an image keeps its content and format', async (t) => {
   for (const [format, bytes] of [['jpeg', await jpeg()], ['png', await png()], ['webp', await webp()]] as const) {
     const made = await reencode(bytes)
     t.match(made, { format, contentType: `image/${format}`, extension: format.replace('jpeg', 'jpg') })
@@ -39,33 +39,33 @@ t.test('an image is the same afterwards, in its own format', async (t) => {
   }
 })
 
-t.test('an image that lies on its side is set upright, whichever of the eight ways it lies', async (t) => {
+t.test('an image of any of the eight EXIF orientations is rotated upright', async (t) => {
   for (const [index, bytes] of turned.entries()) {
     const { bytes: kept } = await reencode(bytes)
     const { orientation, width, height } = await sharp(kept).metadata()
     t.equal(orientation, undefined)
     t.same([width, height], index < 4 ? [64, 48] : [48, 64], `orientation ${index + 1}`)
   }
-  // Turned by half: what was on the left is on the right.
+  // Rotated by 180 degrees: left and right are swapped.
   await matchesSides(t, (await reencode(turned[2]!)).bytes, ['blue', 'red'])
 })
 
-t.test('colours of another profile are brought into the usual one, and the profile goes', async (t) => {
+t.test('colours are converted to the standard profile, and the profile is removed', async (t) => {
   const { bytes } = await reencode(profiled)
   t.equal((await sharp(bytes).metadata()).icc, undefined)
 })
 
-t.test('an image of 24 megapixels is taken, and one of 8,000 pixels a side', async (t) => {
+t.test('an image of 24 megapixels is accepted, and one of 8,000 pixels a side', async (t) => {
   t.match(await sharp((await reencode(pngOf(6000, 4000, 1, 0))).bytes).metadata(), { width: 6000, height: 4000 })
   t.match(await sharp((await reencode(pngOf(8000, 10, 1, 0))).bytes).metadata(), { width: 8000, height: 10 })
 })
 
-t.test('an image becomes as small as is asked for, and never larger than it was', async (t) => {
+t.test('an image is scaled down to the requested size, and never scaled up', async (t) => {
   t.match(await sharp((await reencode(await jpeg(2000, 1000), 512)).bytes).metadata(), { width: 512, height: 256 })
   t.match(await sharp((await reencode(await jpeg(64, 48), 512)).bytes).metadata(), { width: 64, height: 48 })
 })
 
-/** Whether the left half and the right half have these colours. */
+/** Asserts the colours of the left and the right half. */
 async function matchesSides (t: Test, bytes: Buffer, colours: readonly ['red' | 'blue', 'red' | 'blue']) {
   const { data, info } = await sharp(bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const row = Math.floor(info.height / 2) * info.width

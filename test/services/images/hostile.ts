@@ -2,11 +2,11 @@ import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { jpeg, picture, png, webp, withPlace } from './pictures.ts'
 
-/** A file of which nothing may be kept, or nothing but its pixels. */
+/** A file that must be rejected, or reduced to its pixels. */
 export interface HostileFile {
   what: string
   bytes: Buffer
-  /** What the refusal says; undefined: the image is taken, without what it carries. */
+  /** The error message. Undefined: the image is accepted without its extra content. */
   refusal?: RegExp
 }
 
@@ -15,13 +15,13 @@ const DAMAGED = /danneggiata o incompleta/
 const LARGE = /troppo grande/
 const FRAMES = /animazione/
 
-/** It must not be found in what is kept. */
+/** Must not occur in the stored image. */
 export const MARK = 'SEGRETO-4711'
 
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert('${MARK}')</script></svg>`
 const HTML = `<!doctype html><script>alert('${MARK}')</script>`
 
-/** Everything that the tests throw at the endpoints; each is made here. */
+/** All hostile files of the tests, generated here. */
 export async function hostileFiles (): Promise<HostileFile[]> {
   const [photo, drawing, still] = [await jpeg(200, 150), await png(200, 150), await webp(200, 150)]
   return [
@@ -74,7 +74,7 @@ async function otherImages (): Promise<HostileFile[]> {
   )))
 }
 
-/** Files that are an image and something else: the image alone is kept. */
+/** Polyglots: image files that are also another format. Only the image is kept. */
 function polyglots (photo: Buffer, drawing: Buffer, still: Buffer): HostileFile[] {
   const comment = Buffer.from(HTML)
   const zip = Buffer.from(`PK\x03\x04${MARK}PK\x05\x06`, 'latin1')
@@ -116,7 +116,7 @@ function damaged (photo: Buffer, drawing: Buffer, still: Buffer): HostileFile[] 
   ]
 }
 
-/** Small files that say to be large. */
+/** Small files that declare a large image. */
 export function bombs (): HostileFile[] {
   return [
     { what: 'a PNG of 16,000 by 16,000 in black and white', bytes: pngOf(16_000, 16_000, 1, 0), refusal: LARGE },
@@ -144,7 +144,7 @@ async function frames (drawing: Buffer): Promise<HostileFile[]> {
   ]
 }
 
-/** A PNG as its header says, whose pixels are all 0 unless given. */
+/** A PNG with this header. Its pixels are 0 unless given. */
 export function pngOf (width: number, height: number, depth: number, colour: number, pixels?: Buffer): Buffer {
   const channels = colour === 6 ? 4 : 1
   const header = Buffer.alloc(13)
@@ -169,7 +169,7 @@ function chunk (name: string, data: Buffer): Buffer {
   return made
 }
 
-/** With a further chunk before the pixels. */
+/** Inserts a chunk before the pixels. */
 function withChunk (image: Buffer, name: string, data: Buffer): Buffer {
   const at = image.indexOf('IDAT') - 4
   return Buffer.concat([image.subarray(0, at), chunk(name, data), image.subarray(at)])
@@ -185,7 +185,7 @@ function behindStart (image: Buffer, added: Buffer): Buffer {
   return Buffer.concat([image.subarray(0, 2), added, image.subarray(2)])
 }
 
-/** The header of a JPEG and nothing behind it. */
+/** The header of a JPEG without image data. */
 function jpegOfSize (width: number, height: number): Buffer {
   const frame = Buffer.from([8, 0, 0, 0, 0, 1, 1, 0x11, 0])
   frame.writeUInt16BE(height, 1)
@@ -200,7 +200,7 @@ function jpegOfSize (width: number, height: number): Buffer {
   ])
 }
 
-/** A progressive JPEG whose last scan comes again and again: each one is decoded over the whole image. */
+/** A progressive JPEG with its last scan repeated. Each scan is decoded over the whole image. */
 function scans (image: Buffer, count: number): Buffer {
   const last = image.lastIndexOf(Buffer.from([0xff, 0xda]))
   const end = image.lastIndexOf(Buffer.from([0xff, 0xd9]))

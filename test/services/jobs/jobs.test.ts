@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const total = (all: readonly { runs (): number }[]) => all.reduce((sum, { runs }) => sum + runs(), 0)
 const nothing = async () => {}
 
-t.test('one of three processes runs a scheduled time, twenty nights in a row', async (t) => {
+t.test('one of three processes runs each scheduled time, on twenty nights', async (t) => {
   const { start, row } = await processes(t)
   const all = [start(), start(), start()]
   await Promise.all(all.map((each) => each.runDue()))
@@ -25,23 +25,23 @@ t.test('one of three processes runs a scheduled time, twenty nights in a row', a
   }
 })
 
-t.test('a process whose clock is ahead or behind neither takes a night twice nor loses one', async (t) => {
+t.test('clocks ahead or behind neither repeat nor skip a run', async (t) => {
   const { start, row } = await processes(t)
   const [ahead, behind] = [start(), start()]
   await ahead.runDue()
   for (let night = 1; night <= 5; night++) {
     const slot = (await row()).next_run_at
     await ahead.runDue(slot)
-    // Started by its own clock just after the time, in truth just before it.
+    // Its clock says that the time has just passed, but it has not.
     await start().runDue(new Date(slot.getTime() + SECOND))
-    // Looks for what is overdue when for the others the time has long been.
+    // Checks for overdue jobs long after the others.
     await behind.runDue(new Date(slot.getTime() - 90 * SECOND))
     await behind.runDue(slot)
     t.equal(ahead.runs() + behind.runs(), night)
   }
 })
 
-t.test('a missed night is run at the next start, once, of however many processes start together', async (t) => {
+t.test('a missed run is made up once at the next start, however many processes start together', async (t) => {
   const { start, row, miss } = await processes(t)
   await start().runDue()
   const { next_run_at: scheduled } = await row()
@@ -56,7 +56,7 @@ t.test('a missed night is run at the next start, once, of however many processes
   }
 })
 
-t.test('while a run is under way no other process begins one, and the night is caught up after it', async (t) => {
+t.test('no second run starts during a run, and a run missed meanwhile is made up afterwards', async (t) => {
   const { start, row, miss } = await processes(t)
   const work = heldWork()
   const [first, second] = [start({ run: work.run }), start()]
@@ -77,7 +77,7 @@ t.test('while a run is under way no other process begins one, and the night is c
   t.equal(second.runs(), 1)
 })
 
-t.test('a run whose process has died is shown as such, and run again once', async (t) => {
+t.test('a run whose process died is shown as interrupted, and repeated once', async (t) => {
   const { start, row, loseLease } = await processes(t)
   const work = heldWork()
   const [dead, other, another] = [start({ run: work.run }), start(), start()]
@@ -103,7 +103,7 @@ t.test('a run whose process has died is shown as such, and run again once', asyn
   t.same(await row(), ended, 'what the one believed dead says later is not taken for the end of the other run')
 })
 
-t.test('a run keeps its lease for as long as its process lives', async (t) => {
+t.test('a run keeps its lease while its process lives', async (t) => {
   const { start, row, loseLease } = await processes(t)
   const work = heldWork()
   const [slow, other] = [start({ run: work.run, renewEveryMs: 20 }), start()]
@@ -118,7 +118,7 @@ t.test('a run keeps its lease for as long as its process lives', async (t) => {
   await begun
 })
 
-t.test('a failed run is recorded with the code or name of its error, never with its words', async (t) => {
+t.test("a failed run is recorded with its error's code or name, never with its message", async (t) => {
   const { start, row } = await processes(t)
   const failures: [Error, string][] = [
     [Object.assign(new Error('Anna Bianchi'), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
@@ -138,7 +138,7 @@ t.test('a failed run is recorded with the code or name of its error, never with 
   t.equal(one.logs.filter(({ msg }) => msg === 'job failed').length, failures.length)
 })
 
-t.test('a run by hand leaves the next night where it is', async (t) => {
+t.test('a manual run does not change the scheduled time', async (t) => {
   const { start, row } = await processes(t)
   const one = start()
   const recorded: unknown[] = []
@@ -154,7 +154,7 @@ t.test('a run by hand leaves the next night where it is', async (t) => {
   t.equal(await one.start('unknown', nothing), 'unknown')
 })
 
-t.test('a run that cannot be put on record is not begun', async (t) => {
+t.test('a run that cannot be recorded does not start', async (t) => {
   const { start, row } = await processes(t)
   const one = start()
   await t.rejects(one.start('night', async () => { throw new Error('di prova') }), /di prova/)
@@ -163,7 +163,7 @@ t.test('a run that cannot be put on record is not begun', async (t) => {
   t.type(await one.start('night', nothing), 'object')
 })
 
-t.test('one of twenty starts by hand in two processes is carried out', async (t) => {
+t.test('one of twenty concurrent manual starts in two processes runs', async (t) => {
   const { start } = await processes(t)
   const work = heldWork()
   const all = [start({ run: work.run }), start({ run: work.run })]
@@ -173,7 +173,7 @@ t.test('one of twenty starts by hand in two processes is carried out', async (t)
   work.end()
 })
 
-t.test('a job of every process is run by each, and its last run is recorded', async (t) => {
+t.test('every process runs a job of every process, and the last run is recorded', async (t) => {
   const { start, row } = await processes(t)
   const work = heldWork()
   const hangs = start({ everyProcess: true, run: work.run })
@@ -193,7 +193,7 @@ t.test('a job of every process is run by each, and its last run is recorded', as
   t.match(await one.list(), [{ esito: 'fallito', errore: 'RangeError' }])
 })
 
-t.test('the end of a process begins no run and waits for the one under way', async (t) => {
+t.test('shutdown starts no run and waits for the running one', async (t) => {
   const { start, row } = await processes(t)
   const work = heldWork()
   const one = start({ run: work.run })
@@ -212,7 +212,7 @@ t.test('the end of a process begins no run and waits for the one under way', asy
   t.match(await row(), { outcome: 'riuscito', lease_until: null })
 })
 
-t.test('a schedule that changes gives a new next time, and what was missed is still caught up', async (t) => {
+t.test('a changed schedule gets a new next time, and a missed run is still made up', async (t) => {
   const { start, row, miss } = await processes(t)
   await start().runDue()
   const { next_run_at: before } = await row()
@@ -230,7 +230,7 @@ t.test('a schedule that changes gives a new next time, and what was missed is st
   t.equal((await row()).next_run_at.getUTCMinutes(), 45)
 })
 
-t.test('a time without a database costs one line, and the night is run when the database is back', async (t) => {
+t.test('without a database a scheduled time logs one line, and runs when the database is back', async (t) => {
   const { start, row, sql } = await processes(t)
   const one = start()
   await one.runDue()
@@ -244,7 +244,7 @@ t.test('a time without a database costs one line, and the night is run when the 
   t.equal(one.runs(), 1)
 })
 
-t.test('an end that cannot be recorded is told of, and the run is made again', async (t) => {
+t.test('an end that cannot be recorded is logged, and the run is repeated', async (t) => {
   const { start, row, sql, loseLease } = await processes(t)
   const work = heldWork()
   const one = start({ run: work.run })
@@ -261,7 +261,7 @@ t.test('an end that cannot be recorded is told of, and the run is made again', a
   t.equal(one.runs(), 2)
 })
 
-t.test('a run that its process breaks off in order to end is run at the next start, also one by hand', async (t) => {
+t.test('a run interrupted by shutdown runs at the next start, also a manual one', async (t) => {
   const { start, row } = await processes(t)
   for (const isByHand of [false, true]) {
     const ending = new AbortController()
@@ -289,7 +289,7 @@ t.test('a run that its process breaks off in order to end is run at the next sta
 
 const FULL = 'the disk is full: nothing can be written'
 
-t.test('however many jobs fail for want of room, the log says it once, and once when there is room', async (t) => {
+t.test('a full disk is logged once for all failing jobs, and once when there is space again', async (t) => {
   let room = false
   const { app, call, logs } = await build(t, {}, extraRoutes((app) => app.addJob({
     name: 'prova',
@@ -321,7 +321,7 @@ t.test('however many jobs fail for want of room, the log says it once, and once 
   t.same(told(), [FULL, 'the disk has room again'])
 })
 
-t.test('while the disk is full, a database that has ended for want of room is told as a full disk', async (t) => {
+t.test('while the disk is full, a database that shut down is reported as a full disk', async (t) => {
   let cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
   const { call } = await build(t, {}, extraRoutes((app) => {
     app.get('/prova', { config: { access: 'auth' }, schema: { response: { 200: Closed({}) } } }, async () => {
@@ -338,7 +338,7 @@ t.test('while the disk is full, a database that has ended for want of room is to
   t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
 })
 
-t.test('a server catches a missed night up; killed in the middle of it, the next one does', async (t) => {
+t.test('a server makes up a missed run, and the next one does when it is killed during that run', async (t) => {
   const police = await standIn(t)
   const { url, sql } = await testDatabase(t)
   const environ = {
@@ -359,7 +359,7 @@ t.test('a server catches a missed night up; killed in the middle of it, the next
   await killed.kill()
 
   delete police.on.GenerateToken
-  // Only the one that is killed needs a process of its own.
+  // Only the server that is killed needs its own process.
   const server = () => build(t, environ, undefined, { clock: undefined })
   const early = await server()
   await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)

@@ -6,9 +6,9 @@ import { connect } from '#src/database/connect.ts'
 import { type Job, jobRunner, type JobRunner, type RunnerOptions } from '#src/services/jobs/runner.ts'
 import { testDatabase } from '#test/database.ts'
 
-/** A job of the night whose runs are counted, as far as a test has nothing else to say of it. */
+/** A nightly job that counts its runs. */
 export interface Process extends JobRunner {
-  /** How often this process has run the job. */
+  /** Number of runs by this process. */
   runs (): number
   logs: Record<string, unknown>[]
 }
@@ -18,7 +18,7 @@ type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> &
 
 const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)`
 
-/** Processes as far as jobs are concerned, on a database of the test's own: each has its own connections and runs. */
+/** Job runners on one test database, each with its own connections, like separate processes. */
 export async function processes (t: Test) {
   const { url, sql, db } = await testDatabase(t)
 
@@ -43,7 +43,7 @@ export async function processes (t: Test) {
   return {
     sql,
     start,
-    /** The row of the job. */
+    /** The job's row. */
     async row () {
       const [row] = await db
         .select({ ...getTableColumns(jobs), hasLease })
@@ -51,18 +51,18 @@ export async function processes (t: Test) {
         .where(eq(jobs.name, 'night'))
       return row!
     },
-    /** Nobody was there at the last time. */
+    /** Makes the last scheduled time a missed one. */
     async miss () {
       await sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'night'`
     },
-    /** As if the process of the run had died long enough ago. */
+    /** Expires the lease, as if the run's process had died. */
     async loseLease () {
       await sql`update jobs set lease_until = now() - interval '1 second' where name = 'night'`
     }
   }
 }
 
-/** Work that goes on until it is told to end: `begun` says that it is under way. */
+/** Work that lasts until told to end. `begun` resolves when it has started. */
 export function heldWork () {
   const begun = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()

@@ -14,7 +14,7 @@ const LONGEST = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.rep
 const smtp = await startSmtp(t)
 const { app } = await build(t, environ(smtp))
 
-t.test('a plain address is taken as it is, its domain in lower case and in ASCII', async (t) => {
+t.test('plainAddress keeps a plain address, with its domain in lower case and ASCII', async (t) => {
   const taken = {
     'ada@ospiti.example': 'ada@ospiti.example',
     'Ada.Prova+nota@OSPITI.Example': 'Ada.Prova+nota@ospiti.example',
@@ -28,7 +28,7 @@ t.test('a plain address is taken as it is, its domain in lower case and in ASCII
   t.equal(LONGEST.length, 254)
 })
 
-t.test('text that only looks like an address, or is more than one, is not taken', async (t) => {
+t.test('plainAddress rejects text that only resembles an address, or contains several', async (t) => {
   const refused = [
     '', '@', 'ada', 'ada@', '@ospiti.example', 'ada@ospiti', 'ada@localhost', 'ada@127.0.0.1', 'ada@[127.0.0.1]',
     'ada@[IPv6:::1]', 'ada@1.2', 'ada@ospiti.example,bruno@ospiti.example', 'ada@ospiti.example;bruno@ospiti.example',
@@ -61,7 +61,7 @@ t.test('text that only looks like an address, or is more than one, is not taken'
 })
 
 t.test(
-  'an address that is taken is one in ASCII, at most 254 characters long, and taken again as it is',
+  'plainAddress returns at most 254 ASCII characters, and accepts its own results unchanged',
   async (t) => {
     const pieces = fc.constantFrom(
       'ada', '.', '@', 'ospiti', 'example', 'è', '(', ')', '"', '<', '>', ',', ';', ':', '%', '%0a', '\r\n', '\0',
@@ -90,7 +90,7 @@ t.test(
   }
 )
 
-t.test('an address of any length is judged at once', async (t) => {
+t.test('plainAddress is fast for text of any length', async (t) => {
   for (const text of [
     'a'.repeat(1e6),
     `${'a.'.repeat(5e5)}@x.example`,
@@ -99,7 +99,7 @@ t.test('an address of any length is judged at once', async (t) => {
   ]) { t.equal(plainAddress(text), undefined) }
 })
 
-t.test('a sender is an address with or without a name', async (t) => {
+t.test('mailbox accepts an address with or without a name', async (t) => {
   t.same(mailbox('posta@locanda.example'), { name: '', address: 'posta@locanda.example' })
   t.same(mailbox('Locanda del Mare <posta@locanda.example>'), {
     name: 'Locanda del Mare',
@@ -117,7 +117,7 @@ t.test('a sender is an address with or without a name', async (t) => {
   t.same(refused.filter((text) => mailbox(text) !== undefined), [])
 })
 
-/** The only headers that our mails have. */
+/** The only headers of our mails. */
 const HEADERS = ['content-type', 'date', 'from', 'message-id', 'mime-version', 'subject', 'to']
 
 const TRICKS = [
@@ -139,7 +139,7 @@ const address = fc.oneof(
 )
 
 t.test(
-  'any mail is refused, or goes out as one plain mail with that content to that one address',
+  'any mail is rejected, or sent as one plain mail with that content to that one address',
   async (t) => {
     let refused = 0
     const send = async (mail: Mail) => {
@@ -152,10 +152,10 @@ t.test(
       }
       const { envelope, headers, raw, text, html } = await smtp.next()
       t.same(envelope, { from: FROM, to: [envelope.to[0]] })
-      // The domain alone may be written otherwise: the mail server reads it as Unicode.
+      // Only the domain may differ, because the mail server decodes it to Unicode.
       const sentTo = plainAddress(mail.to)
       t.equal(plainAddress(envelope.to[0]!), sentTo)
-      // A mail in one format alone has its encoding up there, too.
+      // A mail with a single part also has its encoding in the headers.
       t.same(
         Object.keys(headers)
           .filter((name) => name !== 'content-transfer-encoding')
@@ -182,12 +182,12 @@ t.test(
   }
 )
 
-/** Line ends are all alike in a mail, and half a character is none. */
+/** Normalizes line ends, and replaces lone surrogates as mails do. */
 function lines (text: string): string {
   return text.toWellFormed().replace(/\r\n?|\n/g, '\n').trimEnd()
 }
 
-t.test('neither recipient nor content of a mail is in any log, whatever the server answers', async (t) => {
+t.test('logs contain neither recipient nor content of a mail, whatever the server replies', async (t) => {
   const secrets = {
     to: 'canarino@segreti.example',
     subject: 'Oggetto-canarino',
@@ -211,7 +211,7 @@ t.test('neither recipient nor content of a mail is in any log, whatever the serv
   t.match(await over(app, second.id), { stato: 'inviata' })
   await t.rejects(app.mail.enqueue(app.db, { ...secrets, to: 'canarino@segreti.example\r\n' }))
   const { body } = await call('GET', '/metrics')
-  // The table is gone: what the database says about it is logged.
+  // Makes the database report errors about the table.
   await app.sql`alter table mails rename to spenta`
   app.mail.deliver()
   await t.rejects(app.mail.enqueue(app.db, secrets))
@@ -223,7 +223,7 @@ t.test('neither recipient nor content of a mail is in any log, whatever the serv
   t.same(printed(), [])
 })
 
-t.test('only the codes of a reply are kept', async (t) => {
+t.test('only the codes of a reply are stored', async (t) => {
   const replies = {
     '250 2.0.0 Ok: queued as 4F': '250 2.0.0',
     '250 Ok': '250',

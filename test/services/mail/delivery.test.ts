@@ -11,7 +11,7 @@ import { bareWorker, comeDue, environ, FROM, MAIL, over, post, postponed, putAsi
 const usual = await startSmtp(t)
 const server = await build(t, environ(usual))
 
-t.test('a mail is delivered once, from the sender of the settings, under the Message-ID of its row', async (t) => {
+t.test('a mail is delivered once, from the configured sender, with the Message-ID of its row', async (t) => {
   const { app } = server
   const smtp = usual
   const before = smtp.mails.length
@@ -46,7 +46,7 @@ t.test('a mail is delivered once, from the sender of the settings, under the Mes
   t.equal(smtp.mails.length, before + 2, 'and not again with the next one')
 })
 
-t.test('a mail that is taken back with its transaction is not sent, one that is committed is', async (t) => {
+t.test('a mail is sent only if its transaction commits', async (t) => {
   const { app } = server
   const count = async () => (await app.db.select().from(mails)).length
   const before = await count()
@@ -63,7 +63,7 @@ t.test('a mail that is taken back with its transaction is not sent, one that is 
   t.equal(await count(), before + 1)
 })
 
-t.test('a mail that was not sent when the server closed is sent by the next server, without a request', async (t) => {
+t.test('a mail still queued at shutdown is sent by the next server', async (t) => {
   const smtp = await startSmtp(t)
   const first = await build(t, environ(smtp))
   const { messageId } = await first.app.mail.enqueue(first.app.db, MAIL)
@@ -74,7 +74,7 @@ t.test('a mail that was not sent when the server closed is sent by the next serv
   t.equal(smtp.mails.length, 1)
 })
 
-t.test('two applications on one database deliver one copy of each mail', async (t) => {
+t.test('two applications on one database deliver each mail once', async (t) => {
   const smtp = await startSmtp(t)
   const one = await build(t, environ(smtp))
   const two = await build(t, { ...environ(smtp), DATABASE_URL: one.url })
@@ -91,7 +91,7 @@ t.test('two applications on one database deliver one copy of each mail', async (
   )
 })
 
-t.test('while one process sends a mail, another one lets it be and sends the rest', async (t) => {
+t.test('while one process sends a mail, another one skips it and sends the rest', async (t) => {
   const held = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, {
@@ -106,7 +106,7 @@ t.test('while one process sends a mail, another one lets it be and sends the res
   const slow = await post(one.app, { subject: 'Lenta' })
   await begun.promise
   await post(two.app, { subject: 'Altra' })
-  // Either of them may have got the slow one.
+  // Either process may have claimed the slow mail.
   one.app.mail.deliver()
   t.equal((await smtp.next()).subject, 'Altra')
   held.resolve()
@@ -114,7 +114,7 @@ t.test('while one process sends a mail, another one lets it be and sends the res
   t.same(smtp.mails.map(({ subject }) => subject), ['Altra', 'Lenta'])
 })
 
-t.test('the content of a mail is never in the table in clear, and gone once it was delivered', async (t) => {
+t.test('mail content is stored encrypted, and erased after delivery', async (t) => {
   const { app } = server
   const secrets = {
     to: 'canarino@segreti.example',
@@ -134,7 +134,7 @@ t.test('the content of a mail is never in the table in clear, and gone once it w
   t.match(await over(app, id), { content: null })
 })
 
-t.test('a content that was moved to another row, or sealed with another key, is not sent', async (t) => {
+t.test('content moved to another row, or encrypted with another key, is not sent', async (t) => {
   const { app } = server
   const before = usual.mails.length
   const [one, two] = [await putAside(app), await putAside(app)]
@@ -147,7 +147,7 @@ t.test('a content that was moved to another row, or sealed with another key, is 
   t.equal(usual.mails.length, before + 1)
 })
 
-t.test('without a server of its own the application refuses to take mail, in words for people', async (t) => {
+t.test('without an SMTP server mails are rejected with a message for people', async (t) => {
   const { app, call } = await build(t, { MAIL_FROM: FROM })
   t.equal(app.mail.configured, false)
   app.mail.deliver()
@@ -160,7 +160,7 @@ t.test('without a server of its own the application refuses to take mail, in wor
   t.match((await call('GET', '/metrics')).body, /^locanda_mails\{stato="in_coda"\} 0$/m)
 })
 
-t.test('the metrics count mails by state; after 30 days they are forgotten', async (t) => {
+t.test('the metrics count mails by state, and mails are deleted after 30 days', async (t) => {
   const { app, call } = server
   await app.db.delete(mails)
   const { id } = await post(app)
@@ -181,7 +181,7 @@ t.test('the metrics count mails by state; after 30 days they are forgotten', asy
   await app.db.delete(mails)
 })
 
-t.test('settings of the mail that cannot work stop the start', async (t) => {
+t.test('invalid mail settings prevent the start', async (t) => {
   const refused = (changes: Record<string, string>, message: RegExp) =>
     t.rejects(build(t, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM, ...changes }), { message })
   await refused({ SMTP_URL: 'smtp://127.0.0.1:1/?tls.rejectUnauthorized=false' }, /^SMTP_URL: /)
@@ -198,10 +198,7 @@ const SERVERS = {
   STARTTLS: { ...certificate, disabledCommands: ['AUTH'] }
 }
 
-/**
- * From here on the process trusts these certificates, as an administrator would have it do; no longer than the test
- * lasts.
- */
+/** Trusts a certificate in this process until the test ends, as an administrator could configure. */
 function trust (t: Test, certificate: string): void {
   const before = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(before))
@@ -210,7 +207,7 @@ function trust (t: Test, certificate: string): void {
 
 for (const [name, options] of Object.entries(SERVERS)) {
   t.test(
-    `${name}: nothing is sent to a server with a certificate that nobody vouches for, until it is trusted`,
+    `${name}: nothing is sent to a server with an untrusted certificate`,
     { skip },
     async (t) => {
       const smtp = await startSmtp(t, options)
@@ -229,7 +226,7 @@ for (const [name, options] of Object.entries(SERVERS)) {
   )
 }
 
-t.test('verification cannot be turned off from outside', { skip }, async (t) => {
+t.test('the environment cannot turn off certificate verification', { skip }, async (t) => {
   t.intercept(process, 'emitWarning', { value: () => {} })
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   t.teardown(() => { delete process.env.NODE_TLS_REJECT_UNAUTHORIZED })
@@ -243,8 +240,8 @@ t.test('verification cannot be turned off from outside', { skip }, async (t) => 
   }
 })
 
-t.test('a server that is not on loopback gets nothing in clear, whatever it offers', async (t) => {
-  // The same server by an address that does not read as loopback.
+t.test('a server that is not on loopback gets nothing in plain text, whatever it offers', async (t) => {
+  // The same server, under an address that does not look like loopback.
   const smtp = await startSmtp(t)
   const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://[::ffff:127.0.0.1]:${smtp.port}` })
   const { id } = await enqueue()
@@ -253,7 +250,7 @@ t.test('a server that is not on loopback gets nothing in clear, whatever it offe
   t.equal(smtp.mails.length, 0)
 })
 
-t.test('the URL says who, where and how', async (t) => {
+t.test('smtpOptions parses credentials, host, port and TLS mode from the URL', async (t) => {
   t.match(smtpOptions('smtps://posta%40locanda:p%3Aa%2Fss@smtp.example:4650'), {
     host: 'smtp.example',
     port: 4650,
@@ -273,7 +270,7 @@ t.test('the URL says who, where and how', async (t) => {
   }
 })
 
-t.test('a URL with anything else in it is refused, without being repeated', async (t) => {
+t.test('smtpOptions rejects URLs with anything else, without repeating them', async (t) => {
   const urls = [
     'smtp://posta:segreta@127.0.0.1?tls.rejectUnauthorized=false', 'smtp://posta:segreta@127.0.0.1/?logger=true',
     'smtp://posta:segreta@127.0.0.1/cartella', 'smtp://posta:segreta@127.0.0.1#x', 'smtp://posta:segreta%@127.0.0.1',

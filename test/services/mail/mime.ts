@@ -1,15 +1,12 @@
-/** A message as a mail program shows it. */
+/** A message as a mail client shows it. */
 export interface Parsed {
-  /** By lower-case name, unfolded, encoded words decoded; of a header that occurs twice, both. */
+  /** By lower-case name, unfolded and decoded. Repeated headers have several values. */
   headers: Record<string, string[]>
   text: string
   html: string
 }
 
-/**
- * Reads what RFC 5322 and MIME make of these bytes: as much of them as mails of ours use, and nothing from the library
- * that wrote them.
- */
+/** Parses the subset of RFC 5322 and MIME that our mails use, independently of the library that writes them. */
 export function parseMail (raw: string): Parsed {
   const { headers, body } = split(raw)
   const type = headers['content-type']?.[0] ?? 'text/plain'
@@ -40,7 +37,7 @@ function split (raw: string): { headers: Parsed['headers'], body: string } {
   return { headers, body: raw.slice(end + 4) }
 }
 
-/** Encoded words (RFC 2047); white space between two of them is not shown. */
+/** Decodes encoded words (RFC 2047). White space between two of them is dropped. */
 function decodeWords (value: string): string {
   const bytes = value
     .replace(/\?=\s+=\?/g, '?==?')
@@ -49,7 +46,7 @@ function decodeWords (value: string): string {
         ? Buffer.from(word, 'base64').toString('latin1')
         : quotedPrintable(word.replaceAll('_', ' '))
     })
-  // A character may be cut in two by the end of a word: bytes first, characters then.
+  // A character may be split between two words, so bytes are joined before decoding.
   return Buffer.from(bytes, 'latin1').toString()
 }
 

@@ -15,19 +15,19 @@ const MASTER_KEY = Buffer.alloc(32, 7)
 const KEYS = createKeys(MASTER_KEY)
 export const MAIL: Mail = { to: 'ada@ospiti.example', subject: 'Prova', html: '<p>Città</p>', text: 'Città' }
 
-/** The settings of an application that sends through this server; the key is the same for every one. */
+/** Environment of an application that uses this SMTP server. All share one master key. */
 export function environ ({ url }: { url: string }): Record<string, string> {
   return { SMTP_URL: url, MAIL_FROM: `Locanda <${FROM}>`, MASTER_KEY: MASTER_KEY.toString('base64') }
 }
 
-/** Puts a mail into the queue and has the worker look. */
+/** Queues a mail and wakes the worker. */
 export async function post (app: FastifyInstance, mail: Partial<Mail> = {}) {
   const posted = await app.mail.enqueue(app.db, { ...MAIL, ...mail })
   app.mail.deliver()
   return posted
 }
 
-/** Puts a mail into the queue that is not due before `comeDue`: no worker touches it meanwhile. */
+/** Queues a mail that is not due before `comeDue`, so that no worker claims it. */
 export function putAside (app: Pick<FastifyInstance, 'db'>, mail: Partial<Mail> = {}) {
   return app.db.transaction(async (tx) => {
     const posted = await enqueue(tx, KEYS, 'locanda.example', { ...MAIL, ...mail })
@@ -36,7 +36,7 @@ export function putAside (app: Pick<FastifyInstance, 'db'>, mail: Partial<Mail> 
   })
 }
 
-/** A worker without an application: it does nothing before it is told to. It is stopped when the test ends. */
+/** A worker without an application, idle until woken. Stopped with the test. */
 export async function bareWorker (t: Test, smtp: { url: string }, options: { closeWithinMs?: number } = {}) {
   const { db } = await testDatabase(t)
   const worker = mailWorker({
@@ -54,7 +54,7 @@ export async function bareWorker (t: Test, smtp: { url: string }, options: { clo
   }
 }
 
-/** The mail's row, as soon as `holds` is true of it. */
+/** The mail's row, once `holds` is true for it. */
 export async function row (
   app: Pick<FastifyInstance, 'db'>,
   id: number,
@@ -68,17 +68,17 @@ export async function row (
   return mail!
 }
 
-/** The row once an attempt has failed and another one is to come. */
+/** The row after a failed attempt that will be retried. */
 export function postponed (app: Pick<FastifyInstance, 'db'>, id: number) {
   return row(app, id, ({ stato, last_error }) => stato === 'in_coda' && last_error !== null)
 }
 
-/** The row once nothing more will be done with it. */
+/** The row once delivery has ended. */
 export function over (app: Pick<FastifyInstance, 'db'>, id: number) {
   return row(app, id, ({ stato }) => stato !== 'in_coda')
 }
 
-/** As if the time of the next attempt had come. */
+/** Makes the next attempt due. */
 export async function comeDue (app: Pick<FastifyInstance, 'db'>, id?: number): Promise<void> {
   await app.db
     .update(mails)

@@ -9,14 +9,14 @@ import { build } from '#test/helper.ts'
 import { smtpError, startSmtp, type Received } from '#test/smtp.ts'
 import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
 
-/** The port of loopback on which it listens until the test ends. */
+/** Listens on a loopback port until the test ends. */
 async function listen (t: Test, server: Server): Promise<number> {
   t.teardown(() => server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return (server.address() as AddressInfo).port
 }
 
-/** It takes everything, unless a test says otherwise. */
+/** Accepts everything, unless a test says otherwise. */
 const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
 const usual = await startSmtp(t, {
   onMailFrom: (_, __, done) => { done(moody.onMailFrom) },
@@ -25,7 +25,7 @@ const usual = await startSmtp(t, {
 })
 const server = await build(t, environ(usual))
 
-t.test('while the server is down a mail waits; when its time has come again it is delivered', async (t) => {
+t.test('while the SMTP server is down a mail waits, and is delivered by a later attempt', async (t) => {
   const down = await startSmtp(t)
   await down.close()
   const { app, logs } = await build(t, environ(down))
@@ -48,7 +48,7 @@ t.test('while the server is down a mail waits; when its time has come again it i
   t.match(await over(app, id), { stato: 'inviata', attempts: 2, last_error: null })
 })
 
-t.test('an outage is found out by one mail, not by every one', async (t) => {
+t.test('an outage costs one mail an attempt, not every mail', async (t) => {
   const down = await startSmtp(t)
   await down.close()
   const { db, worker, enqueue } = await bareWorker(t, down)
@@ -59,7 +59,7 @@ t.test('an outage is found out by one mail, not by every one', async (t) => {
   t.match(await row({ db }, second.id), { attempts: 0 })
 })
 
-t.test('a mail that is refused for good is not sent again, and only the number of the answer is kept', async (t) => {
+t.test("a permanently refused mail is not retried, and only the reply's code is stored", async (t) => {
   const { app, logs } = server
   const before = usual.mails.length
   for (const [codice, refusal] of [
@@ -78,7 +78,7 @@ t.test('a mail that is refused for good is not sent again, and only the number o
   t.equal(usual.mails.length, before)
 })
 
-t.test('a mail that the server refuses for now holds nothing else up', async (t) => {
+t.test('a temporarily refused mail does not delay others', async (t) => {
   const { app } = server
   const smtp = usual
   moody.decide = ({ subject }) => {
@@ -94,7 +94,7 @@ t.test('a mail that the server refuses for now holds nothing else up', async (t)
   t.equal((await smtp.next()).subject, 'Prima')
 })
 
-t.test('after 24 hours a mail is given up, but not before it was tried', async (t) => {
+t.test('a mail is given up after 24 hours, but not before an attempt', async (t) => {
   const { app } = server
   moody.decide = () => { throw smtpError(451, 'busy') }
   const [old, younger] = [await putAside(app), await putAside(app)]
@@ -114,12 +114,12 @@ t.test('after 24 hours a mail is given up, but not before it was tried', async (
 })
 
 t.test(
-  'a connection that breaks off before the answer leaves the mail in the queue: it comes again as the same mail',
+  'a mail whose connection breaks before the reply is sent again with the same Message-ID',
   async (t) => {
     const cut = { next: true }
     const smtp = await startSmtp(t, {
       decide: () => {
-        // Taken, but the answer never leaves.
+        // Accepted, but the reply is never sent.
         if (cut.next) for (const socket of sockets) socket.destroy()
         cut.next = false
       }
@@ -142,7 +142,7 @@ t.test(
 )
 
 t.test(
-  'a mail whose process died is taken over when its claim has run out, and the dead one has no more say',
+  'a mail of a dead process is claimed after its lease expires, and the dead process cannot change it',
   async (t) => {
     const smtp = await startSmtp(t)
     const { db, worker, enqueue } = await bareWorker(t, smtp)
@@ -164,7 +164,7 @@ t.test(
 )
 
 t.test(
-  'a refused login is found out once: nothing more is tried until its time has come, or the server is started anew',
+  'a refused login is tried once, and again after its back-off or a restart',
   async (t) => {
     let logins = 0
     let password = 'giusta'
@@ -196,14 +196,14 @@ t.test(
   }
 )
 
-t.test('a server that wants a login first is not taken to refuse the mail', async (t) => {
+t.test('a server that requires a login first does not count as refusing the mail', async (t) => {
   const smtp = await startSmtp(t, { disabledCommands: ['STARTTLS'] })
   const { app } = await build(t, environ(smtp))
   const { id } = await post(app)
   t.match(await postponed(app, id), { last_error: '530', attempts: 1 })
 })
 
-t.test('a server that never answers does not hold up the end: the mail is sent again later', async (t) => {
+t.test('an SMTP server that never answers does not delay shutdown, and the mail is retried later', async (t) => {
   const begun = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, {
     decide: () => {
@@ -220,7 +220,7 @@ t.test('a server that never answers does not hold up the end: the mail is sent a
 })
 
 t.test(
-  'neither does a database on which nothing moves, and when it moves again nothing is sent any more',
+  'a database that hangs does not delay shutdown, and nothing is sent afterwards',
   async (t) => {
     const smtp = await startSmtp(t)
     const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
@@ -236,7 +236,7 @@ t.test(
   }
 )
 
-t.test('at the end the mail under way is finished, and the next one is left', async (t) => {
+t.test('shutdown finishes the current mail and leaves the next one queued', async (t) => {
   const held = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, {
@@ -251,7 +251,7 @@ t.test('at the end the mail under way is finished, and the next one is left', as
   const second = await post(app)
   await begun.promise
   const closed = app.close()
-  // Time enough for an end that waits for nothing.
+  // Long enough for a shutdown that waits for nothing.
   await sleep(500)
   held.resolve()
   await closed

@@ -2,14 +2,14 @@ import t from 'tap'
 import { backOff, queueWorker } from '#src/services/queue/worker.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 
-t.test('a delay doubles with each failure, up to the longest, however many failures there are', async (t) => {
+t.test('backOff doubles with each failure up to a maximum', async (t) => {
   for (const [failures, longest] of [[1, 60], [2, 120], [3, 240], [6, 1920], [7, 3600], [100_000, 3600]] as const) {
     const delay = backOff(failures)
     t.ok(delay > longest * 0.9 && delay <= longest, `${failures}`)
   }
 })
 
-/** A queue in memory whose tasks are held until the test ends them. */
+/** An in-memory queue whose tasks run until the test ends them. */
 function heldQueue (concurrency: number) {
   const due: number[] = []
   const held = new Map<number, (goesOn: boolean) => void>()
@@ -27,7 +27,7 @@ function heldQueue (concurrency: number) {
   return { due, held, worker, end, running: () => [...held.keys()] }
 }
 
-t.test('a worker carries out so many tasks at a time, and the next one when one has ended', async (t) => {
+t.test('a worker runs up to its concurrency, and starts the next task when one ends', async (t) => {
   for (const concurrency of [1, 2]) {
     const { due, worker, running, end, held } = heldQueue(concurrency)
     due.push(1, 2, 3)
@@ -39,7 +39,7 @@ t.test('a worker carries out so many tasks at a time, and the next one when one 
   }
 })
 
-t.test('after a task that says so the others wait until the worker is woken, also while that task ran', async (t) => {
+t.test('after a task returns false the queue pauses until the worker is woken', async (t) => {
   const { due, worker, held, end } = heldQueue(1)
   due.push(1, 2, 3)
   worker.wake()

@@ -8,7 +8,7 @@ import type { Order } from './task.ts'
 const TASK = new URL('task.ts', import.meta.url)
 const LONG = 120_000
 
-/** A pool of one thread, unless said otherwise. */
+/** A pool of one thread by default. */
 function open (t: Test, options: Partial<PoolOptions> = {}) {
   const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 3 }, memoryMb: 32, idleMs: LONG, ...options })
   t.teardown(() => pool.close())
@@ -20,7 +20,7 @@ function open (t: Test, options: Partial<PoolOptions> = {}) {
 const look = async (run: ReturnType<typeof open>['run']) =>
   await run({ do: 'look' }) as { thread: number, env: Record<string, string> }
 
-t.test('a thread runs a task, and of the environment knows only where compiled code is kept', async (t) => {
+t.test('a thread runs a task, and its environment has only the compile cache', async (t) => {
   const { run } = open(t)
   t.same(await run({ do: 'echo', value: { text: 'è', bytes: new Uint8Array([1, 2]) } }),
     { text: 'è', bytes: new Uint8Array([1, 2]) })
@@ -29,27 +29,27 @@ t.test('a thread runs a task, and of the environment knows only where compiled c
   t.same(env, { NODE_COMPILE_CACHE: COMPILE_CACHE })
 })
 
-t.test('an error that a task throws arrives', async (t) => {
+t.test('an error thrown by a task reaches the caller', async (t) => {
   const { pool, run } = open(t)
   await t.rejects(run({ do: 'fail' }), { message: 'as asked for' })
   t.ok(await look(run))
   t.same(pool.count(), { running: 0, waiting: 0 })
 })
 
-t.test('a task that cannot be sent to a thread is refused, and the next one runs', async (t) => {
+t.test('a task that cannot be cloned to a thread fails, and the next one runs', async (t) => {
   const { run } = open(t)
   await t.rejects(run({ do: 'echo', value: () => {} }))
   t.equal(await run({ do: 'echo', value: 1 }), 1)
 })
 
-t.test('past its deadline a task is ended with its thread, and the next one runs in another', async (t) => {
+t.test('a task past its deadline is ended with its thread, and the next one runs in another', async (t) => {
   const { run } = open(t)
   const { thread } = await look(run)
   await t.rejects(run({ do: 'spin' }, { deadlineMs: 200 }), { code: 'LAVORO_TROPPO_LUNGO', statusCode: 503 })
   t.not((await look(run)).thread, thread)
 })
 
-t.test('those who wait behind a task that is ended get their turn', async (t) => {
+t.test('tasks queued behind one that is ended still run', async (t) => {
   const { run } = open(t)
   const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 500 })
   const waiting = [run({ do: 'echo', value: 1 }), run({ do: 'echo', value: 2 })]
@@ -57,14 +57,14 @@ t.test('those who wait behind a task that is ended get their turn', async (t) =>
   t.same(await Promise.all(waiting), [1, 2])
 })
 
-t.test('a task that gets no turn before its deadline fails with a busy service, and is not begun', async (t) => {
+t.test('a task that does not start before its deadline fails with a retryable 503', async (t) => {
   const { run } = open(t)
   const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 2000 })
   await t.rejects(run({ do: 'echo', value: 1 }, { deadlineMs: 100 }), { code: 'SERVIZIO_OCCUPATO', transient: true })
   await t.rejects(held, { code: 'LAVORO_TROPPO_LUNGO' })
 })
 
-t.test('a task that takes too much memory fails alone', async (t) => {
+t.test('a task that exceeds the memory limit fails alone', async (t) => {
   const { run } = open(t)
   const hoarding = run({ do: 'hoard' })
   const behind = run({ do: 'echo', value: 'lives' })
@@ -72,13 +72,13 @@ t.test('a task that takes too much memory fails alone', async (t) => {
   t.equal(await behind, 'lives')
 })
 
-t.test('a thread that ends itself fails its task alone', async (t) => {
+t.test('a thread that exits fails only its own task', async (t) => {
   const { run } = open(t)
   await t.rejects(run({ do: 'exit' }), { code: 'LAVORO_NON_RIUSCITO' })
   t.equal(await run({ do: 'echo', value: 1 }), 1)
 })
 
-t.test('when nobody waits any more a running task is ended, and one that waits is forgotten', async (t) => {
+t.test('aborting ends a running task and removes a queued one', async (t) => {
   const { pool, run } = open(t)
   const left = new AbortController()
   const running = run({ do: 'spin' }, { signal: left.signal })
@@ -92,7 +92,7 @@ t.test('when nobody waits any more a running task is ended, and one that waits i
   t.same(pool.count(), { running: 0, waiting: 0 })
 })
 
-t.test('one caller does not take every turn, and all together do not wait without bound', async (t) => {
+t.test('tasks are limited per caller and in total', async (t) => {
   const { run } = open(t)
   const left = new AbortController()
   const { signal } = left
@@ -105,7 +105,7 @@ t.test('one caller does not take every turn, and all together do not wait withou
   t.ok(await run({ do: 'look' }))
 })
 
-t.test('a thread that has nothing to do ends', async (t) => {
+t.test('an idle thread ends', async (t) => {
   const { run } = open(t, { idleMs: 50 })
   const { thread } = await look(run)
   let next = thread
@@ -116,7 +116,7 @@ t.test('a thread that has nothing to do ends', async (t) => {
   t.not(next, thread)
 })
 
-t.test('the end of the pool waits for no task', async (t) => {
+t.test('closing the pool waits for no task', async (t) => {
   const { pool, run } = open(t)
   const spinning = run({ do: 'spin' })
   const waiting = run({ do: 'spin' })

@@ -1,7 +1,7 @@
 import { env } from 'node:process'
 import { threadId } from 'node:worker_threads'
 
-/** What the tests have threads do. */
+/** Tasks that the tests run in threads. */
 export type Order =
   | { do: 'echo', value: unknown }
   | { do: 'wait', ms: number }
