@@ -146,7 +146,7 @@ function labelValues (body: string): ReadonlyMap<string, ReadonlyMap<string, str
   return found
 }
 
-t.test('the alert rules are valid, and fire in their test cases', { skip: without('promtool', 'prometheus') }, async (t) => {
+t.test('the alert rules are valid and fire as expected', { skip: without('promtool', 'prometheus') }, async (t) => {
   const folder = temporaryFolder(t)
   cpSync(join(SHIPPED, 'alerts.yaml'), join(folder, 'alerts.yaml'))
   cpSync(join(ROOT, 'test/deploy/alerts.test.yaml'), join(folder, 'cases.yaml'))
