@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Closed, Instant } from './common.ts'
 
-/** What comes with the cookies that open the pages for administrators. */
+/** The response that sets the cookies of the administrators' pages. */
 export const CookieAnswer = Closed({
   success: Type.Boolean(),
   message: Type.String(),

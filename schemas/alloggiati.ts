@@ -43,8 +43,8 @@ export const ValidaAnswer = Closed(
 )
 
 /**
- * A person's word that these are others than the guests sent before, or more than the booking says. One without the
- * other is refused in the handler.
+ * A person's confirmation that these guests differ from those sent before, or exceed the booking's number. The handler
+ * requires both fields together.
  */
 export const Conferma = {
   confermo_diverso: Type.Optional(Type.Boolean({ description: 'Sono altre persone: serve motivo' })),
@@ -55,7 +55,7 @@ export const TestMode = Type.Boolean({
   description: '`true`: solo la prova del servizio; non si invia e non si registra nulla'
 })
 
-/** `prenotazione` or `soggiorno`: which of them is there is checked in the handler, with an error that names both. */
+/** `prenotazione` or `soggiorno`: the handler requires one, with an error that names both. */
 export const InvioBody = Closed({
   ospiti: Ospiti,
   prenotazione: Type.Optional(Soggiorno),
@@ -65,7 +65,7 @@ export const InvioBody = Closed({
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
 export type InvioBody = Static<typeof InvioBody>
 
-/** The same for the file that is handed in by other means: there is nothing to rehearse. */
+/** The same for the file that is uploaded by hand. It has no test mode. */
 export const FileBody = Closed(
   { ospiti: Ospiti, prenotazione: Type.Optional(Soggiorno), soggiorno: Type.Optional(Soggiorno) },
   {
@@ -77,15 +77,15 @@ export type FileBody = Static<typeof FileBody>
 export const InvioAnswer = Closed({
   success: Type.Boolean(),
   message: Type.String(),
-  /** Our reference of the submission; empty for a Test, which leaves no trace. */
+  /** Our reference of the submission. Empty for a test call, which leaves no trace. */
   ricevuta: Type.String(),
   dettagli: Closed({
     schedine_inviate: Type.Integer(),
     metodo: Type.String(),
-    /** The booking to which the submission belongs. */
+    /** The booking of the submission. */
     prenotazione_id: Nullable(Type.Integer())
   }),
-  /** What was changed of the guests to send them. */
+  /** Changes to the guests' data made for the police format. */
   avvisi: Type.Optional(Type.Array(Ref(Segnalazione)))
 }, {
   examples: [{
@@ -97,7 +97,7 @@ export const InvioAnswer = Closed({
 })
 export type InvioAnswer = Static<typeof InvioAnswer>
 
-/** What the service said of one guest. */
+/** The service's result for one guest. */
 export const EsitoSchedina = Closed({
   ospite: Type.Integer({ minimum: 0 }),
   esito: OneOf(['acquisita', 'valida', 'rifiutata']),
@@ -107,7 +107,7 @@ export const EsitoSchedina = Closed({
 }, { $id: 'EsitoSchedina' })
 export type EsitoSchedina = Static<typeof EsitoSchedina>
 
-/** A submission that failed: 422. */
+/** A failed submission: 422. */
 export const InvioFailure = errorWith({
   ricevuta: Type.Optional(Type.String()),
   errors: Type.Optional(Type.Array(Ref(Segnalazione))),
@@ -128,7 +128,7 @@ export const InvioFailure = errorWith({
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 })
 
-/** A submission that was begun, for a caller who asked not to wait: 202. It is no success yet. */
+/** A submission in progress, for a caller who asked not to wait: 202. It is not a success yet. */
 export const InvioUnderWay = errorWith({ ricevuta: Type.Optional(Type.String()) }, {
   $id: 'InvioPresoInCarico',
   examples: [{
@@ -146,30 +146,27 @@ export const InvioUnderWay = errorWith({ ricevuta: Type.Optional(Type.String()) 
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 })
 
-/** An earlier row, or another guest of the list, that a guest may be the same as. */
+/** An earlier row, or another guest of the list, that may be the same guest. */
 const Duplicato = Closed({
   ospite: Type.Integer({ minimum: 0 }),
   ricevuta: Nullable(Type.String({ description: "L'invio precedente; null: lo stesso elenco" })),
   stato: Nullable(OneOf(STATE_NAMES)),
   motivo: OneOf(['stessa_persona', 'stesso_documento']),
-  /** The other guest of the same list. */
+  /** The other guest in the same list. */
   altro_ospite: Type.Optional(Type.Integer({ minimum: 0 }))
 })
 export type Duplicato = Static<typeof Duplicato>
 
-/** A guest of the booking who is with the police, or may be. */
+/** A guest of the booking who has been sent to the police, or may have been. */
 const GiaInviato = Closed({ ricevuta: Type.String(), stato: OneOf(STATE_NAMES), ospite: Nullable(Mascherata) })
 export type GiaInviato = Static<typeof GiaInviato>
 
-/**
- * A guest that was sent before, or may have been, or is being sent; more guests than the booking is for; nothing left
- * to send: 409.
- */
+/** 409: a guest was, is being or may have been sent, the booking has fewer guests, or nothing is left to send. */
 export const InvioDuplicate = errorWith({
   ricevuta: Type.Optional(Type.String()),
-  /** Where it stands, when it is under way. */
+  /** The state of a submission in progress. */
   stato: Type.Optional(OneOf(STATE_NAMES)),
-  /** When it is tried again, where it waits for that. */
+  /** Time of the next attempt, if one is scheduled. */
   riprova_il: Type.Optional(Instant),
   ospiti: Type.Optional(Type.Array(Type.Integer())),
   duplicati: Type.Optional(Type.Array(Duplicato)),

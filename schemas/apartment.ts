@@ -1,10 +1,9 @@
 import { Type, type SchemaOptions, type Static } from '@sinclair/typebox'
 import { Closed, errorWith, Ref, Text } from './common.ts'
 
-/** What the id of an apartment can be: the service gives ids from 0, and a line has six places for one. */
+/** Range of apartment ids: the service counts from 0, and a line has six characters for one. */
 export const APARTMENT_IDS = { minimum: 0, maximum: 999_999 } as const
 
-/** The id of an apartment. */
 export function ApartmentId (options: SchemaOptions = {}) {
   return Type.Integer({ ...APARTMENT_IDS, ...options })
 }
@@ -54,7 +53,7 @@ export const ApartmentList = Closed(
   }
 )
 
-/** A semicolon would break the service's own list, which is a CSV without quotes. */
+/** A semicolon would break the service's CSV, which has no quotes. */
 const Line = Text(200, { minLength: 1, pattern: '^(?=.*\\S)[^;\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' })
 
 export const ApartmentBody = Closed(
@@ -101,7 +100,7 @@ export const ApartmentAnswer = (status: 200 | 201) =>
     }
   )
 
-/** What the service said of an apartment that it did not take: 422. */
+/** The service's reason for rejecting an apartment: 422. */
 export const ApartmentRefused = errorWith({
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 }, {

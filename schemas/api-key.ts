@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
 import { Uuid } from './auth/uuid.ts'
 
-/** What a person's API key may be used for. */
+/** The permissions of a personal API key. */
 export const SCOPES = ['lettura', 'scrittura', 'invio', 'amministrazione'] as const
 
 export type Scope = typeof SCOPES[number]
@@ -25,7 +25,7 @@ export const MintQuery = Closed({
 })
 export type MintQuery = Static<typeof MintQuery>
 
-/** A new key: the only time that it is shown. */
+/** A new key. The secret is shown only here. */
 export const MintedKey = Closed(
   { apiKey: Type.String(), id: Type.String(), created_at: Instant, expires_at: Instant },
   {

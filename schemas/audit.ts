@@ -4,7 +4,7 @@ import { paging } from './paging.ts'
 
 /* The audit log: who did what, when and from where. */
 
-/** The actions that the log records, with their labels. A code keeps its meaning for ever, because its rows stay. */
+/** The logged actions with their labels. A code never changes its meaning, because its rows stay. */
 export const AUDIT_ACTIONS = {
   accesso: 'Accesso',
   accesso_fallito: 'Accesso non riuscito',
@@ -81,7 +81,7 @@ const EXAMPLE = {
 }
 
 export const AuditEvent = Closed({
-  /** As it was counted. A log that was tampered with must be readable all the same. */
+  /** As stored, without bounds, so that a log that was tampered with stays readable. */
   id: Type.Integer(),
   at: Instant,
   actor: Type.String({ description: 'Id di chi ha agito, anonimo o sistema' }),

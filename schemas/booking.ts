@@ -10,7 +10,7 @@ const Lingua = Type.String({
 })
 const Email = Type.String({ format: 'email', maxLength: 254, examples: ['anna.bianchi@example.com'] })
 
-/** Nights of the longest stay that can be booked: a hundred years catch a mistyped year. */
+/** Maximum nights of a booking. A hundred years catch a mistyped year. */
 export const MAX_BOOKED_NIGHTS = 36_500
 const Notti = Type.Integer({ minimum: 1, maximum: MAX_BOOKED_NIGHTS, examples: [3] })
 const Ospiti = Type.Integer({ minimum: 1, maximum: 1000, examples: [2] })
@@ -20,7 +20,7 @@ const person = {
   lingua: Lingua
 }
 
-/** A booking as it is shown. */
+/** The response fields of a booking. */
 const fields = {
   id: Id,
   ...person,
@@ -87,10 +87,7 @@ const input = {
   idf_gen: Type.Optional(Nullable(Text(100, { description: 'Il codice della prenotazione presso chi la gestisce' })))
 }
 
-/**
- * One of `check_out` and `numero_notti` is needed as well: `src/bookings/stay.ts` sees to it, with an error that names
- * both.
- */
+/** `src/bookings/stay.ts` also requires one of `check_out` and `numero_notti`, with an error that names both. */
 export const BookingCreation = Closed(input, {
   examples: [
     {
@@ -106,7 +103,7 @@ export const BookingCreation = Closed(input, {
 })
 export type BookingCreation = Static<typeof BookingCreation>
 
-/** Any of the fields; a whole booking can be sent back, whose read-only fields are ignored. */
+/** Any of the fields. A whole booking can be sent back: its read-only fields are ignored. */
 export const BookingUpdate = Closed({
   ...Type.Partial(Type.Object(input)).properties,
   id: Type.Optional(Type.Unknown()),
@@ -144,7 +141,7 @@ export const BulkDeleteAnswer = Closed({ message: Type.String(), deleted: Type.A
   examples: [{ message: '2 prenotazioni eliminate', deleted: [1, 2], status: 200 }]
 })
 
-/** An entry in the shape that FullCalendar reads; `end` is exclusive there, as a check-out day is. */
+/** An entry in FullCalendar's format. `end` is exclusive, like a check-out day. */
 export const CalendarEntry = Closed(
   { id: Id, title: Type.String(), start: Day, end: Day, url: Type.String() },
   { $id: 'VoceCalendario' }
@@ -155,8 +152,8 @@ export const Calendar = Type.Array(CalendarEntry, {
 
 const HOUR = '([01]\\d|2[0-3])'
 /**
- * FullCalendar's ISO instants (with or without offset), or plain days; a `+` that was not percent-encoded arrives as a
- * blank.
+ * FullCalendar's ISO instants (with or without offset), or plain days. A `+` that was not percent-encoded arrives as a
+ * space.
  */
 const CalendarBound = (description: string) => Type.Optional(Type.String({
   maxLength: 40,

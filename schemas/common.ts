@@ -9,19 +9,17 @@ import {
   type TSchema
 } from '@sinclair/typebox'
 
-/** An object that refuses fields it does not name. */
+/** An object that rejects unknown fields. */
 export function Closed<T extends TProperties> (properties: T, options: ObjectOptions = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false })
 }
 
-/** An object that carries further fields of any kind: only where the contract types it so. */
+/** An object with further fields of any type, used only where the contract requires it. */
 export function Open<T extends TProperties> (properties: T, options: ObjectOptions = {}) {
   return Type.Object(properties, { ...options, additionalProperties: true })
 }
 
-/**
- * `T` or null, as a `type` array: a union would be coerced, and fast-json-stringify would try its branches one by one.
- */
+/** `T` or null as a `type` array. A union would be coerced, and fast-json-stringify would try its branches in turn. */
 export function Nullable<T extends TSchema> (schema: T) {
   const { type, enum: values, ...rest }: TSchema = schema
   return Type.Unsafe<Static<T> | null>({
@@ -41,35 +39,32 @@ export function Ref<T extends TSchema> (schema: T) {
   return Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#` })
 }
 
-/** The names of the fields that an object schema has, in its order. */
+/** The field names of an object schema, in order. */
 export function fieldNames<T extends TProperties> ({ properties }: TObject<T>): (keyof T & string)[] {
   return Object.keys(properties)
 }
 
-/** A number that PostgreSQL's `integer` holds and that can identify a row. */
+/** A row id, within PostgreSQL's `integer`. */
 export const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647, examples: [1] })
 
-/** Where a booking is named in an address. */
+/** The id of a booking in a path. */
 export const BookingId = Type.Integer({ ...Id, description: 'L’id della prenotazione' })
 
-/** A calendar day that exists, `YYYY-MM-DD`. */
+/** An existing calendar day, `YYYY-MM-DD`. */
 export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-11-21'] })
 
 /** An instant, ISO 8601 UTC with a `Z`. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 
-/**
- * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
- * 0.
- */
+/** An instant in a query. Offsets beyond 14 hours are rejected, and PostgreSQL knows no year 0. */
 export const QueryInstant = Type.String({
   ...Instant,
   pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
 })
 
 /**
- * Text of a person's making: bounded, without control characters and halves of surrogate pairs, which neither
- * PostgreSQL nor XML hold.
+ * Text written by people: bounded, without control characters and lone surrogates, which PostgreSQL and XML cannot
+ * store.
  */
 export function Text (maxLength: number, options: StringOptions = {}) {
   return Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', ...options })
@@ -82,7 +77,7 @@ export type FieldError = Static<typeof FieldError>
 
 const errorFields = { error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String() }
 
-/** The body of an error: the fields that every error has, and its own; `first` are those that stand before `error`. */
+/** An error body with the common fields and its own. The fields of `first` precede `error`. */
 export function errorWith<T extends TProperties, F extends TProperties = {}> (
   properties: T,
   options: ObjectOptions,
@@ -91,7 +86,7 @@ export function errorWith<T extends TProperties, F extends TProperties = {}> (
   return Closed({ ...first!, ...errorFields, ...properties }, options)
 }
 
-/** The body of an error without a shape of its own. */
+/** An error body without own fields. */
 export const ErrorBody = errorWith(
   { dettagli: Type.Optional(Type.Array(FieldError)) },
   {

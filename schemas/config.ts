@@ -6,13 +6,13 @@ const optional = (pattern?: string, description?: string) =>
   Type.Optional(Type.String({ minLength: 1, ...(pattern ? { pattern } : {}), ...(description ? { description } : {}) }))
 const secret = (description: string) => optional(undefined, description)
 
-/** Providers of texts whose formats are spoken. */
+/** OCR providers whose protocols we support. */
 export const OCR_PROVIDERS = ['google-vision', 'ocr-space'] as const
 export type OcrProviderName = (typeof OCR_PROVIDERS)[number]
 
 /**
- * The environment: every variable that the server reads. env-schema knows no formats, so patterns stand in for them;
- * what ties two variables together is checked in `src/config/checks.ts`.
+ * The environment: every variable of the server. env-schema supports no formats, so patterns replace them.
+ * `src/config/checks.ts` checks rules across variables.
  */
 export const Environment = Type.Object({
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'Porta di ascolto (0: una libera)' }),
@@ -178,7 +178,7 @@ export type Environment = Static<typeof Environment>
 
 const WEB = 'deve essere un indirizzo http:// o https://'
 
-/** What the variables that have a pattern must look like, Italian. */
+/** Italian explanations of the variables' patterns. */
 export const FORMS: Readonly<Record<string, string>> = {
   PUBLIC_URL: WEB,
   S3_ENDPOINT: WEB,

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id } from './common.ts'
 
-/** A country by its ISO 3166-1 numeric code, the convention for `paese_id`. */
+/** A country by its ISO 3166-1 numeric code, as in `paese_id`. */
 export const Country = Closed({
   id: Id,
   nome: Type.String(),

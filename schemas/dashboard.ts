@@ -3,7 +3,7 @@ import { Closed } from './common.ts'
 
 const total = Type.Integer({ minimum: 0 })
 
-/** The day of the Rome calendar in three facts; `nextGuest` is empty when nobody is to arrive. */
+/** The current day in Rome: three facts. `nextGuest` is empty without an expected arrival. */
 export const WidgetData = Closed({
   todayArrivals: total,
   todayDepartures: total,
@@ -11,7 +11,7 @@ export const WidgetData = Closed({
 }, { examples: [{ todayArrivals: 2, todayDepartures: 1, nextGuest: 'Giulia Bianchi' }] })
 export type WidgetData = Static<typeof WidgetData>
 
-/** All countries there are, and more than any host's guests come from. */
+/** More than all existing countries. */
 const COUNTRIES_MAX = 250
 
 export const TopCountriesQuery = Closed({

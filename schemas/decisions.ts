@@ -3,9 +3,9 @@ import { Closed, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
 import { DETAIL_EXAMPLE, InvioDetail } from './invio.ts'
 import { DECISIONS } from './submission.ts'
 
-/* What a person can decide of a submission, and of sending at all. */
+/* A person's decisions about a submission, and about sending in general. */
 
-/** Ten characters that are no blanks. Of a shorter text the length alone is told. */
+/** Ten characters other than whitespace. For a shorter text the error names only the length. */
 export const Motivo = Text(1000, {
   minLength: 10,
   pattern: '^(?=(\\s*\\S){10}|.{0,9}$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
@@ -13,7 +13,7 @@ export const Motivo = Text(1000, {
   examples: ['Verificato sul portale della Questura']
 })
 
-/** At least one character that is no blank. */
+/** At least one character other than whitespace. */
 const NOT_BLANK = { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }
 
 export const DecisionBody = Closed(
@@ -94,7 +94,7 @@ export const SuspensionBody = Closed({
 export const PoliceAccount = Closed({
   utente: Nullable(Type.String()),
   modalita: OneOf(['sandbox', 'production']),
-  /** Nothing else files with this account: a receipt that adds up then proves by itself. */
+  /** No other program sends with this account, so that matching totals on a receipt are proof. */
   canale_esclusivo: Type.Boolean()
 }, { $id: 'AccountPolizia', examples: [{ utente: 'RM000001', modalita: 'production', canale_esclusivo: false }] })
 export type PoliceAccount = Static<typeof PoliceAccount>

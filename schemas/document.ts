@@ -3,7 +3,7 @@ import { BookingId, Closed, OneOf } from './common.ts'
 import { IMAGE_EXTENSIONS, IMAGE_FORMATS, ImageText, JPEG_EXAMPLE } from './image.ts'
 import { SIDES } from './storage.ts'
 
-/** The place of a guest in the booking's list, 0-based; as many as `saveOspiti` takes. */
+/** Index in the booking's guest list, up to the limit of `saveOspiti`. */
 const guestIndex = Type.Integer({
   minimum: 0,
   maximum: 999,

@@ -2,19 +2,19 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
 import { MAIL_STATES } from './mail.ts'
 
-/** Recipients of one request. */
+/** Maximum recipients of one request. */
 const RECIPIENTS_MAX = 100
-/** Characters: mail programs cut off a mail of more than 100 KB. */
+/** In characters. Mail clients truncate mails over 100 KB. */
 const BODY_MAX = 200_000
 
-/** `body` is HTML: of what it holds only what belongs into a mail is sent. */
+/** `body` is HTML. Only elements suited to mails are sent. */
 export const EmailRequest = Closed({
   recipients: Type.Array(Text(254, { examples: ['giulia.bianchi@example.org'] }), {
     minItems: 1,
     maxItems: RECIPIENTS_MAX
   }),
   subject: Text(255, { minLength: 1, examples: ['Il vostro arrivo'] }),
-  // Line ends and tabs are text; other control characters and halves of surrogate pairs are not.
+  // Line ends and tabs are allowed, other control characters and lone surrogates are not.
   body: Type.String({
     minLength: 1,
     maxLength: BODY_MAX,
@@ -32,10 +32,10 @@ export type EmailRequest = Static<typeof EmailRequest>
 
 const outcome = {
   id: Id,
-  /** As it stands in the mail. */
+  /** The Message-ID header of the mail. */
   messageId: Type.String({ examples: ['<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>'] }),
   stato: OneOf(MAIL_STATES, { examples: ['inviata'] }),
-  /** The codes of the mail server's reply at the last attempt; null where it has not replied. */
+  /** The codes of the mail server's last reply, or null without one. */
   risposta: Nullable(Type.String({ examples: ['250 2.0.0'] })),
   spiegazione: Type.String({ examples: ['Accettata dal server di posta'] })
 }
@@ -44,8 +44,8 @@ const EmailRecipient = Closed({ recipient: Type.String({ examples: ['giulia.bian
 export type EmailRecipient = Static<typeof EmailRecipient>
 
 /**
- * What is known after at most ten seconds. An address of `recipients` that is neither in `accepted` nor in `rejected`
- * is in the queue, which goes on. `success`: none was refused for good. `messageId` is that of the first mail.
+ * The result after at most ten seconds. A recipient that is neither in `accepted` nor in `rejected` is still queued.
+ * `success`: none was permanently refused. `messageId` belongs to the first mail.
  */
 export const EmailAnswer = Closed({
   success: Type.Boolean(),
@@ -79,7 +79,7 @@ export const EmailAnswer = Closed({
 })
 export type EmailAnswer = Static<typeof EmailAnswer>
 
-/** `ids`: of the answer that sent them, with commas. */
+/** `ids`: comma-separated, from the response that sent the mails. */
 export const EmailQuery = Closed({
   ids: Type.String({
     pattern: `^[1-9]\\d{0,9}(,[1-9]\\d{0,9}){0,${RECIPIENTS_MAX - 1}}$`,
@@ -89,7 +89,7 @@ export const EmailQuery = Closed({
   })
 })
 
-/** A mail as it stands; who it is for is not kept. `prossimo_tentativo` is null while none is set. */
+/** A mail's status, without its recipient, which is not stored. `prossimo_tentativo` is null if none is scheduled. */
 export const Email = Closed({
   ...outcome,
   tentativi: Type.Integer({ minimum: 0, examples: [1] }),
@@ -112,5 +112,5 @@ export const Email = Closed({
 })
 export type Email = Static<typeof Email>
 
-/** In the order of their ids; mails older than 30 days are forgotten and left out. */
+/** Ordered by id. Mails older than 30 days are deleted and left out. */
 export const EmailList = Closed({ data: Type.Array(Ref(Email)), status: Type.Integer({ examples: [200] }) })

@@ -5,7 +5,7 @@ import { Paragraphs } from './letter.ts'
 
 const Hour = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', maxLength: 5, examples: ['10:30'] })
 
-/** What the house says of itself in its letters. What is null is left out of them. */
+/** The property's details in its letters. Null values are left out. */
 export const establishmentFields = {
   nome: Nullable(Text(100, { examples: ['Locanda del Lago'] })),
   motto: Nullable(Text(120)),
@@ -59,7 +59,7 @@ export const Establishment = Closed(
 )
 export type Establishment = Static<typeof Establishment>
 
-/** Any of the fields; null empties one. The whole can be sent back: its read-only fields are ignored. */
+/** Any of the fields. Null clears one. The whole object can be sent back: its read-only fields are ignored. */
 export const EstablishmentUpdate = Closed({
   ...Type.Partial(Type.Object(establishmentFields)).properties,
   logo: Type.Optional(Nullable(Text(2000))),
@@ -73,7 +73,7 @@ export const EstablishmentSaved = Closed(
   { examples: [{ data: SHOWN, status: 200 }] }
 )
 
-/** Bytes of a logo, decoded, and of the body that brings it. */
+/** Maximum bytes of a decoded logo, and of its request body. */
 export const LOGO_BYTES_MAX = 5 * 1024 * 1024
 export const LOGO_BODY_MAX = 7 * 1024 * 1024
 

@@ -3,9 +3,9 @@ import { Closed, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
 import { paging } from './paging.ts'
 import { STATE_NAMES } from './submission.ts'
 
-/* Events: what happened to what, and when. They hold ids; who wants to know more asks for the object itself. */
+/* Events: what happened to which object, and when. They hold ids. Clients query the object for more. */
 
-/** Written by triggers: see the section "Events" of `drizzle/migrations/0001_rules.sql`. */
+/** Written by triggers: see section "Events" of `drizzle/migrations/0001_rules.sql`. */
 export const EVENT_TYPES = [
   'prenotazione.creata',
   'prenotazione.modificata',
@@ -29,7 +29,7 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Who has no second factor is no business of others. Webhooks, which administrators make, get these, too. */
+/** Whether a person has a second factor is visible only to administrators, and to webhooks, which they create. */
 export const ADMIN_EVENT_TYPES: readonly EventType[] = ['fattore.aggiunto', 'fattore.tolto']
 
 export const EventTypeName = OneOf(EVENT_TYPES, { examples: ['prenotazione.creata'] })
@@ -76,7 +76,7 @@ const EventList = Closed({
   })
 }, { examples: [{ data: [EXAMPLE], cursor: EXAMPLE.cursor }] })
 
-/** A page, or with `Accept: text/event-stream` the events as they happen. */
+/** A page, or with `Accept: text/event-stream` a stream of events. */
 export const EventAnswer = {
   description: 'Una pagina di eventi, o il flusso degli eventi',
   content: {
@@ -85,7 +85,7 @@ export const EventAnswer = {
   }
 }
 
-/** What a webhook gets. */
+/** The body of a webhook delivery. */
 export const EventMessage = Closed({
   type: EventTypeName,
   timestamp: Instant,

@@ -4,13 +4,13 @@ import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, Nullable, Ref } from './common.ts'
 import { SCHEDINA_FIELDS, Segnalazione, type SchedinaField } from './schedina.ts'
 
-/* Schedine made from what is stored of a booking and its guests. */
+/* Schedine made from a stored booking and its guests. */
 
 const texts = Object.fromEntries(SCHEDINA_FIELDS.map((name) => [name, Type.String()])) as Record<
   SchedinaField,
   TString
 >
-/** A schedina with every field; `''` is what is not known. */
+/** A schedina with every field. `''` means unknown. */
 const SchedinaIntera = Closed(texts)
 export type SchedinaIntera = Static<typeof SchedinaIntera>
 
@@ -24,10 +24,10 @@ export const SoggiornoDaPrenotazione = Closed({
 })
 export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
 
-/** From which day on a stay longer than 30 nights is communicated again. */
+/** The day from which a stay over 30 nights is reported again. */
 const Dal = Type.String({ ...Day, description: 'Per il rinnovo di un soggiorno oltre i 30 giorni' })
 
-/** May be left out altogether. */
+/** The body is optional. */
 export const SchedineBody = Nullable(
   Closed({ id_appartamento: Type.Optional(IdAppartamento), dal: Type.Optional(Dal) }, { examples: [{}] })
 )

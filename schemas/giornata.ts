@@ -4,9 +4,9 @@ import { Closed, Day, Id, Nullable, OneOf, Ref } from './common.ts'
 import { Segnalazione } from './schedina.ts'
 import { ROW_OUTCOMES } from './submission.ts'
 
-/* All bookings of an arrival day at once. */
+/* All bookings of an arrival day. */
 
-/** How a booking of the day stands, with the words for one and for several. */
+/** The states of a booking in the day overview, with singular and plural words. */
 export const DAY_STATES = {
   pronta: ['pronta', 'pronte'],
   incompleta: ['da completare', 'da completare'],
@@ -22,10 +22,10 @@ export const DAY_STATES = {
 export type DayState = keyof typeof DAY_STATES
 export const DAY_STATE_NAMES = Object.keys(DAY_STATES) as [DayState, ...DayState[]]
 
-/** Sent, being sent, or about to be: nobody has to do anything about it. */
+/** Sent, being sent, or about to be: no action is needed. */
 export const GOOD_DAY_STATES = ['pronta', 'gia_inviata', 'in_corso', 'acquisita'] as const satisfies DayState[]
 
-/** May be left out altogether. */
+/** The body is optional. */
 export const GiornataBody = Nullable(Closed({
   data: Type.Optional(Day),
   prova: Type.Optional(Type.Boolean({ description: 'Dice che cosa partirebbe e che cosa manca; non invia nulla' })),
@@ -37,7 +37,7 @@ export const GiornataBody = Nullable(Closed({
 export type GiornataBody = Static<typeof GiornataBody>
 
 const SchedinaDellaGiornata = Closed({
-  /** Index into the booking's guests. */
+  /** Index in the booking's guests. */
   ospite: Type.Integer({ minimum: 0 }),
   esito: OneOf(ROW_OUTCOMES),
   codice_errore: Type.String(),
@@ -50,14 +50,14 @@ export const PrenotazioneDellaGiornata = Closed({
   prenotazione_id: Id,
   nome_cognome: Type.String(),
   stato: OneOf(DAY_STATE_NAMES),
-  /** How many guests are saved, and how many the booking is for. */
+  /** Number of saved guests, and of guests booked. */
   ospiti: Type.Integer(),
   numero_ospiti: Type.Integer(),
-  /** The submissions that hold its guests. */
+  /** The submissions of its guests. */
   ricevute: Type.Array(Type.String()),
-  /** What is to be put right; `ospite` is the index into the booking's guests. */
+  /** Errors to correct. `ospite` is the index in the booking's guests. */
   errors: Type.Array(Ref(Segnalazione)),
-  /** What became of each guest that this request has sent. */
+  /** The result of each guest sent by this request. */
   schedine: Type.Array(SchedinaDellaGiornata)
 }, { $id: 'PrenotazioneDellaGiornata' })
 export type PrenotazioneDellaGiornata = Static<typeof PrenotazioneDellaGiornata>
@@ -66,14 +66,14 @@ const zero = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, 0])) as Rec
 const counts = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, Type.Integer()])) as Record<DayState, TInteger>
 
 export const GiornataAnswer = Closed({
-  /** Every booking of the day is sent, being sent, or (in a rehearsal) ready. */
+  /** Every booking of the day is sent, being sent, or (in test mode) ready. */
   success: Type.Boolean(),
   message: Type.String(),
   data: Day,
   prova: Type.Boolean(),
   totale_prenotazioni: Type.Integer(),
   totale_ospiti: Type.Integer(),
-  /** How many bookings are in each state. */
+  /** Number of bookings in each state. */
   totali: Closed(counts),
   prenotazioni: Type.Array(Ref(PrenotazioneDellaGiornata))
 }, {

@@ -1,7 +1,6 @@
 /**
- * The five guest types, with the codes and descriptions of the service's table `Tipi_Alloggiato`. A leader (17, 18)
- * brings a document and `leads` the members that follow at once (guide, p. 33); members bring none (record layout,
- * fields 12 to 14).
+ * The five guest types, with the service's codes and descriptions (table `Tipi_Alloggiato`). A leader (17, 18) shows a
+ * document and `leads` the members right behind it (guide, p. 33). Members show none (record layout, fields 12 to 14).
  */
 export const GUEST_TYPES = [
   { codice: '16', descrizione: 'OSPITE SINGOLO', bringsDocument: true, leads: null },
@@ -11,22 +10,22 @@ export const GUEST_TYPES = [
   { codice: '20', descrizione: 'MEMBRO GRUPPO', bringsDocument: false, leads: null }
 ] as const
 
-/** The type of a guest alone. */
+/** The type of a single guest. */
 export const SINGLE_GUEST = '16'
-/** The type of a leader of whose members nothing is known: people who travel together are mostly a family. */
+/** The type of a leader with unknown members: most groups are families. */
 export const FAMILY_LEADER = '17'
 
-/** The types that bring a document, and those that do not. */
+/** Types with and without a document. */
 export const WITH_DOCUMENT = codesOf((type) => type.bringsDocument)
 export const WITHOUT_DOCUMENT = codesOf((type) => !type.bringsDocument)
 export const LEADERS = codesOf((type) => type.leads !== null)
 
-/** The type of the members that a leader of this type leads; undefined for other types. */
+/** The member type of a leader type. Undefined for other types. */
 export function memberTypeOf (leader: string): string | undefined {
   return GUEST_TYPES.find(({ codice }) => codice === leader)?.leads ?? undefined
 }
 
-/** The type of the leader that a member of this type follows; undefined for other types. */
+/** The leader type of a member type. Undefined for other types. */
 export function leaderTypeOf (member: string): string | undefined {
   return GUEST_TYPES.find(({ leads }) => leads === member)?.codice
 }

@@ -2,7 +2,7 @@ import { Type, type Static, type StringOptions } from '@sinclair/typebox'
 import { Closed, Day, Id, Nullable, OneOf, Text, fieldNames } from './common.ts'
 import { GUEST_WORDS } from './schedina.ts'
 
-/** A name: not empty, and not of blanks alone. */
+/** A name with at least one character other than whitespace. */
 export function Name (maxLength: number, options: StringOptions = {}) {
   return Text(maxLength, {
     minLength: 1,
@@ -11,7 +11,7 @@ export function Name (maxLength: number, options: StringOptions = {}) {
   })
 }
 
-/** A guest as the booking's detail shows it. */
+/** A guest in a booking's response. */
 export const Guest = Closed({
   id: Id,
   nome: Type.String(),
@@ -23,11 +23,11 @@ export const Guest = Closed({
 }, { $id: 'Ospite' })
 export type Guest = Static<typeof Guest>
 
-/** A field that may be absent, null or empty: all three mean "not known", and are stored as null. */
+/** A field that may be absent, null or empty. All mean "unknown", and are stored as null. */
 const optional = (maxLength: number, description?: string) =>
   Type.Optional(Nullable(Text(maxLength, { ...description !== undefined && { description } })))
 
-/** A guest as `saveOspiti` takes it. The last four fields let a schedina be built from what is stored. */
+/** A guest in a `saveOspiti` request. The last four fields allow making a schedina from stored data. */
 export const GuestInput = Closed(
   {
     nome: Name(100),

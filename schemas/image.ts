@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
 
-/** Bytes of an image, decoded; 413 beyond. */
+/** Maximum bytes of a decoded image, else 413. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024
-/** Bytes of the body that brings it. */
+/** Maximum bytes of its request body. */
 export const IMAGE_BODY_MAX = 15 * 1024 * 1024
 
-/** Images of a few pixels, whole and true: who tries an operation out with its example gets an answer. */
+/** Valid images of a few pixels, so that the examples of operations work. */
 export const JPEG_EXAMPLE = '/9j/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////' +
   '////////////////2wBDAVVaWnhpeOuCguv/////////////////////////////////////////////////////////////////' +
   '////////wAARCAAIAAgDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAT/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/8QAFAEB' +
@@ -14,18 +14,15 @@ export const PNG_EXAMPLE = 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAMAAADz0U65AAAAA1BM
   'AAAD6AG1e1JrAAAADElEQVQI12NgoA4AAABIAAH/myMhAAAAAElFTkSuQmCC'
 
 /**
- * An image as text. Looked at when it is decoded: a length in the schema would be counted character by character, 9 ms
- * a megabyte; it is bounded by that of the body.
+ * An image as text. It has no length limit in the schema, which would count characters, at 9 ms a megabyte. The body
+ * limit applies.
  */
 export const ImageText = Type.String({
   format: 'byte',
   description: 'Base64, anche preceduto da «data:image/jpeg;base64,» (o png, webp)'
 })
 
-/**
- * The image formats that are taken and stored: how a file is called, and its media type. The first extension is that of
- * the stored file.
- */
+/** Accepted image formats with file extensions and media type. Stored files use the first extension. */
 export const IMAGE_FORMATS = {
   jpeg: { extensions: ['jpg', 'jpeg'], contentType: 'image/jpeg' },
   png: { extensions: ['png'], contentType: 'image/png' },
@@ -34,6 +31,6 @@ export const IMAGE_FORMATS = {
 export type ImageFormat = keyof typeof IMAGE_FORMATS
 export type ImageExtension = typeof IMAGE_FORMATS[ImageFormat]['extensions'][number]
 
-/** Every extension by which a client may call an image. */
+/** All accepted file extensions. */
 export const IMAGE_EXTENSIONS = Object.values(IMAGE_FORMATS).flatMap(({ extensions }): readonly ImageExtension[] =>
   extensions)

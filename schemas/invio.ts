@@ -3,7 +3,7 @@ import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.t
 import { paging } from './paging.ts'
 import { ATTEMPT_OUTCOMES, DECISIONS, ROW_OUTCOMES, STATE_NAMES, STATES } from './submission.ts'
 
-/* The submission ledger as it is shown. */
+/* Responses of the submission ledger. */
 
 const Stato = OneOf(STATE_NAMES)
 const STATE_WORDS = Object.entries(STATES).map(([name, words]) => `\`${name}\`: ${words}`).join('; ')
@@ -17,7 +17,7 @@ const fields = {
   prenotazione_id: Nullable(Type.Integer()),
   data_arrivo: Day,
   permanenza: Type.Integer(),
-  /** When the law wants it communicated. */
+  /** The legal deadline. */
   scadenza: Instant,
   numero_schedine: Type.Integer(),
   operatore: Type.String(),
@@ -60,7 +60,7 @@ export type InvioQuery = Static<typeof InvioQuery>
 
 export const InvioList = Closed({ data: Type.Array(Ref(Invio)) }, { examples: [{ data: [EXAMPLE] }] })
 
-/** What of a record may be shown: enough to tell one guest of the list from another, not enough to know a person by. */
+/** The visible part of a record: enough to distinguish the guests of a list, not to identify a person. */
 export const Mascherata = Closed({
   tipo_alloggiato: Type.String(),
   cognome: Type.String({ description: 'Iniziale' }),
@@ -80,13 +80,13 @@ const Riga = Closed({
   messaggio_soap: Nullable(Type.String()),
   dettaglio: Nullable(Type.String()),
   permanenza: Type.Integer(),
-  /** Null where the record can no longer be read. */
+  /** Null if the record is no longer readable. */
   schedina: Nullable(Mascherata)
 })
 
 const Esito = OneOf(ATTEMPT_OUTCOMES, { description: 'K noto, riga per riga; N provato non acquisito; ? sconosciuto' })
 
-/** What was seen of an attempt: a reply, a receipt, a decision, or that its process died before the reply. */
+/** An observation of an attempt: a reply, a receipt, a decision, or the death of its process before the reply. */
 const Osservazione = Closed({
   esito: Esito,
   fonte: Type.String(),
@@ -105,7 +105,7 @@ const Tentativo = Closed({
   giorno_a: Day,
   schedine: Type.Integer(),
   notti: Type.Integer(),
-  /** Null while the call is under way. */
+  /** Null while the call is in progress. */
   esito: Nullable(Esito),
   osservazioni: Type.Array(Osservazione)
 })
@@ -129,16 +129,16 @@ const DecisionePresa = Closed({
   quando: Instant
 })
 
-/** A person's word that guests are others than those sent before, or more than the booking says. */
+/** A person's confirmation that guests differ from those sent before, or exceed the booking's number. */
 const Conferma = Closed({
   chi: Type.String(),
   motivo: Type.String(),
-  /** The references that the person was told of. */
+  /** The references that the person was shown. */
   precedenti: Type.Array(Type.String()),
   quando: Instant
 })
 
-/** The questura was asked to correct what it has of the submission, or of one of its rows. */
+/** A request to the questura to correct a submission or one of its rows. */
 const Correzione = Closed({
   riga: Nullable(Type.Integer()),
   chi: Type.String(),
@@ -147,7 +147,7 @@ const Correzione = Closed({
   quando: Instant
 })
 
-/** A submission whose outcome a person decided. */
+/** A submission whose outcome was decided by a person. */
 export const DETAIL_EXAMPLE = {
   ...EXAMPLE,
   versione: 3,
@@ -222,7 +222,7 @@ export const InvioDetail = Closed(
     decisioni: Type.Array(DecisionePresa),
     conferma: Nullable(Conferma),
     correzioni: Type.Array(Correzione),
-    /** The kept receipt of the day on which it was sent. */
+    /** The stored receipt of the day on which it was sent. */
     ricevuta_giorno: Nullable(
       Closed({
         giorno: Day,

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, OneOf, Ref } from './common.ts'
 
-/** What became of a run; `interrotto`: the process that ran it has ended, or died, and it is run again. */
+/** The outcome of a run. `interrotto`: its process has stopped or died, and the run is repeated. */
 export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
 
 export const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })
@@ -10,7 +10,7 @@ export const JobParams = Closed({
   nome: { ...JobName, description: 'Il nome del lavoro, come lo dà GET /api/v1/jobs' }
 })
 
-/** A recurring job and its last run; durations are milliseconds. */
+/** A recurring job and its last run. Durations are in milliseconds. */
 export const Job = Closed({
   nome: JobName,
   descrizione: Type.String({ examples: ['Scarica le ricevute mancanti degli ultimi 30 giorni'] }),

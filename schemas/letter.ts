@@ -3,10 +3,7 @@ import { BookingId, Closed, Id, Instant, Nullable, Ref, Text } from './common.ts
 import { Name } from './guest.ts'
 import { pagingOrWhole } from './paging.ts'
 
-/**
- * Text of several lines. A word of more characters than the PDF engine takes in one is refused here, where the field is
- * named.
- */
+/** Multi-line text. Words longer than the PDF engine accepts are rejected here, where the error can name the field. */
 export function Paragraphs (maxLength: number) {
   return Text(maxLength, {
     pattern: '^(?=[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\ud800-\\udfff]*$)(\\S{0,1000}(\\s|$))*$'
@@ -23,7 +20,7 @@ const lingua = Type.String({
 const paragraph = (which: string) =>
   Type.Optional({ ...Paragraphs(2000), description: `Il ${which} paragrafo, al posto di quello solito` })
 
-/** What stands in the letter instead of the usual texts; a text of blanks alone counts as none. */
+/** Texts that replace the default ones. Whitespace counts as none. */
 export const LetterWishes = Closed({
   nome_ospite: Type.Optional(Text(200, { description: 'Se manca, il nome_ospite del corpo' })),
   greeting: Type.Optional(Text(300, { description: 'Il saluto' })),

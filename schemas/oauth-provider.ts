@@ -1,10 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, OneOf } from './common.ts'
 
-/* The providers of `OAUTH_PROVIDERS`, through which people can sign in. */
+/* The sign-in providers of `OAUTH_PROVIDERS`. */
 
 const Field = (description: string) => Type.String({ minLength: 1, description })
-/** https anywhere, http on loopback only, and no credentials in it. */
+/** https anywhere, http on loopback only, without credentials. */
 const Address = Type.String({ minLength: 1, format: 'safe-address' })
 
 export const GITHUB = 'github'
@@ -15,11 +15,11 @@ const credentials = {
   scopes: Type.Optional(Field('Che cosa si chiede; senza, nome e indirizzo e-mail'))
 }
 
-/** A provider that speaks OpenID Connect: Discovery starts at its issuer. */
+/** An OpenID Connect provider. Discovery starts at its issuer. */
 export const OpenidProvider = Closed({
   name: Type.String({
     minLength: 1,
-    // Identities by e-mail and telephone are no provider's.
+    // Reserved for identities by e-mail and phone.
     pattern: `^(?!(email|phone|${GITHUB})$)[a-z][a-z0-9_-]{0,39}$`,
     description: 'Nome negli indirizzi e nelle identità, per esempio google'
   }),
@@ -36,7 +36,7 @@ export const OpenidProvider = Closed({
 })
 export type OpenidProvider = Static<typeof OpenidProvider>
 
-/** GitHub, which is plain OAuth 2; the addresses are for GitHub Enterprise Server. */
+/** GitHub, which is plain OAuth 2. The URLs are for GitHub Enterprise Server. */
 export const GithubProvider = Closed({
   name: Type.Literal(GITHUB),
   ...credentials,

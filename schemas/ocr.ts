@@ -2,11 +2,11 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf } from './common.ts'
 import { ImageText, JPEG_EXAMPLE } from './image.ts'
 
-/** The languages whose texts are read. */
+/** The languages of OCR. */
 export const OCR_LANGUAGES = ['IT', 'EN', 'DE', 'FR'] as const
 export type OcrLanguage = (typeof OCR_LANGUAGES)[number]
 
-/** Each further language takes as long again. */
+/** Each language adds the same processing time. */
 const LANGUAGES_MAX = 2
 
 export const OcrBody = Closed({

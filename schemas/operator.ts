@@ -13,7 +13,7 @@ export type OperatorBody = Static<typeof OperatorBody>
 
 export const OperatorList = Type.Array(Ref(AuthUser))
 
-/** A user as the user list shows one. */
+/** A user in the user list. */
 export const UserItem = Closed(
   { id: Uuid, email: Type.String(), user_metadata: Metadata, created_at: Instant },
   {

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 
 const limit = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description }))
 
-/** Query fields of a list that is given in pages. */
+/** Query fields of a paginated list. */
 export const paging = {
   limit: limit('Elementi per pagina; se manca, 100'),
   conteggio: Type.Optional(Type.Boolean({
@@ -15,7 +15,7 @@ export const paging = {
   }))
 }
 
-/** The same, where a request without them is answered with the whole list. */
+/** The same, for routes that return the whole list without them. */
 export const pagingOrWhole = {
   ...paging,
   limit: limit('Elementi per pagina; se manca, tutto l’elenco, o 100 con cursor')

@@ -2,13 +2,13 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, OneOf, Ref, Text } from './common.ts'
 import { pagingOrWhole } from './paging.ts'
 
-/* PDFs that the product has made and keeps. */
+/* Stored PDFs. */
 
-/** What a PDF is: a financial report, a welcome letter, or a document from somebody's template. */
+/** Kinds of PDFs: financial report, welcome letter, document from a saved template. */
 export const PDF_KINDS = ['report_finanziario', 'lettera_benvenuto', 'documento_pdf'] as const
 export type PdfKind = typeof PDF_KINDS[number]
 
-/** A PDF is recorded when it is there. */
+/** A PDF is recorded only when it exists. */
 export const PDF_STATES = ['completato'] as const
 
 const EXAMPLE_ID = '6f1e4b0a-58d3-4a0e-9d6c-0c0e2f7a1b11'
@@ -17,7 +17,7 @@ const CREATED = '2026-11-23T09:30:00.000Z'
 
 const id = Type.String({ examples: [EXAMPLE_ID] })
 const downloadUrl = Type.String({ examples: [EXAMPLE_URL] })
-/** As the caller names people: the id of a user of the identity provider. */
+/** The id of a user of the identity provider. */
 const userId = Text(100, {
   minLength: 1,
   description: 'L’id della persona di cui sono; di altri li vedono gli amministratori e la chiave del server',
@@ -57,7 +57,7 @@ export const PdfHistoryQuery = Closed(pagingOrWhole)
 export const PdfList = Closed({ data: Type.Array(Ref(PdfListItem)) })
 export const PdfHistory = Closed({ data: Type.Array(Ref(PdfHistoryItem)) })
 
-/** Of a PDF that is kept; what has another form is the id of none. */
+/** The id of a stored PDF. Other formats match none. */
 export const PdfParams = Closed({
   id: Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$', description: 'L’id del PDF, come lo dà GET /api/history' })
 })

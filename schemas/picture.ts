@@ -2,12 +2,12 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed } from './common.ts'
 import { Uuid } from './auth/uuid.ts'
 
-/** Bytes of a profile picture as it is sent; 413 beyond. */
+/** Maximum bytes of an uploaded profile picture, else 413. */
 export const PICTURE_BYTES_MAX = 5 * 1024 * 1024
-/** Pixels of its longer side as it is stored. */
+/** Longer side of the stored picture in pixels. */
 export const PICTURE_SIDE_MAX = 512
 
-/** The fields of the form. A file that was sent is bytes, for which JSON Schema has no type. */
+/** The form fields. JSON Schema has no type for the bytes of a file. */
 export const PictureForm = Closed(
   {
     file: Type.Unsafe<Buffer<ArrayBuffer>>({

@@ -2,9 +2,9 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Nullable, OneOf, Ref } from './common.ts'
 import { SIDES } from './storage.ts'
 
-/* What is held of a booking and its guests, until when and why. */
+/* The personal-data report of a booking: which data are kept, why, and until when. */
 
-/** How the image of a guest's document, or its scan, stands, with the words in which people are told. */
+/** The states of a guest's document image or scan, with the words shown to people. */
 export const IMAGE_STATES = {
   in_scadenza: 'La ricevuta che copre l’ospite è arrivata: si elimina in questo giorno',
   in_attesa_di_ricevuta: 'L’ospite è stato acquisito dalla Polizia: si attende la ricevuta del giorno',
@@ -18,7 +18,7 @@ export const IMAGE_STATES = {
 } as const
 export type ImageState = keyof typeof IMAGE_STATES
 
-/** Why something is held. */
+/** Reasons for keeping data. */
 export const HELD_STATES = [
   'finche_esiste_la_prenotazione', 'in_scadenza', 'in_attesa_di_ricevuta', 'invio_aperto', 'esito_sconosciuto',
   'senza_ricevuta', 'altro_arrivo', 'mai_inviata', 'prova_di_legge'

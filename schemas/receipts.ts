@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, Ref } from './common.ts'
 
-/* The receipts of the police, and the bookings that they prove or not. */
+/* Police receipts, and the bookings they prove or not. */
 
 export const ReceiptQuery = Closed({
   data: {
@@ -15,7 +15,7 @@ export const BookingToVerify = Closed({
   prenotazione_id: Id,
   nome_cognome: Type.String(),
   check_in: Day,
-  /** When the law wants it communicated. */
+  /** The legal deadline. */
   scadenza: Instant,
   ospiti_mancanti: Type.Integer({ description: 'Ospiti della prenotazione senza ricevuta' })
 }, { $id: 'PrenotazioneDaVerificare' })

@@ -1,21 +1,21 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, OneOf, Open, Text } from './common.ts'
 
-/* What is asked for when a PDF is to be made. */
+/* Requests that make a PDF. */
 
-/** Rows of a report; 400 beyond. */
+/** Maximum rows of a report, else 400. */
 export const REPORT_ROWS_MAX = 20_000
-/** Bytes of a body that brings rows or data. */
+/** Maximum bytes of a body with rows or data. */
 export const REPORT_BODY_MAX = 8 * 1024 * 1024
-/** Bytes of a CSV file. */
+/** Maximum bytes of a CSV file. */
 export const CSV_BYTES_MAX = 8 * 1024 * 1024
-/** Characters of a template, as the engine takes them. */
+/** Maximum characters of a template, as in the engine. */
 export const TEMPLATE_MAX = 64_000
 
-/** The id of a template: the contract's has 16 hexadecimal digits; any other is the id of none. */
+/** The id of a template. The contract's have 16 hexadecimal digits, and others match none. */
 const templateId = Text(100, { minLength: 1, examples: ['d2577b23c4d40496'] })
 const reportTemplateId = { ...templateId, description: 'L’id del modello; se manca, quello predefinito dei report' }
-/** The id of the person for whom it is made. */
+/** The user for whom it is made. */
 const userId = Text(100, {
   minLength: 1,
   description: 'L’id della persona per cui è e si conserva; se manca, chi chiama',
@@ -34,7 +34,7 @@ const rowExample = {
   Q1Checkins: 7
 }
 
-/** Without what PostgreSQL does not hold. */
+/** Without characters that PostgreSQL cannot store. */
 export const TemplateText = Type.String({
   minLength: 1,
   maxLength: TEMPLATE_MAX,

@@ -6,9 +6,9 @@ import { paging } from './paging.ts'
 import { Avviso } from './scanning.ts'
 import { Segnalazione } from './schedina.ts'
 
-/* Documents that people have scanned, and kept until they are a guest's. */
+/* Scanned documents, stored until assigned to a guest. */
 
-/** What a document says, as `parsed` of `mrz/parse` calls it. */
+/** Fields of a document, named as in `parsed` of `mrz/parse`. */
 const documentFields = {
   name: Name(100),
   surname: Name(100),
@@ -26,11 +26,11 @@ const furtherFields = {
   issuingCountry: Text(3, { pattern: '^([A-Z]{3})?$', description: '`issuingCountry` di mrz/parse' })
 }
 
-/** What is sealed of a scan; '' is what the document does not say. */
+/** The encrypted data of a scan. '' means that the document does not say. */
 export const ScanData = Closed({ ...documentFields, ...furtherFields })
 export type ScanData = Static<typeof ScanData>
 
-/** The place of a guest in the booking's list, 0-based. */
+/** Index in the booking's guest list, 0-based. */
 const GuestIndex = Type.Integer({
   minimum: 0, maximum: 999, description: 'Quale ospite della prenotazione, da 0', examples: [0]
 })
@@ -106,7 +106,7 @@ const image = Object.fromEntries(Object.values(IMAGE_FORMATS).map(({ contentType
 export const ScanImage = { description: 'L’immagine', content: image }
 export const ScanImagePart = { description: 'La parte dell’immagine chiesta con Range', content: image }
 
-/** Fields of the guest that the document does not say, or that a person puts right. */
+/** Guest fields that the document lacks, or that a person corrects. */
 const GuestCompletion = Type.Partial(GuestInput, { additionalProperties: false })
 
 export const ScanGuestBody = Closed({
@@ -122,7 +122,7 @@ export const ScanGuestBody = Closed({
 })
 export type ScanGuestBody = Static<typeof ScanGuestBody>
 
-/** A guest with all that is stored of them. */
+/** A guest with all stored fields. */
 const StoredGuest = Closed({
   id: Id,
   nome: Type.String(),

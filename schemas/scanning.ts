@@ -1,11 +1,11 @@
 import { Type, type Static, type TOptional, type TString } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, fieldNames } from './common.ts'
 
-/** The formats of the contract: what the number and the length of the lines say. */
+/** The contract's formats, by number and length of the lines. */
 export const MRZ_FORMATS = ['TD1', 'TD2', 'TD3'] as const
 export type MrzFormat = (typeof MRZ_FORMATS)[number]
 
-/** What the lines really are: visas have the size of `TD3` and `TD2`, the old French card that of `TD2`. */
+/** The actual layouts: visas have the size of `TD3` and `TD2`, the old French card that of `TD2`. */
 export const MRZ_LAYOUTS = [...MRZ_FORMATS, 'MRV-A', 'MRV-B', 'FRA'] as const
 export type MrzLayout = (typeof MRZ_LAYOUTS)[number]
 
@@ -28,7 +28,7 @@ export const ParseMrzBody = Closed(
   }
 )
 
-/** Whether a check digit adds up; null where the layout has none. */
+/** Whether a check digit is correct. Null if the layout has none. */
 const Check = Nullable(Type.Boolean())
 
 export const MrzChecks = Closed({
@@ -41,7 +41,7 @@ export const MrzChecks = Closed({
 export type MrzChecks = Static<typeof MrzChecks>
 export const MRZ_CHECKS = fieldNames(MrzChecks)
 
-/** A day of the zone; '' when it is not there, not whole, or in no calendar. */
+/** A date of the MRZ. '' if it is missing, incomplete or invalid. */
 const ZoneDay = Type.String({ maxLength: 10, examples: ['1964-12-30'] })
 
 export const ParsedMrz = Closed({
@@ -64,7 +64,7 @@ export const ParsedMrz = Closed({
 })
 export type ParsedMrz = Static<typeof ParsedMrz>
 
-/** Guest fields that come from a zone, and those of the birth place, which no zone holds. */
+/** Guest fields read from an MRZ, and those of the birth place, which an MRZ lacks. */
 const GUEST_FIELDS = {
   nome: Type.String(),
   cognome: Type.String(),
@@ -79,7 +79,7 @@ export type ScannedField = keyof typeof GUEST_FIELDS
 export const SCANNED_FIELDS = Object.keys(GUEST_FIELDS) as ScannedField[]
 export const BIRTH_PLACE_FIELDS = ['stato_nascita', 'comune_nascita', 'provincia_nascita'] as const
 
-/** A guest as `saveOspiti` takes it, as far as the document says; '' is what it does not say. */
+/** A guest for `saveOspiti`, as far as the document says. '' means unknown. */
 export const ScannedGuest = Closed({
   ...GUEST_FIELDS,
   ...Object.fromEntries(BIRTH_PLACE_FIELDS.map((name) => [name, Type.Optional(Type.String())])) as
@@ -93,7 +93,7 @@ export const ScannedGuest = Closed({
 })
 export type ScannedGuest = Static<typeof ScannedGuest>
 
-/** What a person should look at; `campo` is a field of `parsed` or of `ospite`. */
+/** A warning for people to check. `campo` is a field of `parsed` or `ospite`. */
 export const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type Avviso = Static<typeof Avviso>
 

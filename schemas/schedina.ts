@@ -3,7 +3,7 @@ import { ApartmentId } from './apartment.ts'
 import { Closed, Nullable, Open } from './common.ts'
 import { GUEST_TYPES } from './guest-types.ts'
 
-/** What the fields of a guest are whose names do not say it; codes are those of the police. */
+/** Descriptions of guest fields with unclear names. Codes are those of the police. */
 export const GUEST_WORDS = {
   tipo_alloggiato: 'Il codice: ' + GUEST_TYPES.map(({ codice, descrizione }) =>
     `${codice} ${descrizione.toLowerCase()}`).join(', '),
@@ -15,13 +15,13 @@ export const GUEST_WORDS = {
   luogo_rilascio: 'Dove è stato rilasciato il documento: il codice del comune, o del paese se è estero'
 } as const
 
-/** A value of a schedina as it comes in: bounded here, judged by the rules. */
+/** An input value of a schedina: bounded here, validated by the rules. */
 const Campo = (description?: string) =>
   Type.Optional(Nullable(Type.String({ maxLength: 200, ...description !== undefined && { description } })))
 
 /**
- * A guest as the police service wants it. Open, as the contract types it: a stored guest can be passed whole.
- * Everything is optional here because a missing field is an item of `errors` that names guest and field, not a 400.
+ * A guest in the police service's format. It is open, as in the contract, so that a stored guest can be sent whole. All
+ * fields are optional: a missing one is an item of `errors` with guest and field, not a 400.
  */
 export const Schedina = Open({
   tipo_alloggiato: Campo(GUEST_WORDS.tipo_alloggiato),
@@ -39,12 +39,12 @@ export const Schedina = Open({
 })
 export type Schedina = Static<typeof Schedina>
 
-/** The fields of a schedina; those of the document stand once more by themselves. */
+/** The fields of a schedina. Those of the document are also separate. */
 export type SchedinaField = keyof typeof Schedina.properties
 export const SCHEDINA_FIELDS = Object.keys(Schedina.properties) as SchedinaField[]
 export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
 
-/** The stay. Open as well: a whole booking can be passed. */
+/** The stay. Also open, so that a whole booking can be sent. */
 export const Soggiorno = Open({
   check_in: Campo('Il giorno di arrivo, AAAA-MM-GG'),
   numero_notti: Type.Optional(Type.Number()),
@@ -55,7 +55,7 @@ export const Soggiorno = Open({
 })
 export type Soggiorno = Static<typeof Soggiorno>
 
-/** A remark on one field of one guest: `ospite` is the index into `ospiti`. */
+/** A remark on a guest's field. `ospite` is the index in `ospiti`. */
 export const Segnalazione = Closed({
   ospite: Type.Integer({ minimum: 0 }),
   campo: Type.String(),

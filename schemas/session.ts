@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
 import { Uuid } from './auth/uuid.ts'
 
-/** A login of the caller on one device. */
+/** A sign-in of the caller on one device. */
 export const Session = Closed(
   {
     id: Uuid,
@@ -10,7 +10,7 @@ export const Session = Closed(
     updated_at: Instant,
     user_agent: Nullable(Type.String()),
     ip: Nullable(Type.String()),
-    /** The session of this request. */
+    /** Whether it is the session of this request. */
     current: Type.Boolean()
   },
   {
@@ -30,7 +30,7 @@ export const Session = Closed(
 export type Session = Static<typeof Session>
 export const SessionList = Type.Array(Ref(Session))
 
-/** An empty body, which may be left out. */
+/** An empty, optional body. */
 export const NoBody = Closed({}, { examples: [{}] })
 
 export const RevokeBody = Closed(

@@ -9,10 +9,10 @@ const flag = {
 export const FeatureFlag = Closed(flag, { $id: 'Funzione' })
 export type FeatureFlag = Static<typeof FeatureFlag>
 
-/** A key that nobody has used yet becomes a new flag. */
+/** An unknown key creates a new flag. */
 export const FeatureChange = Closed(flag, { examples: [{ key: 'check_in_online', enabled: true }] })
 
-/** What can be allowed by name while the service is under maintenance. `invii`: new submissions to the police. */
+/** Features that can stay available during maintenance. `invii`: new submissions to the police. */
 export const MAINTENANCE_ALLOWANCES = ['invii'] as const
 
 const message = Text(500)
@@ -23,7 +23,7 @@ const allow = Type.Array(OneOf(MAINTENANCE_ALLOWANCES), {
 })
 const EXAMPLE = { enabled: true, message: 'Aggiornamento in corso, di nuovo in linea alle 14', allow: ['invii'] }
 
-/** How the maintenance shall be: without `message` it has none, without `allow` nothing is allowed. */
+/** The requested maintenance. Without `message` it has none, without `allow` no feature stays available. */
 export const MaintenanceChange = Closed({
   enabled: Type.Boolean(),
   message: Type.Optional(message),
@@ -31,7 +31,7 @@ export const MaintenanceChange = Closed({
 }, { examples: [EXAMPLE, { enabled: false }] })
 export type MaintenanceChange = Static<typeof MaintenanceChange>
 
-/** `message` and `since` are null while the service is not under maintenance. */
+/** `message` and `since` are null without maintenance. */
 export const MaintenanceState = Closed({
   enabled: Type.Boolean(),
   message: Nullable(message),

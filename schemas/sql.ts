@@ -39,7 +39,7 @@ export const SqlAnswer = Closed({
   }]
 })
 
-/** A statement that PostgreSQL refused: 400. */
+/** A statement that PostgreSQL rejected: 400. */
 export const SqlFailure = errorWith({
   sqlstate: Type.String({ minLength: 5, maxLength: 5 }),
   posizione: Nullable(Type.Integer({ minimum: 1, description: 'Il carattere dell’istruzione, da 1' })),

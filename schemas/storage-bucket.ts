@@ -2,12 +2,12 @@ import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, Open } from './common.ts'
 import { limit, offset, order } from './storage-listing.ts'
 
-/* Buckets, as the clients of Supabase Storage write and read them. */
+/* Buckets in the format of Supabase Storage. */
 
 export const BUCKET = 'materiali'
 const WHEN = '2026-11-21T09:30:00.000Z'
 
-/** Judged by the handler, which answers in the words of the protocol; longer ones go nowhere. */
+/** The handler validates it and answers in the protocol's format. Longer names are rejected here. */
 export const BucketName = Type.String({
   maxLength: 200, description: 'Il nome del bucket, come lo dà GET /storage/v1/bucket', examples: [BUCKET]
 })
@@ -15,7 +15,7 @@ export const BucketParams = Closed({ bucket: BucketName })
 
 const bucketFields = {
   public: Type.Optional(Type.Boolean({ description: '`true`: chiunque ne legge i file' })),
-  /** Bytes, or a text such as `10MB`. */
+  /** In bytes, or a text such as `10MB`. */
   file_size_limit: Type.Optional(Type.Unsafe<number | string | null>({
     type: ['integer', 'string', 'null'],
     minimum: 0,

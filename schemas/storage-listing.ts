@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { OneOf, Open } from './common.ts'
 
-/* Which part of a list the storage protocol is asked for. */
+/* Range and order of a list in the storage protocol. */
 
 const prefix = (description: string) => Type.String({ maxLength: 1024, description, examples: ['ospiti'] })
 export const limit = (usual: number) => Type.Integer({

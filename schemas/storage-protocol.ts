@@ -4,8 +4,8 @@ import { BUCKET, BucketName } from './storage-bucket.ts'
 import { FILE_NAME } from './storage.ts'
 
 /*
- * Requests and answers of the storage protocol, as the clients of Supabase Storage write and read them. Requests are
- * open: clients send fields that this server has no use for.
+ * Requests and responses in the format of Supabase Storage. Requests are open: clients send fields that this server
+ * does not use.
  */
 
 const NAME = 'ospiti/piantina.png'
@@ -13,10 +13,10 @@ const WHEN = '2026-11-21T09:30:00.000Z'
 const ID = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
 const TOKEN = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1cmwiOiJtYXRlcmlhbGkvcGlhbnRpbmEucG5nIn0.firma'
 
-/** Judged by the handler, as a bucket's. */
+/** Validated by the handler, like a bucket's name. */
 const FileName = Type.String({ maxLength: 2048, description: FILE_NAME, examples: [NAME] })
 
-/** The codes of Supabase Storage that are answered. */
+/** The error codes of Supabase Storage that this server uses. */
 export const STORAGE_ERROR_CODES = [
   'NoSuchBucket', 'NoSuchKey', 'InvalidKey', 'InvalidBucketName', 'InvalidRequest', 'InvalidMimeType', 'InvalidJWT',
   'InvalidSignature', 'InvalidRange', 'EntityTooLarge', 'KeyAlreadyExists', 'BucketAlreadyExists', 'ResourceNotEmpty',
@@ -43,13 +43,13 @@ export type StorageErrorBody = Static<typeof StorageErrorBody>
 export const FileParams = Closed({ bucket: BucketName, '*': FileName })
 export type FileParams = Static<typeof FileParams>
 
-/** `''` has the file saved under its own name. */
+/** `''` saves the file under its own name. */
 const download = Type.Optional(Type.String({
   maxLength: 1024,
   description: 'Il file si scarica con questo nome, senza mostrarlo; vuoto: con il suo',
   examples: ['piantina.png']
 }))
-/** Sent by clients so that caches take two addresses for two things. */
+/** Sent by clients so that caches distinguish URLs. */
 const cacheNonce = Type.Optional(Type.String({
   maxLength: 200, description: 'Un valore qualunque: per le cache l’indirizzo è un altro; la risposta non cambia'
 }))
@@ -107,7 +107,7 @@ export const RemoveBody = Open(
   { examples: [{ prefixes: [NAME] }] }
 )
 
-/** Null in a list stands for a folder. */
+/** Null for a folder in a list. */
 const When = Nullable(Type.String({ format: 'date-time' }))
 const FileFigures = Nullable(Closed({
   eTag: Type.String(),
@@ -217,5 +217,5 @@ export const Copied = Closed({ Id: Type.String(), Key: Type.String(), ...ObjectR
   examples: [{ Id: ID, Key: `${BUCKET}/archivio/piantina.png`, ...ROW }]
 })
 
-/** @param message what the operation says when it has succeeded, in the words of the protocol */
+/** @param message the protocol's success message */
 export const Done = (message: string) => Closed({ message: Type.String() }, { examples: [{ message }] })

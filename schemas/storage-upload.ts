@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox'
 
-/* What an upload by the storage protocol brings: the bytes of a file, or a form. */
+/* An upload in the storage protocol: the bytes of a file, or a form. */
 
-/** Bytes of a file, where its bucket has no lower limit: what arrives within a minute over a slow line. */
+/** Maximum bytes of a file without a lower bucket limit: a minute's upload over a slow line. */
 export const FILE_BYTES_MAX = 50 * 1024 * 1024
 const LIMIT = `al massimo ${FILE_BYTES_MAX / 1024 ** 2} MiB, o il file_size_limit del bucket`
-/** Characters of the metadata that a client gives a file, JSON or base64. */
+/** Maximum characters of a file's client metadata, JSON or base64. */
 export const METADATA_MAX = 4096
 
 /**
- * What the handler reads of a form, part by part. Without a type: what Fastify holds against this schema is no object
- * then, but null.
+ * The form that the handler reads part by part. It has no type, because Fastify validates null instead of an object
+ * here.
  */
 const FileForm = Type.Unsafe<unknown>({
   description: 'Un modulo, come quello del client di Supabase, il cui ultimo campo è il file: ciò che viene dopo non ' +
@@ -37,7 +37,7 @@ const FileForm = Type.Unsafe<unknown>({
   }
 })
 
-/** The bytes of a file, of whatever type; forms have the file in their last part. */
+/** The bytes of a file of any type. Forms have the file in their last part. */
 export const FileBody = {
   content: {
     '*/*': {

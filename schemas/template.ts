@@ -2,9 +2,9 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, errorWith, FieldError, Id, Instant, Nullable, Open, Ref, Text } from './common.ts'
 import { TemplateText } from './report.ts'
 
-/* Templates of PDFs, saved under the ids by which they are asked for. */
+/* Saved PDF templates. */
 
-/** The form of an id. */
+/** The format of an id. */
 export const TEMPLATE_ID = /^[0-9a-f]{16}$/
 
 const ID = '00377b2b1e0ee394'
@@ -44,7 +44,7 @@ export const TemplateSaving = Closed(
 )
 export type TemplateSaving = Static<typeof TemplateSaving>
 
-/** An id that has another form is the id of none. */
+/** Ids in another format match none. */
 export const TemplateParams = Closed({
   id: Type.String({
     pattern: '^[A-Za-z0-9-]{1,100}$',
@@ -57,7 +57,7 @@ export const TemplateAnswer = Closed({ data: Ref(Template) })
 /** @param status 201 for a new one */
 export const TemplateSaved = (status: 200 | 201) =>
   Closed({ data: Ref(Template), status: Type.Integer({ examples: [status] }) })
-/** A version of a template, which is a number that it had. */
+/** A version number of a template. */
 export const TemplateVersionParams = Closed({
   ...TemplateParams.properties,
   versione: { ...Id, description: 'Quale versione, come la dà l’elenco delle versioni' }
@@ -70,7 +70,7 @@ export const TemplateRemoved = Closed(
   { examples: [{ message: 'Modello eliminato', status: 200 }] }
 )
 
-/** Another data than the template's own example, for its preview. */
+/** Sample data that replace the template's own in a preview. */
 export const PreviewRequest = Closed(
   { data: Type.Optional(Open({})) },
   { examples: [{ data: { nome: 'Anna' } }] }
@@ -102,7 +102,7 @@ export const TemplateChecked = Closed(
   { examples: [{ valid: true, variabili: ['nome'], errors: [], warnings: [] }] }
 )
 
-/** A 400 of a route that takes a template: where in the template, or in the CSV file, the fault is. */
+/** A 400 with the position of the error in the template or the CSV file. */
 export const TemplateFault = errorWith(
   {
     dettagli: Type.Optional(Type.Array(FieldError)),

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Nullable } from './common.ts'
 
-/* Whether the submission ledger is as it was written. */
+/* The integrity of the submission ledger. */
 
 export const VerificaInviiQuery = Closed({
   da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno; senza da e a: gli ultimi 30 giorni' }),
@@ -9,7 +9,7 @@ export const VerificaInviiQuery = Closed({
 })
 
 const Errata = Closed({
-  /** Null where the fault is not in one submission. */
+  /** Null if the fault concerns no single submission. */
   invio: Nullable(Type.Integer()),
   ricevuta: Nullable(Type.String()),
   motivo: Type.String()

@@ -2,8 +2,8 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed } from './common.ts'
 
 /**
- * `latestCommit`: the whole hash; empty where neither the package nor a repository of its own names one.
- * `hostingDeploy`: `HOSTING_DEPLOY`, else `local`.
+ * `latestCommit`: the full hash. Empty if neither the package nor its own repository has one. `hostingDeploy`:
+ * `HOSTING_DEPLOY`, else `local`.
  */
 export const VersionAnswer = Closed({
   version: Type.String({ examples: ['0.1.0'] }),

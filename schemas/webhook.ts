@@ -3,14 +3,14 @@ import { Closed, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
 import { EventTypeName } from './event.ts'
 import { paging } from './paging.ts'
 
-/* Webhooks: addresses to which events are delivered, signed as https://www.standardwebhooks.com says. */
+/* Webhooks: URLs to which events are delivered, signed as in https://www.standardwebhooks.com. */
 
 /**
- * `sospeso`: for three days nothing was taken, or one delivery failed, or the receiver answered 410; nothing is
- * delivered to it.
+ * `sospeso`: no delivery succeeded for three days, or one failed for three days, or the receiver answered 410.
+ * Deliveries stop.
  */
 export const WEBHOOK_STATES = ['attivo', 'sospeso'] as const
-/** `abbandonata`: its webhook was suspended before it was delivered. */
+/** `abbandonata`: its webhook was suspended before the delivery. */
 export const DELIVERY_STATES = ['in_coda', 'consegnata', 'abbandonata'] as const
 
 const URL_EXAMPLE = 'https://gestionale.example/eventi'
@@ -61,7 +61,7 @@ export const WebhookDeleted = Closed(
   { examples: [{ message: 'Webhook eliminato', status: 200 }] }
 )
 
-/** The secrets with which deliveries are signed. */
+/** The secrets that sign deliveries. */
 export const WebhookSecret = Closed({
   segreto: Type.String({ description: 'whsec_ e 32 byte in base64' }),
   segreto_precedente: Nullable(Type.String({ description: 'Dopo una rotazione si firma anche con questo' })),
@@ -75,7 +75,7 @@ export type WebhookSecret = Static<typeof WebhookSecret>
 
 export const WebhookEmptyBody = Closed({}, { examples: [{}] })
 
-/* The log of deliveries. */
+/* The delivery log. */
 
 const ATTEMPT = { quando: '2026-11-21T09:30:01.000Z', durata_ms: 120, stato_http: 200, errore: null } as const
 const DELIVERY = {

@@ -3,7 +3,7 @@ import { Closed, Ref } from '#schemas/common.ts'
 import { AuthSession } from './session.ts'
 import { AuthUser } from './user.ts'
 
-/** The answer without content: an empty object, because clients parse every answer. */
+/** A response without content is an empty object, because clients parse every response. */
 export const Nothing = Closed({}, { examples: [{}] })
 
 export const AuthUserList = Closed({
@@ -76,7 +76,7 @@ export type Settings = Static<typeof Settings>
 
 const Words = Type.Array(Type.String())
 
-/** OpenID Connect Discovery, and RFC 8414: other services find the issuer and its keys here. */
+/** OpenID Connect Discovery and RFC 8414: other services find the issuer and its keys here. */
 export const Discovery = Closed({
   issuer: Type.String(),
   authorization_endpoint: Type.String(),
@@ -116,18 +116,18 @@ export const ProviderHealth = Closed({ version: Type.String(), name: Type.String
   examples: [{ version: '0.1.0', name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' }]
 })
 
-/** The address that a browser is to open. */
+/** The URL that the browser must open. */
 export const Location = Closed(
   { url: Type.String() },
   { examples: [{ url: 'https://accounts.example/authorize?client_id=…' }] }
 )
 
-/** One of the two addresses of a change has confirmed; the other one has not yet. */
+/** One of the two addresses of a change is confirmed, and the other is not yet. */
 export const EmailChangePending = Closed({ msg: Type.String(), code: Type.String() }, {
   examples: [{ msg: 'Confirmation link accepted. Please proceed to confirm link sent to the other email', code: '200' }]
 })
 
-/** The answer to a proof by mail: a session, or that the other address of a change must confirm, too. */
+/** The response to a verification by mail: a session, or a request to confirm the other address, too. */
 export const VerifyAnswer = Type.Unsafe<AuthSession | Static<typeof EmailChangePending>>({
   anyOf: [{ $ref: 'SessioneAuth#' }, EmailChangePending],
   examples: [...AuthSession.examples, ...EmailChangePending.examples]

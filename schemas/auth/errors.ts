@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, OneOf } from '#schemas/common.ts'
 
-/** The codes of Supabase Auth that are answered: the table with their statuses and texts has each of them. */
+/** The error codes of Supabase Auth that this server uses. Their table has statuses and texts. */
 export const AUTH_ERROR_CODES = [
   'anonymous_provider_disabled', 'bad_code_verifier', 'bad_json', 'bad_jwt', 'bad_oauth_callback', 'bad_oauth_state',
   'current_password_invalid', 'email_address_invalid', 'email_conflict_identity_not_deletable', 'email_exists',
@@ -21,8 +21,8 @@ export const AUTH_ERROR_CODES = [
 ] as const
 
 /**
- * The body of an error of the identity provider. Clients that send `X-Supabase-Api-Version` read `{code, message}`, the
- * others `{code: <status>, error_code, msg}`.
+ * The error format of the identity protocol. Clients that send `X-Supabase-Api-Version` read `{code, message}`, others
+ * `{code: <status>, error_code, msg}`.
  */
 export const AuthErrorBody = Closed(
   {

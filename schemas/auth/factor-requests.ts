@@ -5,20 +5,20 @@ import { DeviceAnswer, DeviceOptions } from './passkey.ts'
 import { UserParams } from './requests.ts'
 import { Uuid } from './uuid.ts'
 
-/* What is asked and answered about second factors. */
+/* Requests and responses about second factors. */
 
 const factorType = OneOf(FACTOR_TYPES, { examples: ['totp'] })
 const friendlyName = Type.String({ examples: ['Telefono di Anna'] })
 const ID = '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11'
 const CODES = { id: ID, type: 'recovery_code', friendly_name: 'Recovery codes', total: 10 }
-/** A text without NUL, which the database does not hold. Clients send null for a missing one. */
+/** Text without NUL, which PostgreSQL cannot store. Clients send null for a missing one. */
 const name = (maxLength: number) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, pattern: '^[^\\u0000]*$' }))
 
 export const FactorParams = Closed({
   factor_id: Type.String({ maxLength: 60, description: 'L’id del secondo fattore, un UUID: in `factors` dell’utente' })
 })
-/** Not of the protocol. */
+/** Not part of the protocol. */
 export const FactorRemoval = Open({
   rimuovi_codici: Type.Optional(Type.Boolean({
     description: 'Con l’ultimo secondo fattore elimina insieme i codici di recupero, che da soli non restano'
@@ -56,7 +56,7 @@ export const RecoveryVerifyBody = Open(
   { examples: [{ code: 'K4M9-X7QP-2AB8-HT3Z' }] }
 )
 
-/* Answers. */
+/* Responses. */
 
 export const EnrolledFactor = Closed({
   id: Uuid,

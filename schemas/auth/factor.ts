@@ -2,24 +2,21 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, OneOf } from '#schemas/common.ts'
 import { Uuid } from './uuid.ts'
 
-/**
- * An app with a shared secret (RFC 6238), a device with a key (WebAuthn), and a set of single-use codes for whoever has
- * lost them.
- */
+/** An app with a shared secret (RFC 6238), a device with a key (WebAuthn), and a set of single-use recovery codes. */
 export const FACTOR_TYPES = ['totp', 'webauthn', 'recovery_code'] as const
 export type FactorType = typeof FACTOR_TYPES[number]
 
 export const FACTOR_STATUSES = ['unverified', 'verified'] as const
 
-/** How sure it is who holds a session: by one factor, or by two. */
+/** Assurance level of a session: one factor, or two. */
 export const ASSURANCE_LEVELS = ['aal1', 'aal2'] as const
 export type AssuranceLevel = typeof ASSURANCE_LEVELS[number]
 
-/** A factor as Supabase Auth writes one (`internal/models/factor.go`). */
+/** A factor in the format of Supabase Auth (`internal/models/factor.go`). */
 export const AuthFactor = Closed({
   id: Uuid,
   friendly_name: Type.Optional(Type.String({ examples: ['Telefono di Anna'] })),
-  /** An external provider has further ones. */
+  /** An external provider may have other types. */
   factor_type: Type.String({ examples: ['totp'] }),
   status: OneOf(FACTOR_STATUSES, { examples: ['verified'] }),
   created_at: Instant,

@@ -1,6 +1,6 @@
 /**
- * What a mail proves. A change of address takes two proofs; `email_change_half` keeps the first one until the second
- * comes.
+ * The purpose of a mailed token. A change of address needs two. `email_change_half` keeps the first until the second is
+ * used.
  */
 export const TOKEN_KINDS = [
   'signup',

@@ -3,13 +3,13 @@ import { Closed, Instant, Open } from '#schemas/common.ts'
 import { UserParams } from './requests.ts'
 import { Uuid } from './uuid.ts'
 
-/** What a passkey's challenge is for. */
+/** The purpose of a passkey challenge. */
 export const CEREMONIES = ['registration', 'authentication'] as const
 
 const ID = '3f1f4f0a-9a0c-4a55-8d61-6f0c8b7a1e20'
 const expires_at = Type.Integer({ description: 'Secondi dall’epoca', examples: [1_795_257_000] })
 
-/** A credential as browsers write it (`PublicKeyCredential.toJSON`): judged by the library. */
+/** A credential as browsers serialize it (`PublicKeyCredential.toJSON`). The library validates it. */
 export const DeviceAnswer = Type.Unsafe<Record<string, unknown>>(Open({
   id: Type.String({ maxLength: 2000 }),
   rawId: Type.String({ maxLength: 2000 }),

@@ -3,9 +3,7 @@ import { Closed, Open, OneOf } from '#schemas/common.ts'
 import { Metadata } from './user.ts'
 import { Uuid } from './uuid.ts'
 
-/*
- * Bodies of the provider are open objects: clients send fields that it does not use, and newer clients send more.
- */
+/* Bodies of the identity protocol are open: clients send fields that we do not use, and newer ones send more. */
 
 const text = (maxLength: number, description?: string) =>
   Type.Optional(Type.String({ maxLength, ...description !== undefined && { description } }))
@@ -19,7 +17,7 @@ const CHALLENGE_METHOD = '`s256` o `plain`'
 const codeChallenge = {
   code_challenge: nullable(128, CHALLENGE), code_challenge_method: nullable(10, CHALLENGE_METHOD)
 }
-/** Clients of the protocol may send one; nobody signs in with a telephone here. */
+/** Clients of the protocol may send a phone number, but phone sign-in is not supported. */
 const phone = text(40, 'Rifiutato: qui non c’è accesso con il telefono')
 
 export const GrantQuery = Open({ grant_type: text(40, '`password`, `refresh_token`, `pkce` o `id_token`') })
@@ -32,7 +30,7 @@ export const GrantBody = Open(
     refresh_token: text(200, 'Di `refresh_token`, obbligatorio'),
     auth_code: text(200, 'Di `pkce`, obbligatorio: il codice con cui il browser è tornato'),
     code_verifier: text(200, 'Di `pkce`, obbligatorio: quello di cui `code_challenge` era l’impronta'),
-    /** Of the grant `id_token`. */
+    /** For the grant `id_token`. */
     id_token: text(10_000, 'Di `id_token`, obbligatorio con `provider` o `issuer`'),
     access_token: text(10_000, 'Di `id_token`: il token d’accesso venuto insieme'),
     nonce: text(500, 'Di `id_token`: quello con cui è stato chiesto'),
@@ -51,7 +49,7 @@ export const LogoutQuery = Open({
 })
 export const EmptyBody = Open({}, { examples: [{}] })
 
-/** The address that the browser is sent to afterwards. */
+/** The URL to which the browser is redirected afterwards. */
 const redirect_to = text(2000, 'Dove si manda il browser dopo: un indirizzo di CORS_ORIGINS, di REDIRECT_URLS o di ' +
   'questo server, ma non sotto /auth/v1. Al posto di ogni altro il primo di CORS_ORIGINS, o quello di questo server; ' +
   'così anche se manca, ma nelle e-mail di invito e di recupero, e senza CORS_ORIGINS in tutte, le pagine di questo ' +
@@ -68,7 +66,7 @@ export const UserUpdate = Open({
   current_password: Type.Optional(Type.String({
     ...Password, description: 'Per una nuova password, se l’accesso non è recente: quella di ora, o `nonce`'
   })),
-  /** Not of the protocol. */
+  /** Not part of the protocol. */
   revoca_chiavi: Type.Optional(
     Type.Boolean({ description: 'Con una nuova password revoca anche le chiavi API; no, se non detto' })
   ),
@@ -159,7 +157,7 @@ export const CallbackQuery = Open(
   }
 )
 
-/* The administration. */
+/* Administration. */
 
 export const AdminUsersQuery = Open({
   page: text(10, 'Quale pagina, da 1; se manca, la prima'),

@@ -2,11 +2,11 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed } from '#schemas/common.ts'
 import type { AuthUser } from './user.ts'
 
-/** What signing in and refreshing answer (RFC 6749, section 5.1, and the user). */
+/** The response of sign-in and refresh (RFC 6749, section 5.1, and the user). */
 export const AuthSession = Closed({
   access_token: Type.String(),
   token_type: Type.Literal('bearer', { type: 'string' }),
-  /** Seconds. */
+  /** In seconds. */
   expires_in: Type.Integer(),
   /** Seconds since the epoch. */
   expires_at: Type.Integer(),

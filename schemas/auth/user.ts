@@ -3,12 +3,12 @@ import { Closed, Instant, Open } from '#schemas/common.ts'
 import type { AuthFactor } from './factor.ts'
 import { Uuid } from './uuid.ts'
 
-/** Metadata: objects of any fields, by the nature of the protocol. */
+/** Metadata objects may have any fields, as in the protocol. */
 export const Metadata = Type.Unsafe<Record<string, unknown>>(Open({}, { examples: [{ name: 'Anna' }] }))
 
 export const AuthIdentity = Closed({
   identity_id: Uuid,
-  /** The provider's own name for the person. */
+  /** The provider's id of the person. */
   id: Type.String(),
   user_id: Uuid,
   identity_data: Metadata,
@@ -49,7 +49,7 @@ const user = {
   app_metadata: Metadata,
   user_metadata: Metadata,
   identities: Type.Array(Type.Unsafe<Static<typeof AuthIdentity>>({ $ref: 'IdentitaAuth#' })),
-  /** Left out where there is none. */
+  /** Omitted without factors. */
   factors: Type.Optional(Type.Array(Type.Unsafe<AuthFactor>({ $ref: 'FattoreAuth#' }))),
   created_at: Instant,
   updated_at: Instant,
@@ -74,11 +74,11 @@ const example = {
   is_anonymous: false
 }
 
-/** A user, as Supabase Auth writes one (`internal/models/user.go`): what is not known is left out, never null. */
+/** A user in the format of Supabase Auth (`internal/models/user.go`). Unknown values are omitted, never null. */
 export const AuthUser = Closed(user, { $id: 'UtenteAuth', examples: [example] })
 export type AuthUser = Static<typeof AuthUser>
 
-/** A user with the link that was made for them. */
+/** A user with the link generated for them. */
 export const AuthUserLink = Closed(
   {
     ...user,

@@ -1,5 +1,5 @@
-/** An error as whoever meets it wants it explained: with which statuses it comes, why, and what to do. In Italian. */
+/** An error explained for readers, in Italian: its statuses, its cause and the remedy. */
 export interface ErrorEntry { statuses: readonly number[], cause: string, remedy: string }
 
-/** The errors of one subject, by their machine code (`codice`). */
+/** The errors of one subject by code (`codice`). */
 export interface ErrorSubject { title: string, errors: Readonly<Record<string, ErrorEntry>> }

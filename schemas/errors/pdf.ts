@@ -1,6 +1,6 @@
 import type { ErrorEntry, ErrorSubject } from './entry.ts'
 
-/** What is wrong with a template is said with line and column. */
+/** Template errors have line and column. */
 const inTemplate = (cause: string): ErrorEntry => ({
   statuses: [400],
   cause,

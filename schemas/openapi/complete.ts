@@ -16,7 +16,7 @@ interface Operation {
   requestBody?: { required?: boolean, content: Record<string, Media> }
   security?: object[]
   responses: Record<string, Answer | { $ref: string }>
-  /** Its own errors by status. */
+  /** The operation's errors by status. */
   'x-codici'?: Record<string, readonly string[]>
 }
 
@@ -27,8 +27,8 @@ export interface Description {
 }
 
 /**
- * Completes the description that the library makes of the schemas by what the routes' settings say: headers of requests
- * and answers, what each status means, who may call, whether a body may be left out, and formats that tools know.
+ * Completes the library's description with the routes' settings: request and response headers, the meaning of statuses,
+ * access, optional bodies, and formats that tools know.
  */
 export function complete (document: Description, traits: ReadonlyMap<string, Trait>): Description {
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
@@ -70,10 +70,10 @@ const CALLERS: Readonly<Record<string, string>> = {
   cookie: 'Accesso: il cookie degli amministratori.'
 }
 
-/** Every route has a scope; it means something where keys are taken. */
+/** Access types that accept API keys. Only there does a route's scope matter. */
 const BY_KEY = new Set(['auth', 'admin'])
 
-/** Who may call it and what it costs, in sentences. */
+/** Access and cost of an operation, in sentences. */
 function describeUse (trait: Trait): string[] {
   const { schema, config } = trait
   const isPaged = 'cursor' in ((schema.querystring as { properties?: object } | undefined)?.properties ?? {})
@@ -90,12 +90,12 @@ function describeUse (trait: Trait): string[] {
   ].filter((sentence): sentence is string => Boolean(sentence))
 }
 
-/** Of whatever honours `Idempotency-Key`. */
+/** Error codes of routes with `Idempotency-Key`. */
 const KEY_CODES: Readonly<Record<string, readonly string[]>> = {
   409: ['IDEMPOTENCY_KEY_IN_CORSO', 'IDEMPOTENCY_KEY_ESEGUITA'], 422: ['IDEMPOTENCY_KEY_RIUSATA']
 }
 
-/** A code that comes with several statuses stands at those that the operation declares. */
+/** A code with several statuses is listed at those that the operation declares. */
 function codesByStatus ({ schema: { errorCodes = [], response }, config }: Trait): Record<string, readonly string[]> {
   const byStatus: Record<string, string[]> = {}
   for (const code of new Set(errorCodes)) {
@@ -115,7 +115,7 @@ function describeCodes (codes: Record<string, readonly string[]>): string[] {
   return lines.length > 0 ? [`I suoi errori:\n\n${lines.join('\n')}`] : []
 }
 
-/** Errors are the same in many places but for the schema of their body and their headers: each is described once. */
+/** Errors with the same body schema and headers are described once and referenced. */
 function shareErrors (responses: Operation['responses'], shared: Record<string, Answer>): void {
   for (const [status, answer] of Object.entries(responses)) {
     const ref = 'content' in answer && answer.content?.['application/json']?.schema.$ref
@@ -126,7 +126,7 @@ function shareErrors (responses: Operation['responses'], shared: Record<string, 
   }
 }
 
-/** Headers that only some errors have, and what an error is called that has them. */
+/** Headers of some errors only, and the name suffix of errors that have them. */
 const VARIANTS = {
   'Idempotency-Replayed': 'Ripetibile',
   'X-Alloggiati-Mode': 'Alloggiati',
@@ -140,14 +140,14 @@ function variantOf (headers: readonly string[]): string[] {
   return headers.includes('RateLimit-Limit') ? named : [...named, 'NonContato']
 }
 
-/** Errors that a route answers by what it is: each as its class of statuses is described. */
+/** Adds the errors that follow from a route's properties, described as their status class. */
 function addErrors (responses: Operation['responses'], trait: Trait): void {
   const { schema, config } = trait
   const statuses = [
     (schema.body || schema.querystring || schema.params) && 400,
     config.access !== 'public' && 401,
     config.access !== 'public' && 403,
-    // The storage protocol tells of it within a 400.
+    // The storage protocol reports it in a 400.
     schema.params && protocolOf(trait) !== 'storage' && 404,
     honoursIfMatch(trait) && 412,
     protocolOf(trait) === 'storage' && hasStatus(trait, '206') && 416,
@@ -164,7 +164,7 @@ function isOptional (content: Record<string, Media>): boolean {
     schema.type === 'object' && !schema.required?.length && !schema.anyOf)
 }
 
-/** Formats of our own in terms that every tool knows. */
+/** Our formats in terms that every tool knows. */
 const FORMATS: Readonly<Record<string, object>> = {
   day: { format: 'date' },
   'day-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` }

@@ -1,11 +1,11 @@
-/* The headers of requests and answers, as the API's description names them. */
+/* Request and response headers, as the API's description names them. */
 
 interface Header { description: string, schema: object, example: unknown }
 
 const text = { type: 'string', maxLength: 8192 }
 const count = { type: 'integer', minimum: 0 }
 
-/** Headers of answers; those of every answer are not repeated in each. */
+/** Response headers. Those of every response are not repeated. */
 export const RESPONSE_HEADERS = {
   ETag: { description: 'La versione, da rimandare in `If-None-Match` o `If-Match`', schema: text, example: '"3"' },
   Location: {
@@ -74,7 +74,7 @@ export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
 interface RequestHeader { description: string, schema: object, example: string }
 
-/** Headers of requests that a route honours beside its schema, all of them optional. */
+/** Optional request headers that a route honours besides its schema. */
 export const REQUEST_HEADERS = {
   'Idempotency-Key': {
     description: 'Una chiave scelta da chi chiama: la stessa richiesta con la stessa chiave non si esegue due volte',

@@ -2,15 +2,15 @@ import type { ErrorCode } from '../errors/catalogue.ts'
 import { RESPONSE_HEADERS, type RequestHeaderName, type ResponseHeader } from './headers.ts'
 import type { Protocol } from './statuses.ts'
 
-/** Headers that do not follow from what else is known of a route. */
+/** Headers that do not follow from a route's other properties. */
 export interface RouteHeaders {
-  /** Which it reads. */
+  /** Request headers. */
   reads?: readonly RequestHeaderName[]
-  /** With which statuses it may send which; in place of what would follow. */
+  /** Response headers by status. They replace the derived ones. */
   sends?: Readonly<Partial<Record<ResponseHeader, readonly number[]>>>
 }
 
-/** A route as its description is made from it: its schema and its settings. */
+/** The schema and settings from which a route is described. */
 export interface Trait {
   method: string
   schema: {
@@ -37,10 +37,10 @@ export interface Trait {
 
 const statusesOf = ({ schema }: Trait) => Object.keys(schema.response as object)
 export const hasStatus = (trait: Trait, status: string) => statusesOf(trait).includes(status)
-/** What is made has a version from then on; what is changed or deleted has had one. */
+/** Applies to changes and deletions, because only existing resources have a version. */
 export const honoursIfMatch = ({ method, config }: Trait) =>
   config.versioned === true && ['PUT', 'PATCH', 'DELETE'].includes(method)
-/** What was deleted has no version any more. */
+/** A deleted resource has no version. */
 const isTagged = (trait: Trait) =>
   hasStatus(trait, '304') || (trait.config.versioned === true && trait.method !== 'DELETE')
 const isPaged = ({ schema }: Trait) =>
@@ -49,20 +49,20 @@ const isFile = ({ schema }: Trait) => {
   const answer = (schema.response as Record<string, { content?: object } | undefined>)['200']
   return Object.keys(answer?.content ?? {}).some((type) => type !== 'application/json')
 }
-/** A file that is kept, and of which a part can be asked for. */
+/** A stored file, which supports ranges. */
 const isStored = (trait: Trait) => hasStatus(trait, '206')
 const isOneOf = (tag: string) => ({ schema }: Trait) => schema.tags?.includes(tag) === true
 const makesPdf = (trait: Trait) => trait.config.heavy === true && (isOneOf('PDF')(trait) || isOneOf('Lettere')(trait))
 const isIdempotent = ({ config }: Trait) => config.idempotent === true
 const isCounted = ({ config }: Trait) => config.rateLimit !== false
-/** Whose errors a route answers: those of the provider's protocol, of the storage's, or this API's own. */
+/** The protocol of a route's errors. Undefined: this API's own. */
 export function protocolOf ({ schema }: Trait): Protocol | undefined {
   return PROTOCOLS[(schema.response as Record<string, { $ref?: string } | undefined>)['4xx']?.$ref ?? '']
 }
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { 'ErroreAuth#': 'auth', 'ErroreStorage#': 'storage' }
 const isOfProvider = (trait: Trait) => protocolOf(trait) === 'auth'
 
-/** Which of them a route honours, by what else is known of it. */
+/** Request headers that a route honours, by its properties. */
 const HONOURED: readonly { name: RequestHeaderName, by: (trait: Trait) => boolean }[] = [
   { name: 'Idempotency-Key', by: isIdempotent },
   { name: 'If-None-Match', by: (trait) => hasStatus(trait, '304') },
@@ -83,18 +83,18 @@ interface Sent {
   name: ResponseHeader
   status: RegExp
   by?: (trait: Trait) => boolean
-  /** It is never missing. */
+  /** The header is present in every response. */
   always?: boolean
 }
 
-/** Which headers come with which answers. */
+/** Response headers by status and route. */
 const SENT: readonly Sent[] = [
   { name: 'ETag', status: /^(?:20[0-6]|304)$/, by: isTagged, always: true },
   { name: 'Location', status: /^(?:201|30[23])$/, always: true },
   { name: 'Preference-Applied', status: /^202$/, by: isIdempotent, always: true },
   { name: 'Link', status: /^200$/, by: isPaged },
   { name: 'X-Total-Count', status: /^200$/, by: isPaged },
-  // A refusal that the handler has thrown is kept and told again; who is not let in does not get so far.
+  // Errors thrown by the handler are stored and replayed. Unauthorized requests do not reach it.
   { name: 'Idempotency-Replayed', status: /^(?:2\d\d|4(?!01|29)..)$/, by: isIdempotent },
   { name: 'X-PDF-Warnings', status: /^2/, by: makesPdf },
   { name: 'Content-Disposition', status: /^20[06]$/, by: isStored, always: true },
@@ -114,10 +114,10 @@ const SENT: readonly Sent[] = [
   { name: 'X-Request-Id', status: /./, always: true }
 ]
 
-/** A header of an answer, and whether it is never missing. */
+/** A response header, and whether it is always present. */
 export interface SentHeader { name: ResponseHeader, always: boolean }
 
-/** @param status `200`, or a class of statuses, `4XX` */
+/** @param status `200`, or a status class, `4XX` */
 export function sentHeaders (trait: Trait, status: string): SentHeader[] {
   const own = trait.config.headers?.sends ?? {}
   const follow = SENT.filter(({ name, status: which, by }) =>
@@ -129,14 +129,14 @@ export function sentHeaders (trait: Trait, status: string): SentHeader[] {
   ]
 }
 
-/** Headers that some answers have always: there they are promised. */
+/** Headers that are always present in some responses, where they are required. */
 const PROMISED = new Set(SENT.filter(({ always }) => always).map(({ name }) => name))
 
-/** The headers as they are described once for all answers. */
+/** Headers described once for all responses. */
 export const HEADER_COMPONENTS = Object.fromEntries(Object.entries(RESPONSE_HEADERS).map(([name, header]) =>
   [name, PROMISED.has(name as ResponseHeader) ? { ...header, required: true } : header]))
 
-/** The headers of one answer: what is promised elsewhere, and may be missing here, has a description of its own. */
+/** The headers of one response. A header required elsewhere, but optional here, gets its own description. */
 export function describeHeaders (sent: readonly SentHeader[]): Record<string, object> {
   return Object.fromEntries(sent.map(({ name, always }) => [
     name, always || !PROMISED.has(name) ? { $ref: `#/components/headers/${name}` } : RESPONSE_HEADERS[name]

@@ -1,7 +1,7 @@
-/** The protocols with errors of their own: Supabase Auth and Supabase Storage. */
+/** Protocols with their own errors: Supabase Auth and Supabase Storage. */
 export type Protocol = 'auth' | 'storage'
 
-/** What a status means, in the words of the description; a class stands for those that have no words of their own. */
+/** Descriptions of statuses. A class describes its statuses without an own text. */
 const STATUSES: Readonly<Record<string, string>> = {
   200: 'Riuscito',
   201: 'Creato',
@@ -29,7 +29,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   '5XX': 'Un altro errore del server o di un servizio da cui dipende: `codice` dice quale'
 }
 
-/** In the protocols errors have other fields. */
+/** The protocols' errors have other fields. */
 const OF_PROTOCOLS: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
   auth: {
     400: 'La richiesta non è valida: `msg` dice perché',
@@ -48,12 +48,12 @@ const OF_PROTOCOLS: Readonly<Record<Protocol, Readonly<Record<string, string>>>>
   }
 }
 
-/** What Fastify's description says where nobody has said anything. */
+/** Fastify's text for a response without description. */
 const UNSAID = 'Default Response'
 
 interface Told { isLocated: boolean, protocol: Protocol | undefined }
 
-/** The words for a status, unless the route has words of its own. */
+/** The description of a status, unless the route has its own. */
 export function describeStatus (status: string, said: string, { isLocated, protocol }: Told): string {
   const known = { ...STATUSES, ...protocol && OF_PROTOCOLS[protocol] }
   const words = said === UNSAID ? known[status] ?? known[`${status[0]}XX`] ?? said : said
