@@ -229,7 +229,7 @@ t.test('a full disk rejects writes with its own code, and fails readiness', asyn
   t.match(next.errors(), /^Locanda non può partire: [^\n]*disco è pieno[^\n]*\n$/)
 })
 
-/* How a start goes, and what ends it. */
+/* Starts and their failures. */
 
 t.test('an invalid setting ends the start with code 1 and one line that names the variable', async (t) => {
   const server = serverProcess(t, { PORT: '70000', DATABASE_URL: 'postgres://127.0.0.1:1/none' })
