@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'l’utente del server non può scriverci',
   EPERM: 'l’utente del server non può scriverci',
   EROFS: 'il disco è di sola lettura',
+  EEXIST: 'non è una cartella',
   ENOTDIR: 'non è una cartella, o è dentro un file',
   ENOENT: 'lì non si possono creare cartelle',
   ENOSPC: 'il disco è pieno',

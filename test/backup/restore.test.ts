@@ -455,7 +455,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
 
 t.test('wrong use of the commands is said in one line', async (t) => {
   for (const [args, env, expected] of [
-    [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Manca la passphrase/],
+    [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Passphrase del salvataggio: manca/],
     [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],
     [['backup'], own, /Manca l'argomento/],
     [['backup', ''], own, /file: «\s*» è vuoto/],
