@@ -6,16 +6,16 @@ export interface Budget { folders: readonly string[], lines: number, files: numb
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 92 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 91 },
   { folders: ['src/identity'], lines: 12_800, files: 124 },
-  { folders: ['src/alloggiati'], lines: 11_850, files: 99 },
-  { folders: ['src/backup', 'src/events'], lines: 2900, files: 27 },
+  { folders: ['src/alloggiati'], lines: 11_500, files: 96 },
+  { folders: ['src/backup', 'src/events'], lines: 2800, files: 25 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
-  { folders: ['src'], lines: 52_800, files: 583 },
-  { folders: ['test'], lines: 60_600, files: 384 }
+  { folders: ['src'], lines: 52_800, files: 577 },
+  { folders: ['test'], lines: 60_400, files: 385 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
