@@ -12,20 +12,20 @@ import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
 import { unsealLine } from './submission-rows.ts'
 
-/** A guest of a list who was sent before, or may have been, or who comes twice in the list. */
+/** A guest of a list who was or may have been sent before, or who is listed twice. */
 export interface Conflict {
   told: Duplicato
-  /** What became of the earlier row, and of which booking it is; null for a guest of the same list. */
+  /** Outcome and booking of the earlier row; null for a duplicate within the list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** The very same person: a confirmation does not let them pass, so that one that is repeated sends no guest twice. */
+  /** The very same person. A confirmation does not lift this, so a repeated confirmation sends no guest twice. */
   certain: boolean
-  /** They were sent for this booking with this other arrival: the booking was moved since. */
+  /** The other arrival with which the guest was sent for this booking, before the booking was moved. */
   movedFrom?: Day
 }
 
 /**
- * What stands against a list of guests of one arrival: live rows of the account with the same person or document, and
- * guests of the list itself. Under the chain's lock nothing can come between the look and what is written after it.
+ * Finds conflicts for guests of one arrival: live rows of the account with the same person or document, and duplicates
+ * within the list. The caller holds the chain's lock, so no row can appear before it writes.
  */
 export async function findConflicts (
   db: Executor, keys: Keys, account: string, guests: readonly Guest[]
@@ -53,7 +53,7 @@ export async function findConflicts (
   return [...earlier, ...withinList(prints)]
 }
 
-/** The same names letter by letter, unless two documents tell two guests apart; or the same names and one document. */
+/** Same exact names, or same names and document. Two different documents mean two guests. */
 function isCertain (row: Fingerprints, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
   if (row.documento === null || documento === null) return row.identita.equals(identita)
   return samePerson && row.documento.equals(documento)
@@ -76,8 +76,8 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
 }
 
 /**
- * The rows that may stand against a list, confirmed ones too: the unique indexes leave those out. By the arrival, which
- * is part of every fingerprint.
+ * The live rows that may conflict. Includes confirmed rows, which the unique indexes leave out. The query filters by
+ * arrival, because every fingerprint includes it.
  */
 async function readLive (db: Executor, account: string, arrival: Day, prints: readonly Fingerprints[]) {
   const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
@@ -113,9 +113,9 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
 }
 
 /**
- * Guests of a booking who were sent for it with another arrival: the booking was moved after it was sent. The arrival
- * is in every fingerprint, so here they are compared as if they had come with these. It stands in the way of a Send
- * until a person confirms: the police has the other day.
+ * Finds guests who were sent for their booking with another arrival: the booking was moved afterwards. Fingerprints
+ * include the arrival, so they are recomputed with the new one. The police has the other day, so a Send needs a
+ * confirmation.
  */
 export async function findMoved (
   db: Executor, keys: Keys, account: string, guests: readonly (Guest & { prenotazione_id: number | null })[]
@@ -140,19 +140,19 @@ export async function findMoved (
   })
 }
 
-/** What is to be sent of a booking, and how many guests it is for. */
+/** The number of guests to send for a booking, and its size. */
 export interface Addition {
   prenotazione_id: number
   ospiti: number
   numero_ospiti: number
-  /** All its guests as they are saved, where it is them that are sent. */
+  /** All saved guests of the booking, if the list consists of saved guests. */
   saved?: readonly Guest[]
 }
 
 /**
- * The bookings whose live rows would become more than their guests: those of the same stretch of 30 nights, since the
- * guests of a longer stay are communicated again for each. Also those of which a guest was sent who is not saved any
- * more: a guest who was corrected after the Send looks like another one, and would be sent twice.
+ * Finds bookings whose live rows would exceed their number of guests. Only rows of the same 30 nights count, since
+ * guests of longer stays are sent again for each period. Also finds bookings with a sent guest who is no longer saved:
+ * a guest corrected after the Send has new fingerprints, and could be sent twice.
  */
 export async function findExcess (
   db: Executor, keys: Keys, account: string, arrival: Day, additions: readonly Addition[]
@@ -171,7 +171,7 @@ export async function findExcess (
 
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
 
-/** The rows of the guests' arrival that are of none of them. */
+/** The rows of the guests' arrival that match none of these guests. */
 export function strangersAmong (keys: Keys, rows: readonly BookingRow[], guests: readonly Guest[]): BookingRow[] {
   const ofArrival = rows.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
   return [...Map.groupBy(ofArrival, ({ utente }) => utente)].flatMap(([account, own]) => {
@@ -184,7 +184,7 @@ function textsOf ({ identita, persona, documento }: Fingerprints): string[] {
   return [identita, persona, documento].flatMap((print) => print?.toString('hex') ?? [])
 }
 
-/** The live rows of bookings in the stretch of 30 nights around an arrival, whichever account they were sent with. */
+/** The live rows of bookings in the 30 nights around an arrival, of every account. */
 export async function readBookingRows (db: Executor, account: string, arrival: Day, bookings: readonly number[]) {
   if (bookings.length === 0) return []
   return db

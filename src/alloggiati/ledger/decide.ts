@@ -21,7 +21,7 @@ import { sumNights } from './submission-rows.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 
-/** Where each decision leads, and what the chain says of it. */
+/** The target state of each decision, and the reason that the chain records. */
 const TARGETS: Readonly<Record<DecisionName, { a: State, perche: string }>> = {
   reinvia: { a: 'pronto', perche: 'decisione: inviare di nuovo, rischio accettato' },
   acquisito: { a: 'acquisito', perche: 'prova o decisione: acquisito' },
@@ -34,7 +34,7 @@ interface DecisionContext {
   audit: Audit
   clock: Clock
   scope: SQL
-  /** Who has a say before a submission is sent again: it is one more Send, which a person wants only now. */
+  /** Hooks that can refuse `reinvia`, because it causes another Send. */
   beforeReady: readonly BeforeReady[]
   account: string | undefined
 }
@@ -45,11 +45,10 @@ export function decisionFaults ({ decisione, protocollo }: Readonly<Record<strin
 }
 
 /**
- * Writes down what a person decides of a submission that no rule could decide, or that waits, and then moves it, in one
- * transaction.
- * Of two persons at once one decides: the version that the other one names is not the present one any more.
+ * Records a person's decision on a submission that no rule can settle, or that waits, and moves it in one transaction.
+ * When two persons decide at once, the second one's version is stale and is refused.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
- * RegistroNonDisponibile, and what a `beforeReady` hook throws
+ * RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
 export async function decide (
   { db, audit, clock, scope, beforeReady, account }: DecisionContext,
@@ -67,7 +66,7 @@ export async function decide (
     const { stato, data_arrivo, utente } = submission
     let { versione } = submission
     if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
-    // What waits for its turn or its next try can be withdrawn, and nothing else be decided of it.
+    // A waiting submission can only be withdrawn.
     const canBeWithdrawn = stato === 'pronto' && decisione === 'annulla'
     if (!isDecidable(stato) && !canBeWithdrawn) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
@@ -83,13 +82,13 @@ export async function decide (
     await tx.insert(decisions).values({ invio_id: id, versione, decisione, chi, motivo, protocollo })
     await applyToRows(tx, id, decisione, facts)
     const { a, perche } = TARGETS[decisione]
-    // The chain holds the reason as well: a decision cannot be reworded later.
+    // The chain includes the reason, so a decision cannot be reworded later.
     await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
   })
 }
 
-/** The phrase that a person types names this very submission: how many guests, and which arrival. */
+/** Checks the typed phrase. It names this submission by its number of guests and its arrival. */
 async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
   const expected = `${counted(guests, 'ospite', 'ospiti')} ${data_arrivo}`
@@ -103,10 +102,10 @@ type HistoryFacts = Awaited<ReturnType<typeof readFacts>>
 async function readFacts (tx: Transaction, id: number) {
   const attempts = await readAttempts(tx, id)
   const acquired = attempts.flatMap(({ osservazioni }) => osservazioni).filter(({ esito }) => esito === 'K')
-  // By a person alone, or by a reply or a receipt.
+  // `decidedAcquired`: only a person says so. `proven`: a reply or a receipt does.
   const decidedAcquired = acquired.some(({ fonte }) => fonte === 'decisione')
   const proven = acquired.some(({ fonte }) => fonte !== 'decisione')
-  // What is acquired by decision alone can be decided on again.
+  // A submission acquired by decision alone can be decided again.
   const concerned: RowOutcome[] = [...UNRESOLVED_ROW_OUTCOMES]
   if (decidedAcquired && !proven) concerned.push('acquisita')
   const concernedRows = await tx.$count(schedine, and(eq(schedine.invio_id, id), inArray(schedine.esito, concerned)))
@@ -114,7 +113,7 @@ async function readFacts (tx: Transaction, id: number) {
   return { attempts, deliveryEnds, decidedAcquired, proven, concerned, concernedRows }
 }
 
-/** Until when the service may still act on an attempt that may have reached it; null where there is none. */
+/** Until when the service may still process an attempt that may have reached it; null if there is none. */
 async function readDeliveryEnd (
   tx: Transaction, id: number, attempts: InvioDetail['tentativi']
 ): Promise<Date | null> {
@@ -135,7 +134,7 @@ async function applyToRows (
   if (decisione === 'acquisito' && !proven && !decidedAcquired) {
     await observeAcquired(tx, id, attempts.findLast(({ esito }) => esito !== 'N')!.numero)
   }
-  // Cancelled is not the same as free: only guests that certainly were not acquired can be entered again.
+  // Cancelling frees only guests that certainly were not acquired. Only these can be sent again.
   const cancelled = attempts.every(({ esito }) => esito === 'N') ? 'annullata' : 'sconosciuta'
   const outcome = { reinvia: 'in_corso', acquisito: 'acquisita', depositato: 'depositata', annulla: cancelled } as const
   for (const esito of concerned) await moveRows(tx, id, outcome[decisione], esito)
@@ -152,7 +151,7 @@ async function observeAcquired (tx: Transaction, id: number, numero: number): Pr
 }
 
 /**
- * Writes down that the questura was asked to correct what it has of a submission: only the questura can.
+ * Records that the questura was asked for a correction: nobody else can correct its data.
  * @throws InvioNonTrovato; CampiNonValidi for a row that the submission does not have
  */
 export async function recordCorrection (
@@ -177,13 +176,13 @@ interface DecisionFacts extends HistoryFacts {
   data_arrivo: Day
   now: Date
   today: Day
-  /** The submission is of the account that would send again. */
+  /** The submission belongs to the account that would send it again. */
   ownAccount: boolean
 }
 
 const MINUTE_MS = 60_000
 
-/** What stands against a decision, Italian; undefined: nothing. */
+/** The reason why a decision is not possible, in Italian; undefined when it is possible. */
 function findObstacle (
   decisione: DecisionName,
   { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, now, today, ownAccount }: DecisionFacts
@@ -202,12 +201,12 @@ function findObstacle (
       'Va comunicato per altra via'
   }
   if (deliveryEnds === null || now >= deliveryEnds) return undefined
-  // Sent again now, and delivered late, the guests would be acquired twice.
+  // If the earlier attempt arrives after a resend, the guests are acquired twice.
   return 'il servizio può ancora ricevere il tentativo precedente. ' +
     `Si può inviare di nuovo dalle ${nextMinuteInRome(deliveryEnds)}`
 }
 
-/** The first whole minute that is not before an instant, `HH:MM` by the clock of Rome. */
+/** Rounds an instant up to the minute: `HH:MM` in Rome. */
 function nextMinuteInRome (instant: Date): string {
   const minute = new Date(Math.ceil(instant.getTime() / MINUTE_MS) * MINUTE_MS)
   return minute.toLocaleTimeString('it-IT', { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' })

@@ -3,10 +3,10 @@ import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
 import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
-/** What tells a guest from others. `num_doc` is empty for guests without a document. */
+/** The fields that identify a guest. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
 
-/** What a booking holds of a guest; null or empty where it is not known. */
+/** A guest as saved with a booking; null or empty fields are unknown. */
 export interface SavedGuest {
   cognome: string
   nome: string
@@ -14,7 +14,7 @@ export interface SavedGuest {
   numero_documento: string | null
 }
 
-/** A saved guest at an arrival, with names and number as they would be sent. */
+/** A saved guest at an arrival, with names and document number folded as they are sent. */
 export function guestAt (data_arrivo: Day, { cognome, nome, data_nascita, numero_documento }: SavedGuest): Guest {
   return {
     data_arrivo,
@@ -25,19 +25,19 @@ export function guestAt (data_arrivo: Day, { cognome, nome, data_nascita, numero
   }
 }
 
-/** Keyed fingerprints of a guest of an account at an arrival: what they were made of cannot be read from them. */
+/** Keyed fingerprints of a guest, account and arrival. The personal data cannot be recovered from them. */
 export interface Fingerprints {
-  /** The folded names and the birth date, letter by letter. */
+  /** The exact folded names and the birth date. */
   identita: Buffer
   /** The letters of both names in any order, and the birth date. */
   persona: Buffer
-  /** Letters and digits of the document's number; null without one. */
+  /** Letters and digits of the document number; null without a document. */
   documento: Buffer | null
 }
 
 /**
- * The same guest at the same arrival gives the same fingerprints, even when the rest of the record was edited, the
- * apartment too: a guest does not sleep in two apartments on one night.
+ * Computes the fingerprints of a guest at an arrival. Other fields do not matter, the apartment included: a guest does
+ * not sleep in two apartments on one night.
  */
 export function fingerprint (
   keys: Keys, account: string, { data_arrivo, cognome, nome, data_nascita, num_doc }: Guest

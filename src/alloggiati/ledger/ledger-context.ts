@@ -13,17 +13,17 @@ import type { PoliceService } from '../service/police-service.ts'
 import type { RaiseAlarm } from './alarms/alarm-bell.ts'
 import type { Timeline } from './timeline.ts'
 
-/** What the ledger proves and warns with. It needs no credentials: what was sent is looked after all the same. */
+/** Context for proofs and alarms. It needs no credentials, so past submissions are watched without them. */
 export interface WatchContext {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
-  /** Whether an error comes of a full disk: then the log says so already. */
+  /** Whether the error means a full disk, which is logged elsewhere. */
   isTold?: (err: unknown) => boolean
   alarm: RaiseAlarm
-  /** Whose submissions these are: the sandbox's, or the real ones, of whichever account. */
+  /** The submissions of this mode: the sandbox's, or the real ones of every account. */
   mode: PoliceService['mode']
-  /** Guests are known again by fingerprints that are made with them. */
+  /** Keys for the fingerprints that identify guests. */
   keys: Keys
   /** Names this process in claims and transitions. */
   name: string
@@ -35,29 +35,29 @@ export interface LedgerContext extends WatchContext {
   chainHead: ChainHead
   timeline: Timeline
   audit: Audit
-  /** Who has a say before a submission becomes ready. */
+  /** Hooks that can refuse a submission before it becomes `pronto`. */
   beforeReady: readonly BeforeReady[]
 }
 
-/** Submissions that have one at a time. Four are rehearsed, or wait for the flight: so no Send waits for a Test. */
+/** Submissions that may hold each at a time. Up to four have a `place`, so that no Send waits for a test call. */
 const LIMITS = { place: 4, flight: 1 } as const
 type Good = keyof typeof LIMITS
-/** So long a rehearsal keeps its rank: a slower one does not hold up those who came later. */
+/** A test call slower than this loses its rank, so that later submissions can overtake it. */
 const RANK_KEPT_MS = 5000
-/** Between two looks at whether a process that ends has nothing in flight any more. */
+/** Poll interval while shutdown waits until the lane is empty. */
 const EMPTY_MS = 20
 
-/** The process ends: what is not dispatched is left to the next one. */
+/** Thrown during shutdown: the next process takes over submissions that are not dispatched. */
 export class LaneClosed extends Error {}
 
-/** A submission in the lane: it has a place or the flight, or asks for one; `since` by the clock that only advances. */
+/** A submission in the lane. It holds or wants a `place` or the `flight`; `since` is on the monotonic clock. */
 export interface Turn { readonly id: number, has: Good | null, wants: Good | null, since: number }
 
-/** The submissions that this process carries out, first come first served. One that waits here writes nothing. */
+/** The send queue of this process, first in, first out. A waiting submission writes nothing to the database. */
 export class Lane {
-  /** Aborted when the process begins to end. */
+  /** Aborted when shutdown begins. */
   readonly closing: AbortSignal
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #turns = new Set<Turn>()
 
   constructor (closing = new AbortController().signal) {
@@ -70,14 +70,14 @@ export class Lane {
     return turn
   }
 
-  /** The submission leaves the lane, and gives back what it has. */
+  /** Removes the submission from the lane and releases what it holds. */
   leave (turn: Turn): void {
     this.#turns.delete(turn)
   }
 
   /**
-   * Asks for the right to be rehearsed (`place`), or to be sent (`flight`) in exchange for its place.
-   * @returns whether the submission has it; a caller asks until it has
+   * Tries to take a `place` (test call), or to exchange it for the `flight` (Send).
+   * @returns whether the submission holds it; the caller polls until it does
    * @throws LaneClosed
    */
   take (turn: Turn, good: Good): boolean {
@@ -97,7 +97,7 @@ export class Lane {
   }
 
   /**
-   * A pause of a submission in the lane, in milliseconds.
+   * Sleeps for `ms` milliseconds.
    * @throws LaneClosed
    */
   async pause (ms: number): Promise<void> {
@@ -110,20 +110,20 @@ export class Lane {
   }
 }
 
-/** Whether a submission is being rehearsed, and keeps its rank. */
+/** Whether the submission is in its test call and keeps its rank. */
 function isRehearsed ({ has, wants, since }: Turn): boolean {
   return has === 'place' && wants === null && performance.now() - since < RANK_KEPT_MS
 }
 
 /**
- * The head of the ledger's chain, noted outside of the database. A database that does not hold it is an older one that
- * was put back: what it does not know may have been sent.
+ * Stores the head of the ledger's hash chain outside the database. A database without that link is an older, restored
+ * one, and may lack submissions that were sent.
  */
 export function ledgerChainHead (dataDir: string): ChainHead {
   return chainHead(join(dataDir, 'ledger-chain.json'), transitions)
 }
 
-/** The steps of a submission in their order: a listener can see, or end, the process between any two of them. */
+/** The steps of a submission, in order. Tests listen to them, and can kill the process between any two. */
 export type Step =
   'reserved' | 'claimed' | 'logged-in' | 'rehearsed' | 'connected' | 'dispatched' | 'replied' | 'recorded'
 

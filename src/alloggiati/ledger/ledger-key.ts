@@ -6,7 +6,7 @@ import { ConfigError } from '#src/config/data-folder.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** Whether the ledger was written with these keys; undefined: no server has recorded its key yet. */
+/** Whether the ledger was written with these keys; undefined when no server has recorded its key yet. */
 export async function isLedgersKey (db: Executor, keys: Keys): Promise<boolean | undefined> {
   const [record] = await db.select().from(records)
   return record && fingerprintOf(keys).equals(record.impronta)
@@ -19,9 +19,9 @@ function fingerprintOf (keys: Keys): Buffer {
 const OTHER = 'il database è stato scritto con un’altra chiave'
 
 /**
- * Refuses a start with another key than the database's: encrypted values could not be read, so nobody could sign in,
- * and fingerprints are keyed, so guests that were sent before would be sent again. A key that was generated for this
- * start is removed again: it must not be taken for the lost one. To be registered before anything that writes.
+ * Refuses to start with a key other than the database's. With another key nobody could sign in, and fingerprints would
+ * not match, so guests could be sent again. A key file generated for this start is deleted, so that nobody takes it for
+ * the lost one. Register this before anything that writes.
  */
 export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db }, { config, keys }) {
   // The first server records its key.

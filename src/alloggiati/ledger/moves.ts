@@ -5,42 +5,41 @@ import type { Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 
-/** A transition to make: from where to where, by whom and why, as the chain of transitions will tell. */
+/** A state transition, with the actor (`chi`) and the reason (`perche`) for the chain. */
 export interface Move {
   da: State
   a: State
   chi: string
   perche: string
-  /** Only while this is the submission's claim: a worker whose lease has ended may have lost it to another. */
+  /** Moves only while this claim holds: after its lease expires, another worker may own the submission. */
   claim?: string
   set?: PgUpdateSetSource<typeof invii>
 }
 
-/** Why a submission is in the ledger, as the first link of its history says: with a person's word, or without. */
+/** The reason on the first link of a submission: accepted with or without a person's confirmation. */
 export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
 
-/** Longer than the longest call: when it has ended, the worker that claimed the submission is not at work any more. */
+/** Longer than the longest call. After it expires, the worker that claimed the submission no longer works on it. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
-/** Until a submission that no caller waits for is tried again. No lease is longer. */
+/** Delay before the retry of a submission that no caller waits for. No lease is longer. */
 export const RETRY = sql`now() + interval '5 minutes'`
 
 /**
- * Takes the lock of the chain, until the transaction ends. A transaction that changes submissions takes it before it
- * locks any row: two that lock in different orders would wait for each other.
+ * Locks the chain until the transaction ends. Every transaction that changes submissions takes this lock before any row
+ * lock, to prevent deadlocks.
  */
 export async function lockChain (tx: Transaction): Promise<void> {
-  // Without a parameter, which would cost a second round trip.
+  // A parameter would cost a second round trip.
   await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))})`)
 }
 
 /**
- * Tells the trigger who makes the changes of this transaction, and why; locks the chain. What the ledger says is on the
- * disk before anything follows from it: a commit that a power cut could undo would prove nothing, and the server's
- * default may allow such commits.
+ * Locks the chain, and passes actor and reason to the trigger. Forces `synchronous_commit`: a commit that a power cut
+ * can undo proves nothing, and the server's default may allow it.
  */
 export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {
-  // In a subquery, because the query builder prepares no statement without a table.
+  // A subquery, because the query builder prepares no statement without a table.
   await tx.select({ calls: sql`count(*)` }).from(sql`(
     select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))}), set_config('synchronous_commit', 'on', true),
       set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)) as attribution`)
@@ -48,7 +47,7 @@ export async function attribute (tx: Transaction, chi: string, perche: string): 
 }
 
 /**
- * Moves a submission if it is still where the caller believes it to be. The database refuses what is not allowed.
+ * Moves a submission if it is still in state `da`. A trigger refuses transitions that are not allowed.
  * @returns whether it was moved
  */
 export async function move (tx: Transaction, id: number, { chi, ...change }: Move): Promise<boolean> {

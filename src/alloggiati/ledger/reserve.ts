@@ -24,26 +24,23 @@ export interface Submission {
   operatore: string
   ip: string
   metodo: string
-  /** Of one arrival, all of them. */
+  /** All with the same arrival. */
   records: readonly RecordSchedina[]
   lines: readonly string[]
-  /** For each row the place in the list of the leader of its family or group. */
+  /** For each row, the index of the leader of its family or group. */
   leaders: readonly number[]
-  /** For each row the index by which the caller knows its guest, where that is not its place in the list. */
+  /** For each row, the caller's index of the guest, if it is not the index in the list. */
   indices?: readonly number[]
   id_appartamento: number | undefined
-  /** The booking of all rows; null where they are of several, or of none. */
+  /** The booking of all rows; null if there are several bookings, or none. */
   prenotazione_id: number | null
-  /** For each row its booking, where they are of several. */
+  /** For each row its booking, if there are several. */
   bookings?: readonly number[]
-  /**
-   * They are the guests that are saved of these bookings, or some of them: the version of each booking when they were
-   * read.
-   */
+  /** Set when the rows are saved guests of these bookings: the version of each booking at the time of reading. */
   versions?: ReadonlyMap<number, number>
-  /** A person's word that these are others than the guests sent before, or more than the booking says. */
+  /** A person's confirmation that these are other guests than those sent before, or that the excess is right. */
   confirmation?: { motivo: string }
-  /** Called with the reference in the transaction that writes the submission down. */
+  /** Called in the transaction that inserts the submission, with its reference. */
   note?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
 
@@ -52,13 +49,13 @@ export interface Reserved { id: number, ricevuta: string }
 type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
 
 /**
- * Writes a submission down. From then on its guests are live: no other submission can hold them.
- * @throws SchedineGiaInviate when one of them was filed or may have been, or comes twice, SchedineInCorso when they are
- * being sent, OspitiOltreLaPrenotazione when they are more than their booking is for; unless a person confirms
- * @throws PrenotazioneCambiata when a booking was changed since its guests were read, PrenotazioneNonTrovata when it
- * was deleted
- * @throws SchedineInCorso when other guests, who are being sent, hold the places of their booking, confirmed or not
- * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
+ * Inserts a submission. From then on its guests are live, and no other submission can hold them.
+ * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when they are
+ * being sent, OspitiOltreLaPrenotazione when they exceed their booking; a confirmation lifts these
+ * @throws PrenotazioneCambiata when a booking changed since its guests were read, PrenotazioneNonTrovata when it was
+ * deleted
+ * @throws SchedineInCorso when guests who are being sent fill the booking's places, confirmed or not
+ * @throws RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
 export function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
   return registry.db.transaction((tx) => reserveIn(tx, registry, submission))
@@ -72,9 +69,9 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   const ids = [...new Set(bookings.flatMap((id) => id ?? []))]
   const places = await keepBookings(tx, ids)
   refuseChanged(submission, places)
-  // Deleted since it was looked for: nothing of its guests may leave any more.
+  // A booking was deleted meanwhile: its guests must not be sent.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()
-  // Always the counter before the chain: two transactions with different orders could deadlock.
+  // Always lock the counter before the chain: different orders could deadlock.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
   const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))
@@ -98,7 +95,7 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   return { id, ricevuta }
 }
 
-/** From here on the bookings cannot change: what was read of them before is what is saved, or it is not sent. */
+/** Refuses bookings that changed since they were read. They are locked now and cannot change any more. */
 function refuseChanged ({ versions = new Map() }: Submission, kept: ReadonlyMap<number, Kept>): void {
   const changed = [...versions].filter(([id, versione]) => kept.get(id)?.versione !== versione)
   if (changed.length > 0) throw new PrenotazioneCambiata(changed.map(([id]) => id))
@@ -126,7 +123,7 @@ async function savedGuestsOf (tx: Transaction, ids: readonly number[], arrival: 
   return new Map([...saved].map(([id, guests]) => [id, guests.map((guest) => guestAt(arrival, guest))]))
 }
 
-/** Without the reason: it may name a guest. */
+/** Omits the reason, because it may name a guest. */
 function auditEntry (
   { operatore, ip, lines, prenotazione_id, bookings }: Submission,
   { id, ricevuta }: Reserved,
@@ -152,7 +149,7 @@ async function insertSubmission (
 ): Promise<number> {
   const { account, operatore, metodo, records, id_appartamento, prenotazione_id } = submission
   const { data_arrivo } = records[0]!
-  // The shortest stay has the first deadline.
+  // The shortest stay has the earliest deadline.
   const permanenza = Math.min(...records.map(({ permanenza }) => permanenza))
   await attribute(tx, operatore, perche)
   const [created] = await tx
@@ -168,7 +165,7 @@ async function insertSubmission (
       permanenza,
       scadenza: filingDeadline(data_arrivo, permanenza).toISOString(),
       stato: 'pronto',
-      // Not the start of the transaction: a change may have held the booking since.
+      // Not `now()`: the transaction may have waited for a booking that was being changed.
       creato_il: sql`clock_timestamp()`,
       lease_fino_al: LEASE
     })
@@ -214,8 +211,8 @@ interface Obstacles { conflicts: readonly Conflict[], excess: readonly Excess[] 
 interface Confirmed { rows: ReadonlySet<number>, references: string[] }
 
 /**
- * @param waiting the submissions among the obstacles that wait for their next try, with the time of it
- * @returns what a person's word lets pass; undefined when nothing stands against the list
+ * @param waiting the retry times of obstacles that wait for a retry, by reference
+ * @returns the obstacles that a confirmation lifts; undefined when there is no obstacle
  * @throws SchedineGiaInviate, SchedineInCorso, OspitiOltreLaPrenotazione
  */
 function confirmedOf (
@@ -232,7 +229,7 @@ function confirmedOf (
     })
   }
   const [first] = excess
-  // A submission that has not ended may still fail and free its places: it is too early to confirm anything.
+  // A submission under way may still fail and free its places, so nothing can be confirmed yet.
   for (const { gia_inviati, prenotazione_id } of excess) {
     const open = gia_inviati.find(({ stato }) => isUnderWay(stato))
     if (open) {
@@ -262,7 +259,7 @@ function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato
   return { ...told, ospite: indices[ospite]!, ...other }
 }
 
-/** The refusal when all that stands against a list is being sent. */
+/** The error for a list whose only obstacles are submissions under way. */
 function underWay (
   duplicati: readonly Duplicato[], waiting: ReadonlyMap<string, Date>
 ): SchedineInCorso | undefined {

@@ -21,7 +21,7 @@ const UNREADABLE =
   "La fine della storia annotata nella cartella dati non si può leggere: non si sa se l'archivio è quello vero. " +
   'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
 
-/** Why the database cannot be taken for the one whose end was noted; undefined when it is that. */
+/** Why the database does not match the noted head of the chain; undefined when it does. */
 export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
     return await chainHead.isIn(db) ? undefined : OLDER
@@ -31,7 +31,7 @@ export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<
   }
 }
 
-/** The suspension in force, if there is one: while there is, nothing is sent. */
+/** The current suspension, if any. While it lasts, nothing is sent. */
 export async function currentSuspension (db: Executor): Promise<Suspension | undefined> {
   const [suspension] = await db.select(COLUMNS).from(suspensions).where(isNull(suspensions.tolta_il))
     .prepare('suspension').execute()
@@ -39,7 +39,7 @@ export async function currentSuspension (db: Executor): Promise<Suspension | und
 }
 
 /**
- * Suspends all sending; a suspension that is in force already stays as it is.
+ * Suspends all sending, unless it is suspended already.
  * @returns the suspension, if it is new
  */
 export async function suspendSending (db: Executor, chi: string, motivo: string): Promise<Suspension | undefined> {
@@ -48,8 +48,8 @@ export async function suspendSending (db: Executor, chi: string, motivo: string)
 }
 
 /**
- * Adds a reason to the suspension in force: whoever ends it reads both.
- * @returns it, unless it has the reason already
+ * Appends a reason to the current suspension, for the person who ends it.
+ * @returns the suspension, unless it has the reason already
  */
 async function addReason (db: Executor, motivo: string): Promise<Suspension | undefined> {
   const [suspension] = await db.update(suspensions)
@@ -64,9 +64,9 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * The suspension in force. When the database is older than its history, cannot be compared with it, or is on a standby
- * that was promoted, the ledger first suspends sending by itself, and raises the alarm.
- * Not inside a transaction: the suspension must stay when the caller rolls back.
+ * Returns the current suspension. First suspends sending, and raises an alarm, when the database is older than its
+ * history, cannot be compared with it, or is on a promoted standby.
+ * Not inside a transaction: the suspension must survive a rollback of the caller.
  */
 export async function checkSuspension (
   { db, chainHead, timeline, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'timeline' | 'alarm'>
@@ -77,14 +77,14 @@ export async function checkSuspension (
     ? undefined
     : await db.transaction(async (tx) => {
       await timeline.note(tx)
-      // A person who had suspended sending before, and resumes it, must read this reason, too.
+      // If a person had suspended sending before, the person who resumes it must read this reason too.
       return await suspendSending(tx, 'sistema', fault) ?? await addReason(tx, fault)
     })
   if (begun) await alarm('suspended', suspensionCase(begun))
   return begun ?? currentSuspension(db)
 }
 
-/** The alarm of a suspension: every process raises it with the same words, so it rings once. */
+/** The alarm of a suspension. Every process uses the same facts, so it is raised once. */
 export function suspensionCase ({ dal }: Suspension): AlarmCase {
   return { dal: new Date(dal).toISOString() }
 }

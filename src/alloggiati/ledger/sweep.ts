@@ -12,14 +12,14 @@ import type { Executor } from '#src/database/connect.ts'
 import { giveUp, NOT_WRITTEN_DOWN, recordLostAttempt } from './sending/record-verdict.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/** Less than the pause between two sweeps: the next one must not be kept waiting by what this one has begun. */
+/** How long a sweep follows its submissions. Shorter than the pause between sweeps, so that the next is not delayed. */
 const FOLLOW_MS = 20_000
 
 /**
- * Puts right what a dead process left, at start and every half minute, by the clock of the database: what was claimed
- * and not dispatched is ready again; what was dispatched is unknown, and alarmed. Then carries out what is ready and
- * no process looks after. What is in the lane of this process is looked after. The end of the chain is compared, and
- * noted: a process is at most one sweep behind what others have sent.
+ * Recovers submissions of dead processes, at start and every 30 seconds, by the database's clock. Claimed ones become
+ * ready again, dispatched ones become unknown and raise an alarm. Then sends ready submissions that no process holds,
+ * but not those in this process's lane. Also compares and notes the head of the chain, so a process lags at most one
+ * sweep behind others.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
   const { db, log, isTold, lane, service } = context
@@ -27,14 +27,14 @@ export async function sweep (context: LedgerContext): Promise<void> {
   await renewLane(context)
   await endExpired(context, { account: service.account, lane: lane.ids() })
   const ready = await findExpired(db, 'pronto', lane.ids(), eq(invii.utente, service.account))
-  // One that cannot be carried out must not keep the others waiting.
+  // A submission that fails must not block the others.
   const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) => {
     if (!isTold?.(err)) log.error({ err, invio: id }, 'a submission could not be carried out')
   }))
   if (!lane.closing.aborted) await within(FOLLOW_MS, Promise.all(carried))
 }
 
-/** A head that cannot be read or noted keeps nothing else of the sweep back. */
+/** If the head cannot be read or noted, the rest of the sweep still runs. */
 async function compareHead (context: LedgerContext): Promise<void> {
   const { db, log, isTold, chainHead } = context
   await checkSuspension(context)
@@ -46,20 +46,19 @@ async function compareHead (context: LedgerContext): Promise<void> {
   }
 }
 
-/** What waits in the lane of this process is looked after: no other process need take it. */
+/** Renews the leases of this process's lane, so that no other process takes these submissions. */
 async function renewLane ({ db, lane }: LedgerContext): Promise<void> {
   const ids = lane.ids()
   if (ids.length === 0) return
   await db.update(invii).set({ lease_fino_al: LEASE }).where(and(isOneOf(invii.id, ids), eq(invii.stato, 'pronto')))
 }
 
-/** What this process looks after itself: its account, null without credentials, and what is in its lane. */
+/** What this process handles itself: its account (null without credentials) and the submissions in its lane. */
 interface Own { account: string | null, lane: readonly number[] }
 
 /**
- * Ends what no process looks after any more, by the clock of the database: what was claimed and not dispatched is ready
- * again; what was dispatched is unknown, and alarmed; what is ready of an account that is not in use is given up. It
- * needs no credentials.
+ * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again, dispatched ones
+ * become unknown and raise an alarm. Ready ones of an unused account are given up. It needs no credentials.
  */
 export async function endExpired (context: WatchContext, own: Own = { account: null, lane: [] }): Promise<void> {
   const { db, name, alarm } = context
@@ -88,8 +87,8 @@ export async function endExpired (context: WatchContext, own: Own = { account: n
 }
 
 /**
- * Ends what is ready of an account that no process looks after any more: it cannot be sent. A person decides where an
- * earlier attempt may have been acquired.
+ * Gives up ready submissions of an account that is no longer in use: they cannot be sent. If an earlier attempt may
+ * have been acquired, a person decides.
  */
 async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, lane }: Own): Promise<void> {
   const abandoned = and(
@@ -114,9 +113,9 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, l
 }
 
 /**
- * Submissions that have outlived their lease, by deadline; a lease that is longer than any is given was written by a
- * clock that was ahead. The claim is that of the dead process: a living one's is not touched. What another account left
- * claimed or in flight must end, too.
+ * Finds submissions with expired leases, of any account, by deadline. A lease longer than any we grant was written by a
+ * clock that ran ahead, and counts as expired. The returned claim is the dead process's, so that a living worker's is
+ * not touched.
  */
 function findExpired (db: Executor, stato: State, lane: readonly number[], condition?: SQL) {
   return db

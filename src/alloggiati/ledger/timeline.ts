@@ -4,21 +4,21 @@ import type { Executor } from '#src/database/connect.ts'
 import { mayPass } from '#src/database/problems.ts'
 
 /**
- * The server that the ledger was last found on. A standby that is promoted lacks what its primary has committed and not
- * yet handed on, and no chain can see the loss of its own end. PostgreSQL counts a timeline more with every promotion:
- * the ledger notes it in its database, so that every process, also one with an empty folder of data, finds it out.
+ * Detects that the ledger is on a promoted standby. A promoted standby may lack the last commits of its primary, and a
+ * hash chain cannot detect the loss of its end. PostgreSQL increments the timeline at every promotion. The ledger
+ * stores it in the database, so that every process detects it, even with an empty `DATA_DIR`.
  */
 export interface Timeline {
   isPromoted (db: Executor): Promise<boolean>
-  /** Notes the server that answers as the one that the ledger is on. */
+  /** Stores the current server as the ledger's. */
   note (db: Executor): Promise<void>
 }
 
-/** The server that answers; the name of the present file of its log begins with the timeline. */
+/** The current server. The name of its WAL file begins with the timeline. */
 const PRESENT = sql`(select system_identifier::text as sistema,
   ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline from pg_control_system())`
 
-/** A database that keeps its timeline to itself, as a hosted one may, is never found to be promoted. */
+/** A hosted database may hide its timeline. Then a promotion is never detected. */
 export function serverTimeline (): Timeline {
   let tells: boolean | undefined
 
