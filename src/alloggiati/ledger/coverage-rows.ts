@@ -13,21 +13,21 @@ import { scopeOf } from './read-ledger.ts'
 
 /* The live rows with which the guests of bookings are compared. */
 
-/** The bookings and submissions to compare, as of a day. */
+/** Context of a comparison, as of `today`. */
 export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
 
-/** The fingerprints of a guest, as text; null where there is none. */
+/** The fingerprints of a guest as hex; null where missing. */
 export interface Prints { identita: string, persona: string | null, documento: string | null }
 
-/** A row that may be of a guest of a booking. */
+/** A row that may match a guest of a booking. */
 export interface Candidate extends Prints {
-  /** It was sent for this booking. Another counts only for a saved guest. */
+  /** The row was sent for this booking. Other rows count only for a saved guest. */
   isOwn: boolean
-  /** It counts even when its guest is not saved: it was sent for the booking as it is, or is being corrected. */
+  /** The row counts even for an unsaved guest: its booking has not changed since, or it is being corrected. */
   isTrusted: boolean
 }
 
-/** A live row, and what became of it. */
+/** A live row and its outcome. */
 export interface SentRow extends Candidate {
   id: string
   invio_id: number
@@ -53,15 +53,15 @@ export async function readOwnRows (comparison: Comparison, ids: readonly number[
 }
 
 /**
- * The rows with any of these fingerprints whose booking does not exist any more, or that have none. Not those that were
- * confirmed to be other guests than the ones sent before: the indexes of fingerprints do not hold them.
+ * Finds rows with one of these fingerprints that have no booking, or a deleted one. Leaves out rows confirmed as other
+ * guests, because the fingerprint indexes do not hold them.
  */
 export async function readRowsOfNoStay (
   comparison: Comparison, accounts: readonly string[], prints: readonly Prints[]
 ): Promise<SentRow[]> {
   const printed = or(...(['identita', 'persona', 'documento'] as const).flatMap((kind) => {
     const found = prints.flatMap((each) => each[kind] ?? [])
-    // One parameter: a statement has 65,535 at most, and the guests of large groups have more fingerprints than that.
+    // A single parameter: large groups have more fingerprints than the 65,535 parameters of a statement.
     const hashes = `{${found.map((hash) => `"\\\\x${hash}"`).join()}}`
     return found.length === 0 ? [] : sql`s.${sql.raw(`impronta_${kind}`)} = any(${hashes}::bytea[])`
   }))
@@ -93,10 +93,10 @@ export async function readAccounts (
 }
 
 interface Reading {
-  /** Gives the rows `s`. */
+  /** The source of the rows `s`. */
   rows: SQL
   isOwn: boolean
-  /** The row was sent since its booking and the guests were last changed. */
+  /** The row was sent after the last change of its booking and guests. */
   isCurrent: SQL
   where?: SQL
 }
@@ -128,13 +128,11 @@ function readRows ({ db, mode, today }: Comparison, { rows, isOwn, isCurrent, wh
 }
 
 /**
- * Table expressions that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_ospiti`,
- * `schedine_cambiate_il`) whose first 30 nights are surely covered, because so many guests were sent since the last
- * change, and their submissions are receipted. Nearly all bookings of the past are, and only the others need a
- * closer look.
+ * CTEs that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_ospiti`,
+ * `schedine_cambiate_il`) whose first 30 nights are surely covered. Enough guests were sent since the last change, and
+ * their submissions are receipted. Nearly all past bookings qualify, and only the others need `closerLook`.
  *
- * All submissions that arrived in the time of the page are read side by side, as their rows are: a fraction of what a
- * look-up for each booking costs.
+ * All submissions of the page's period are read by one merge, which costs a fraction of a look-up per booking.
  */
 export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
   return sql`arrivati as materialized (
@@ -159,8 +157,8 @@ export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
 }
 
 /**
- * The submissions of bookings that are being sent, or whose outcome is unknown. Unknown is also one that has ended but
- * for a row of which nothing is known.
+ * Finds submissions of these bookings that are being sent, or have an unknown outcome. Includes ended submissions with
+ * a row of unknown outcome.
  */
 export async function openSubmissions (db: Executor, ids: readonly number[]) {
   if (ids.length === 0) return []
@@ -172,7 +170,7 @@ export async function openSubmissions (db: Executor, ids: readonly number[]) {
   return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !isUnderWay(stato) }))
 }
 
-/** When the receipts that cover submissions were in: of a call around midnight both days' are waited for. */
+/** When the receipts that cover these submissions arrived. A call around midnight waits for both days' receipts. */
 export async function receiptTimes (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, Date>> {
   if (ids.length === 0) return new Map()
   const found = await db.execute<{ id: number, ms: number }>(sql`

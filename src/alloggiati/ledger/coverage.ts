@@ -10,31 +10,31 @@ import {
 import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 
 /*
- * How many guests of a booking are acquired, or on a receipt: guests are compared person by person with the rows that
- * were sent for their booking, and with rows whose booking is gone or that have none.
+ * Counts the guests of a booking who are acquired, or on a receipt. Each guest is compared with the rows sent for the
+ * booking, and with rows that have no booking or whose booking was deleted.
  */
 
-/** Stays that are looked at together: so many are in memory at a time. */
+/** Stays compared at a time, to bound memory. */
 const CHUNK = 500
 
-/** The surest first: so a row goes to the guest whose name it has, before one whose letters or number it has. */
+/** Strongest match first: exact names, then sorted letters, then document number. */
 const KINDS = ['identita', 'persona', 'documento'] as const
 
-/** A stay, and the first of those 30 nights of it that its guests are to be communicated for. */
+/** A stay, and the first night of the 30-night period to report. */
 interface StayFrom extends Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'> {
   from: Day
 }
 
-/** A booking with its saved guests: the fingerprints of each with every account that may have sent them. */
+/** A booking with its saved guests: the fingerprints of each, one per account that may have sent it. */
 interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
 
-/** The saved guests of a stay, and the rows that may be theirs; `own` are all that were sent for it. */
+/** The saved guests of a stay, and the rows that may be theirs; `own` holds all rows sent for the stay. */
 interface Compared { places: Places, rows: readonly SentRow[], saved: readonly SavedGuest[], own: readonly SentRow[] }
 
 /**
- * How many places of a booking rows fill, each row one place and each place one row, and which rows of others it took
- * for that. A saved guest fills a place with a row of theirs. A row of a guest who is not saved fills a place for which
- * no guest is saved; when it is trusted, also that of a saved guest who has no row.
+ * Counts the places of a booking that rows fill, one row per place, and returns the rows adopted from no booking. A
+ * saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
+ * trusted, it may also fill the place of a saved guest without a row.
  */
 export function fillPlaces<Row extends Candidate> (
   { numero_ospiti, guests }: Places, rows: readonly Row[]
@@ -52,15 +52,15 @@ export function fillPlaces<Row extends Candidate> (
 }
 
 /**
- * Whether the place of a guest, 0-based, is filled: by a row of theirs, or because every place is. A saved guest has a
- * place, also where the booking is for fewer.
+ * Whether a guest's place (0-based) is filled: by the guest's own row, or because all places are. Saved guests count as
+ * places even above `numero_ospiti`.
  */
 function isPlaceFilled (places: Places, rows: readonly Candidate[], place: number): boolean {
   const all = Math.max(places.numero_ospiti, places.guests.length)
   return matchGuests(places.guests, rows).has(place) || fillPlaces(places, rows).filled >= all
 }
 
-/** The rows of saved guests by their place, one for each who has any. */
+/** Matches each saved guest with at most one row, by place. */
 function matchGuests<Row extends Candidate> (guests: Places['guests'], rows: readonly Row[]): ReadonlyMap<number, Row> {
   const taken = new Map<number, Row>()
   const left = new Set(rows)
@@ -81,13 +81,13 @@ function is (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]):
 }
 
 /**
- * Compares stays, some at a time. A row of no booking counts for one stay, the first of all that are looked at with the
- * function that this one gives: so a booking that was entered again finds its guests.
+ * Compares stays in chunks. A row without a booking counts for one stay only, the first that the returned function
+ * sees. So a booking that was deleted and entered again finds its guests.
  */
 export function closerLook (comparison: Comparison) {
   const adopted = new Set<string>()
 
-  /** @returns for each stay, in their order, how many of its guests the rows stand for that are to be counted */
+  /** @returns what `tell` says of each stay; its `count` counts guests covered by rows that pass `isCounted` */
   return async <Stay extends StayFrom, Told>(
     stays: readonly Stay[], tell: (stay: Stay, count: (isCounted: (row: SentRow) => boolean) => number) => Told
   ): Promise<Told[]> => {
@@ -104,7 +104,7 @@ export function closerLook (comparison: Comparison) {
   }
 }
 
-/** @param adopted rows of no stay that count for another; those that count for these are added */
+/** @param adopted rows without a stay that another stay has adopted; adds those adopted here */
 async function compare (
   comparison: Comparison, stays: readonly StayFrom[], adopted = new Set<string>()
 ): Promise<Compared[]> {
@@ -130,8 +130,8 @@ async function compare (
 }
 
 /**
- * Whether a row that was sent for a stay is of these 30 nights. One with an arrival outside of the whole stay is of an
- * arrival that was moved: it counts when the questura is asked to correct it.
+ * Whether a row sent for a stay belongs to this 30-night period. A row with an arrival outside the whole stay means
+ * that the stay was moved: it counts once the questura is asked to correct it.
  */
 function isOf ({ check_in, numero_notti, from }: StayFrom, { data_arrivo, isCorrected }: SentRow): boolean {
   if (data_arrivo >= from && data_arrivo < addDays(from, MAX_DECLARED_NIGHTS)) return true
@@ -139,7 +139,7 @@ function isOf ({ check_in, numero_notti, from }: StayFrom, { data_arrivo, isCorr
   return isCorrected && from === check_in && (data_arrivo < check_in || data_arrivo >= end)
 }
 
-/** The fingerprints that a saved guest has at an arrival, when the account sends them. */
+/** The fingerprints of a saved guest at an arrival, for one account. */
 function printsOf ({ keys }: Comparison, account: string, arrival: Day, guest: SavedGuest): Prints {
   const { identita, persona, documento } = fingerprint(keys, account, guestAt(arrival, guest))
   return {
@@ -153,26 +153,26 @@ function textsOf ({ identita, persona, documento }: Prints): string[] {
   return [identita, persona, documento].flatMap((print) => print ?? [])
 }
 
-/** The row's guest was acquired, or filed by another way. */
+/** Whether the row's guest was acquired, or filed elsewhere. */
 function isFiled ({ esito }: SentRow): boolean {
   return esito === 'acquisita' || esito === 'depositata'
 }
 
-/** A booking whose guests should have arrived, and of whom some are not with the police yet. */
+/** A booking that has arrived and has guests who are not with the police yet. */
 interface UnfiledBooking {
   bookingId: number
-  /** The day that they are due for: the arrival, or the day from which a long stay is due again. */
+  /** The reporting day: the arrival, or a later period's first day of a long stay. */
   arrival: Day
   deadline: Date
-  /** Guests who are not acquired, nor filed by another way. */
+  /** Guests neither acquired nor filed elsewhere. */
   missing: number
-  /** Some of them are in no submission that may still be acquired. */
+  /** Some of them are in no unfinished submission. */
   isUnattended: boolean
 }
 
 /**
- * The bookings with arrival today or yesterday of which fewer guests are with the police than the booking says. A stay
- * of more than 30 nights is due again on its 31st day, and so on: a schedina says 30 nights at most.
+ * Finds bookings that are due today or yesterday and have fewer guests with the police than `numero_ospiti`. A stay of
+ * more than 30 nights is due again every 30 nights, because a schedina covers 30 at most.
  */
 export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
   const { db, today } = comparison
@@ -195,22 +195,22 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
   return looked.filter(({ missing }) => missing > 0)
 }
 
-/** How a guest stands: `ricevuto` acquired and on a receipt that is kept, the others as the image of a document. */
+/** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. The other values are those of document images. */
 type GuestStanding =
   | { stato: 'ricevuto', dal: Date }
   | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'altro_arrivo' | 'mai_inviata' }
 
 export interface BookingCoverage {
-  /** Something of the booking may still be acquired, or is not known. */
+  /** A guest of the booking may still be acquired, or the outcome is unknown. */
   open: 'invio_aperto' | 'esito_sconosciuto' | null
   /** @param place of the guest, 0-based */
   guest (place: number): GuestStanding
 }
 
 /**
- * Since when each guest of bookings is covered by a receipt, by the same comparison of persons as the check of the
- * receipts: a guest is covered when a row of theirs is, or when as many guests are as the booking is for. Of a stay of
- * more than 30 nights the first 30 count. Bookings that do not exist are not in the answer.
+ * Returns since when each guest is covered by a receipt. A guest is covered by a row of their own, or when as many
+ * guests as the booking has are covered. For stays of more than 30 nights the first 30 count. Bookings that do not
+ * exist are omitted.
  */
 export async function coverageOf (
   comparison: Comparison, ids: readonly number[]
@@ -225,7 +225,7 @@ export async function coverageOf (
     const { rows, saved, own } = compared[at]!
     const standingOf = standings(compared[at]!, times)
     const moved = own.filter((row) => isFiled(row) && row.data_arrivo !== check_in)
-    /** The guest was sent for the booking with another arrival: the booking was moved since. */
+    /** Whether the guest was sent for this booking with another arrival: the booking was moved since. */
     const isMoved = (place: number) => saved[place] !== undefined && moved.some((row) => {
       const prints = textsOf(printsOf(comparison, row.utente, row.data_arrivo, saved[place]!))
       return textsOf(row).some((print) => prints.includes(print))

@@ -11,11 +11,11 @@ import { currentSuspension } from './suspension.ts'
 import { unfiledBookings } from './coverage.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000
-/** How far back missing receipts are counted: longer than they can be fetched, so that lost ones are seen. */
+/** Days in which missing receipts are counted. Longer than receipts can be fetched, so that lost ones show. */
 const LOOK_BACK_DAYS = 60
 const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS], ['lost', Infinity]] as const
 
-/** Adds to `/metrics` what the ledger shows; each value is read from the database when a caller asks for it. */
+/** Adds the ledger's gauges to `/metrics`. Each scrape reads the values from the database. */
 export function addLedgerGauges (
   app: FastifyInstance, { db, keys, mode, clock }: Pick<WatchContext, 'db' | 'keys' | 'mode' | 'clock'>
 ): void {

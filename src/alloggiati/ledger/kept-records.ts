@@ -19,10 +19,10 @@ const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legg
 const WITHOUT =
   'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
 const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
-/** The submissions of which the police, as far as we know, received nothing. */
+/** Label of submissions of which the police, as far as we know, received nothing. */
 const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
 const SENT = 'Dati trasmessi alla Polizia'
-/** The class of the other records, by the state of their submission. */
+/** Labels of the other records, by state of their submission. */
 const RECORDS: Partial<Record<State, string>> = {
   pronto: 'Dati da trasmettere alla Polizia',
   preso: 'Dati da trasmettere alla Polizia',
@@ -33,7 +33,7 @@ const ERASED_LATER = 'si cancellano a un termine dalla fine dell’invio'
 const UNDECIDED = 'servono finché l’invio non è concluso e provato'
 const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
 
-/** The ledger's part of a booking's personal-data report. The law wants the data kept after the booking is deleted. */
+/** The ledger's part of a booking's personal-data report. By law the data outlives the booking. */
 export function ledgerHolding ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): Holding {
   return {
     describe: (db, booking) => describeHeld(db, booking, eraseAfterDays),
@@ -70,7 +70,7 @@ async function describeHeld (db: Executor, booking: number, eraseAfterDays: numb
   ]
 }
 
-/** The submissions of a booking, each with its records as they were sent; a record is null once it is erased. */
+/** The submissions of a booking with their records as sent; an erased record is null. */
 async function readSent (db: Executor, booking: number, keys: Keys) {
   const rows = await db
     .select({
@@ -107,7 +107,7 @@ function readLine (line: string) {
   return 'record' in decoded ? decoded.record : line
 }
 
-/** The days whose receipts are kept, on which guests of a booking were acquired. */
+/** The days with a stored receipt on which guests of a booking were acquired. */
 async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Day, fino_a: Day }[]> {
   return await db.execute<{ giorno: Day, fino_a: Day }>(sql`
     select distinct r.giorno::text as giorno,
@@ -122,10 +122,9 @@ async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Da
 }
 
 /**
- * Erases the encrypted records of submissions that ended `days` days ago: the law wants transmitted data destroyed once
- * the receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept whole as long as a
- * person may have to decide on one of its rows (once it was given up, no decision is left), and one that was acquired
- * in part as long as a receipt can contradict it.
+ * Erases encrypted records of submissions `days` days after their end: by law transmitted data is destroyed once the
+ * receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept while a person may have to
+ * decide on a row, unless it was given up. One acquired in part is also kept while a receipt can contradict it.
  */
 export async function eraseRecords (db: Database, days: number): Promise<{ submissions: number, rows: number }> {
   const hasRecords = exists(db.select({ one: sql`1` }).from(schedine)
@@ -135,7 +134,7 @@ export async function eraseRecords (db: Database, days: number): Promise<{ submi
       .where(and(lt(erasableFrom(db, days), sql`now()`), hasRecords))
       .orderBy(invii.id).for('update', { skipLocked: true })
     const kept = and(isOneOf(schedine.invio_id, ended.map(({ id }) => id)), isNotNull(schedine.riga))
-    // The trigger lets a record be erased only where this stands.
+    // The trigger allows the erasure of a record only after this insert.
     const erased = await tx.insert(erasures)
       .select(
         tx
@@ -154,7 +153,7 @@ export async function eraseRecords (db: Database, days: number): Promise<{ submi
   })
 }
 
-/** When the records of the submission may be erased; null as long as it is not known. */
+/** When the records of the submission may be erased; null while that is unknown. */
 function erasableFrom (db: Executor, days: number): SQL<string | null> {
   const unresolved = db.select({ one: sql`1` }).from(schedine)
     .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
@@ -165,7 +164,7 @@ function erasableFrom (db: Executor, days: number): SQL<string | null> {
 }
 
 /**
- * Refuses the deletion of bookings with a guest in a submission that is being sent or whose outcome is unknown.
+ * Refuses to delete bookings with a guest in a submission that is being sent, or has an unknown outcome.
  * @throws InvioInCorso, which names them
  */
 export async function refuseWhileUnfinished (tx: Transaction, bookingIds: readonly number[]): Promise<void> {

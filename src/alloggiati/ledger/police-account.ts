@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { account_polizia as accounts } from '#drizzle/tables/alloggiati.ts'
 import type { Executor } from '#src/database/connect.ts'
 
-/** Whether nothing but this ledger files with the account; false until an administrator says so. */
+/** Whether only this ledger files with the account; false until an administrator says so. */
 export async function readExclusiveChannel (db: Executor, account: string): Promise<boolean> {
   const [found] = await db
     .select({ canale_esclusivo: accounts.canale_esclusivo })

@@ -24,9 +24,9 @@ import { currentSuspension } from './suspension.ts'
 type Mode = 'sandbox' | 'production'
 
 /**
- * Which submissions are seen: the sandbox's are no part of the real ledger, nor the other way round. The account of a
- * mode may change; what was sent with the one before is seen all the same.
- * @param utente where the account stands, when it is not the submission's own
+ * Limits a query to the submissions of a mode: the sandbox and the real ledger do not mix. Includes submissions of
+ * earlier accounts.
+ * @param utente the column of the account, if it is not the submission's own
  */
 export function scopeOf (mode: Mode, utente: SQL | AnyPgColumn = invii.utente): SQL {
   return (mode === 'sandbox' ? like : notLike)(utente, 'sandbox:%')
@@ -55,7 +55,7 @@ type Filters = Omit<InvioQuery, 'limit' | 'cursor' | 'conteggio'>
 
 interface InvioPage { data: Invio[], next: Position | undefined }
 
-/** One page of the ledger, the newest first, and where the next one begins. */
+/** One page of the ledger, newest first, and the cursor of the next. */
 export async function readSubmissionPage (
   db: Executor, scope: SQL, filters: Filters, limit: number, cursor?: string
 ): Promise<InvioPage> {
@@ -65,16 +65,16 @@ export async function readSubmissionPage (
     .from(invii)
     .where(and(...conditions(scope, filters), after && lt(invii.id, after.id)))
     .orderBy(desc(invii.id))
-    // One row more than asked for tells whether anything follows.
+    // One extra row tells whether another page follows.
     .limit(limit + 1)
-  // The page first: otherwise the columns of all that match are made before they are sorted.
+  // Select the page's ids first, otherwise all columns of all matches are computed before the sort.
   const found = await db.select(columns).from(invii).where(inArray(invii.id, page)).orderBy(desc(invii.id))
   const last = found.length > limit ? found[limit - 1] : undefined
   return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
 }
 
 /**
- * How many submissions the filters let through: without a filter, or with a state alone, from the counts that the
+ * Counts the submissions that match the filters. Without a filter, or by state alone, it uses the counts that the
  * database keeps.
  */
 export async function countSubmissions (db: Executor, mode: Mode, { stato, ...rest }: Filters): Promise<number> {
@@ -85,7 +85,7 @@ export async function countSubmissions (db: Executor, mode: Mode, { stato, ...re
   return stato === undefined ? [...counted.values()].reduce((total, n) => total + n, 0) : counted.get(stato)!
 }
 
-/** The submissions of a mode by state, every state, from the counts that the database keeps. */
+/** Counts of a mode by state, every state included, from the counts that the database keeps. */
 export async function countByState (db: Executor, mode: Mode): Promise<ReadonlyMap<State, number>> {
   const found = await db.select({ stato: counts.stato, n: sum(counts.quanti).mapWith(Number) }).from(counts)
     .where(scopeOf(mode, counts.utente)).groupBy(counts.stato)
@@ -93,7 +93,7 @@ export async function countByState (db: Executor, mode: Mode): Promise<ReadonlyM
 }
 
 /**
- * A submission with its whole history, as of one moment. Its guests are masked: no caller reads them in clear here.
+ * A submission with its whole history, from one snapshot. Guests are masked.
  * @throws InvioNonTrovato
  */
 export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number): Promise<InvioDetail> {
@@ -129,7 +129,7 @@ function conditions (scope: SQL, { stato, prenotazione_id, da, a, ricevuta }: Fi
   ]
 }
 
-/** By the rows: one submission may hold guests of several bookings. */
+/** Filters by rows, because a submission may hold guests of several bookings. */
 function hasGuestOf (prenotazione_id: number): SQL {
   return sql`${invii.id} in (select s.invio_id from ${schedine} s where s.prenotazione_id = ${prenotazione_id})`
 }
@@ -149,8 +149,8 @@ async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<In
 }
 
 /**
- * Reads which of these submissions were tried, or decided on, and wait for a retry, and the time of the retry. A new
- * submission is not among them: it is about to leave.
+ * Retry times of those submissions that wait for a retry, after an attempt or a decision. New submissions are left out,
+ * because they are sent at once.
  */
 export async function readWaiting (db: Executor, references: readonly string[]): Promise<ReadonlyMap<string, Date>> {
   if (references.length === 0) return new Map()
@@ -160,15 +160,15 @@ export async function readWaiting (db: Executor, references: readonly string[]):
   return new Map(found.map((each) => [each.ricevuta, new Date(each.lease_fino_al)]))
 }
 
-/** Characters at the end of a document's number that are shown at most. */
+/** Maximum number of trailing characters shown of a document number. */
 const SHOWN = 3
 
-/** The part of a line that may be shown; null for a line that is no record. */
+/** The masked guest of a line; null if the line is not a record. */
 export function maskLine (line: string): Mascherata | null {
   const decoded = decode(line)
   if (!('record' in decoded)) return null
   const { tipo_alloggiato, cognome, nome, data_nascita, cittadinanza, tipo_doc, num_doc } = decoded.record
-  // Never more than half: a short number would be shown whole.
+  // At most half, so that short numbers stay masked.
   const shown = Math.min(SHOWN, Math.floor(num_doc.length / 2))
   return {
     tipo_alloggiato,
@@ -183,7 +183,7 @@ export function maskLine (line: string): Mascherata | null {
 
 type Attempt = InvioDetail['tentativi'][number]
 
-/** The attempts of a submission with the observations of each. The outcome is the final one, if there is one. */
+/** The attempts of a submission with their observations. The outcome is the final one, if any. */
 export async function readAttempts (db: Executor, id: number): Promise<Attempt[]> {
   const { numero, base, inviato_il, giorno_da, giorno_a, schedine, notti } = attempts
   const made = await db

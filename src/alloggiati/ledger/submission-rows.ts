@@ -6,7 +6,7 @@ import type { RowOutcome } from '#schemas/submission.ts'
 
 export interface Row { indice: number, capo: number, permanenza: number, line: string }
 
-/** A line as it is kept: encrypted, and bound to its place, so that no row can be moved to another submission. */
+/** Encrypts a line and binds it to its submission and index, so that it cannot be moved to another row. */
 export function sealLine (keys: Keys, id: number, indice: number, line: string): Buffer {
   return keys.seal(line, placeOf(id, indice))
 }
@@ -21,7 +21,7 @@ export async function readRows (db: Executor, keys: Keys, id: number, esito: Row
     .from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, esito)))
     .orderBy(asc(schedine.indice))
-  // Only the records of submissions that have ended are erased.
+  // Records are erased only after their submission has ended.
   return found.map(({ riga, ...row }) => ({ ...row, line: unsealLine(keys, id, row.indice, riga!) }))
 }
 

@@ -6,14 +6,14 @@ import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { ACCEPTED } from './moves.ts'
 
-/** Submissions that PostgreSQL judges in one statement: within its time limit. */
+/** Submissions checked by one statement, to stay within the statement timeout. */
 const BATCH = 500
 
-/** What is verified: submissions by their arrival; without bounds the whole ledger. */
+/** Submissions to verify, by arrival; without bounds the whole ledger. */
 interface Range {
   from?: Day
   to?: Day
-  /** Milliseconds after which what has been verified is answered. */
+  /** Time budget in milliseconds; afterwards the partial result is returned. */
   withinMs?: number
 }
 
@@ -23,13 +23,13 @@ interface Judged extends Record<string, unknown> {
   invio: number
   ricevuta: string
   anelli: number
-  /** What is wrong, Italian. */
+  /** The fault, in Italian. */
   motivo: string | null
 }
 
 /**
- * Walks through the submissions of a range: each must be what its history says, link by link, and the chain of all of
- * them must be whole up to its end, which is noted outside of the database.
+ * Verifies the submissions of a range. Each must match its history link by link. The whole chain must be complete up to
+ * the head noted outside the database.
  */
 export async function verifyLedger (
   db: Executor, chainHead: ChainHead, { from, to, withinMs = Infinity }: Range = {}
@@ -61,15 +61,15 @@ export async function verifyLedger (
   return found
 }
 
-/** Whether a submission is what its history says. */
+/** Whether a submission matches its history. */
 export async function isIntact (db: Executor, id: number): Promise<boolean> {
   const [judged] = await judgeSubmissions(db, sql`id = ${id}`)
   return judged?.motivo === null
 }
 
 /**
- * What is wrong with the chain as a whole. Its links are counted from 1 without a gap, and each belongs to a submission
- * that is there.
+ * Checks the chain as a whole: links are numbered from 1 without gaps, and each belongs to an existing submission.
+ * Returns the fault, if any.
  */
 async function faultOfChain (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
@@ -94,7 +94,7 @@ function within (from: Day | undefined, to: Day | undefined, last: number): SQL 
   )!
 }
 
-/** The links of the chosen submissions: each with its place in the history and what its change of state needs. */
+/** The links of the chosen submissions, each with its position and the evidence that its transition requires. */
 const LINKS = sql`
   select t.id, t.invio_id, t.a, t.perche, m.serve,
     t.hash is distinct from catena_hash(p.hash, to_jsonb(t)) as alterato,
@@ -105,7 +105,7 @@ const LINKS = sql`
   left join invii_transizioni_ammesse m on m.da = t.da and m.a = t.a
   window storia as (partition by t.invio_id order by t.id)`
 
-/** The links of a submission `i` together. A decision names the version that it was made on: the one before. */
+/** Aggregates the links of a submission `i`. A decision names the version before its own link. */
 const HISTORY = sql`
   select count(*)::int as anelli, min(id) filter (where alterato) as alterato,
     min(id) filter (where staccato) as staccato, max(versione) as versione,
@@ -117,21 +117,21 @@ const HISTORY = sql`
       where d.invio_id = i.id and d.versione = anelli.versione - 1 and d.decisione = serve)) as indeciso
   from anelli where invio_id = i.id`
 
-/** The attempts of a submission `i` together. Nothing is known yet of the one that is being sent. */
+/** Aggregates the attempts of a submission `i`. The attempt in flight has no outcome yet. */
 const ATTEMPTS = sql`
   select count(*) as quanti, coalesce(max(numero), 0) as ultimo,
     bool_or(not (i.stato = 'in_invio' and numero = i.tentativo) and not exists (
       select from invii_esiti e where e.invio_id = t.invio_id and e.numero = t.numero)) as senza_esito
   from invii_tentativi t where t.invio_id = i.id`
 
-/** The rows of a submission `i` together: those that an ended submission cannot have are set back. */
+/** Aggregates the rows of a submission `i`. Finds outcomes that a row of an ended submission cannot have. */
 const ROWS = sql`
   select bool_or(confermata) as confermate, bool_or(
     esito = 'in_corso' and i.stato not in ${UNFINISHED_STATES} or
     esito = 'sconosciuta' and i.stato in ('acquisito', 'ricevuto')) as riportate
   from invii_schedine where invio_id = i.id`
 
-/** Judges submissions in the order of their ids, at most `BATCH`; one statement sees one moment. */
+/** Checks at most `BATCH` submissions in order of id. One statement sees one snapshot. */
 async function judgeSubmissions (db: Executor, condition: SQL): Promise<readonly Judged[]> {
   return db.execute<Judged>(sql`
     with scelti as materialized (select * from invii where ${condition} order by id limit ${BATCH}),

@@ -10,13 +10,13 @@ import { kindOf, type AlarmFacts, type AlarmKind, alarmMail } from './alarm-kind
 import { HeadFileError } from '#src/database/chain-head.ts'
 
 export interface AlarmCase extends AlarmFacts {
-  /** The day that it counts for; today's when it is not given. The same matter is raised once for each day. */
+  /** The day of the alarm, today by default. A matter is raised once a day. */
   on?: Day
 }
 
 /**
- * Raises an alarm: a line at error level for each case, and one mail to each recipient. A matter that was raised for
- * the same day, by whichever process, is left out. It never fails: what cannot be written down is logged all the same.
+ * Raises an alarm: an error log line per case, and one mail per recipient. A matter already raised for the same day, by
+ * any process, is skipped. It never fails: cases that cannot be recorded are still logged.
  */
 export type RaiseAlarm = (kind: AlarmKind, ...cases: readonly AlarmCase[]) => Promise<void>
 
@@ -24,10 +24,10 @@ export interface BellOptions {
   db: Database
   clock: Clock
   log: Pick<FastifyBaseLogger, 'error'>
-  /** Whether an error comes of a full disk: then the log says so already. */
+  /** Whether the error means a full disk, which is logged elsewhere. */
   isTold?: (err: unknown) => boolean
   mail: Pick<Mailer, 'enqueue' | 'deliver'>
-  /** E-mail addresses; without any, the log alone tells. */
+  /** E-mail addresses; if empty, alarms are only logged. */
   recipients: readonly string[]
   mode: 'sandbox' | 'production'
 }
@@ -61,12 +61,12 @@ export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: B
   }
 }
 
-/** Forgets what was raised more than 60 days ago: what is still so is raised again. */
+/** Deletes alarms older than 60 days. If the matter persists, it is raised again. */
 export async function forgetOldAlarms (db: Database): Promise<void> {
   await deleteInBatches(db, allarmi, lt(allarmi.quando, sql`now() - interval '60 days'`))
 }
 
-/** What is told of a submission names its bookings, where they are known. */
+/** Adds the bookings of a submission to its alarm, if known. */
 async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFacts> {
   if (facts.invio === undefined || facts.prenotazione !== undefined || facts.prenotazioni !== undefined) return facts
   const { prenotazione_id } = schedine
@@ -81,13 +81,13 @@ function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
   return [mode, kind, ...told].join(' ')
 }
 
-/** Raises the alarm that the folder of data of this server takes no writes, if that is the error. */
+/** Raises the alarm that `DATA_DIR` is not writable, if that is the error. */
 export async function alarmFolder (
   { alarm, name }: { alarm: RaiseAlarm, name: string }, err: unknown
 ): Promise<void> {
   if (!(err instanceof HeadFileError)) return
   const { cause } = err
-  // The code alone: the message of the system names paths.
+  // Only the error code, because system messages contain paths.
   const errore = cause instanceof Error && 'code' in cause ? `codice ${String(cause.code)}` : undefined
   await alarm('unwritable-folder', { macchina: name.split('/')[0], errore })
 }

@@ -3,17 +3,15 @@ import { counted } from '#src/lib/counted.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome } from '#src/lib/time.ts'
 
-/**
- * What an alarm is about: ids, references and days, never names. These are the fields of its line in the log, too.
- */
+/** The subject of an alarm: ids, references and days, never names. Its log line has the same fields. */
 export interface AlarmFacts {
-  /** A submission: its id, and its reference. */
+  /** The submission: id and reference. */
   invio?: number
   ricevuta?: string
   tentativo?: number
-  /** The bookings of the submission; of one that was withdrawn because bookings changed, these alone. */
+  /** The bookings of the submission; if it was withdrawn, only the bookings that changed. */
   prenotazioni?: readonly number[]
-  /** A booking, and how many of its guests are not with the police. */
+  /** A booking, and the number of its guests who are not with the police. */
   prenotazione?: number
   ospiti_mancanti?: number
   /** A day of the police account `utente`. */
@@ -26,17 +24,17 @@ export interface AlarmFacts {
   dal?: string
   /** The host name of a server. */
   macchina?: string
-  /** The rule of the reconciliation, an error's text. */
+  /** The rule of the reconciliation, and an error's text. */
   regola?: string
   errore?: string
 }
 
 interface Kind {
-  /** The line in the log: fixed, in English. */
+  /** The log message: fixed, in English. */
   message: string
-  /** Which facts tell one matter from another; each matter is raised once a day. */
+  /** The facts that identify a matter. Each matter is raised once a day. */
   tells: readonly (keyof AlarmFacts)[]
-  /** The mail: its subject, and what happened and what to do. */
+  /** The subject of the mail; `text` says what happened and what to do. */
   subject: string
   text: string
 }
@@ -168,27 +166,27 @@ const ALARM_KINDS = {
 
 export type AlarmKind = keyof typeof ALARM_KINDS
 
-/** A kind as the table describes it. */
+/** The entry of a kind, with its common type. */
 export function kindOf (kind: AlarmKind): Kind {
   return ALARM_KINDS[kind]
 }
 
 type Content = Omit<Mail, 'to'>
 
-/** The text of a mail: paragraphs, and one line for each case. */
+/** The content of a mail: paragraphs, and one line per case. */
 interface Letter { subject: string, paragraphs: readonly string[], sections: readonly Section[] }
 interface Section { title: string, lines: readonly string[] }
 
-/** So many cases are written out in a mail; of the others it says how many they are. */
+/** Cases listed in a mail. The rest is only counted. */
 const MAX_LINES = 100
 
-/** The mail that tells of an alarm: what happened, to what, and what to do. Italian; no names. */
+/** The mail of an alarm: what happened, to what, and what to do. Italian, no names. */
 export function alarmMail (kind: AlarmKind, cases: readonly AlarmFacts[], mode: 'sandbox' | 'production'): Content {
   const { subject, text } = kindOf(kind)
   return letter({ subject, paragraphs: [text], sections: [{ title: 'Riguarda', lines: cases.map(describe) }] }, mode)
 }
 
-/** A mail as text and as HTML. Those of the sandbox say so: nothing in them concerns the police. */
+/** A mail as text and as HTML. The subject marks sandbox mails, which do not concern the police. */
 export function letter ({ subject, paragraphs, sections }: Letter, mode: 'sandbox' | 'production'): Content {
   const written = sections.map(({ title, lines }) => ({ title, lines: shorten(lines) }))
   return {
@@ -207,7 +205,7 @@ function shorten (lines: readonly string[]): readonly string[] {
   return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `e ${counted(more, 'altro', 'altri')}`]
 }
 
-/** A case in words. */
+/** Describes a case in Italian. */
 export function describe (facts: AlarmFacts): string {
   const { invio, ricevuta, tentativo, prenotazione, prenotazioni: bookings, giorno, utente, scadenza } = facts
   const { ospiti_mancanti: missing, dal, macchina } = facts

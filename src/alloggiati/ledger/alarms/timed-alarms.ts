@@ -14,22 +14,22 @@ import type { Mail } from '#src/services/mail/queue.ts'
 import { describe, letter } from './alarm-kinds.ts'
 
 const MINUTE_MS = 60_000
-/** Minutes before the legal deadline at which an alarm is raised; the longest first. */
+/** Minutes before the legal deadline at which an alarm is raised, longest first. */
 const DEADLINE_MINUTES = [360, 120, 30] as const
-/** Days after a day without a receipt on which an alarm is raised. After thirty days no receipt can be fetched. */
+/** Alarms for a missing receipt, in days after the day. After 30 days it cannot be fetched. */
 const RECEIPT_DAYS = [2, 7, 25]
 const RECEIPT_HOUR = 12
 
 /**
- * Raises the alarms that come with time, for every threshold that has been passed: what was raised already is known to
- * the database, so that any process may call it at any time and again.
+ * Raises alarms for every threshold that has passed. Idempotent, because the database records raised alarms: any
+ * process may call it at any time.
  */
 export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
   const { alarm } = context
   const now = context.clock.now()
   await alarm('missing-receipt', ...await missingReceipts(context, now))
   await alarm('deadline', ...await nearDeadlines(context, now))
-  // Where a process ended between the change and its alarm.
+  // Repeated here, because a process may die between the state change and its alarm.
   await alarm('unknown-outcome', ...await inState(context, 'sconosciuto'))
   await alarm('for-a-person', ...await inState(context, 'da_verificare'))
   const suspension = await currentSuspension(context.db)
@@ -46,7 +46,7 @@ async function missingReceipts ({ db, clock, mode }: WatchContext, now: Date): P
   })
 }
 
-/** Refused guests of no booking, who were not sent by another submission. A booking's are counted with its guests. */
+/** Refused guests without a booking, and in no later submission. Those of a booking count with it. */
 const hasRefusedGuests = sql`exists (
   select from invii_schedine s
   where s.invio_id = ${invii}.id and s.esito = 'rifiutata' and s.prenotazione_id is null and not exists (
@@ -76,14 +76,14 @@ async function nearDeadlines ({ db, keys, clock, mode }: WatchContext, now: Date
     ...submissions.flatMap(({ id, ricevuta, scadenza }) =>
       atThreshold(new Date(scadenza), now, { invio: id, ricevuta })
     ),
-    // Guests in an unfinished submission are alarmed by that submission.
+    // Guests in an unfinished submission are covered by that submission's alarm.
     ...bookings.flatMap(({ bookingId, deadline, missing, isUnattended }) =>
       isUnattended ? atThreshold(deadline, now, { prenotazione: bookingId, ospiti_mancanti: missing }) : []
     )
   ]
 }
 
-/** The case of the last threshold that has been passed; it counts for the day of the threshold, so it comes once. */
+/** The case of the last passed threshold. It is dated by the threshold's day, so it is raised once. */
 function atThreshold (deadline: Date, now: Date, about: AlarmCase): AlarmCase[] {
   const minuti = DEADLINE_MINUTES.findLast((minutes) => dueAt(deadline, minutes) <= now)
   if (minuti === undefined) return []
@@ -110,7 +110,7 @@ async function inState ({ db, mode }: WatchContext, stato: typeof DECIDABLE_STAT
 
 type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<BellOptions, 'mail' | 'recipients'>
 
-/** Mails what is still to be done this evening; nothing when nothing is, and once a day, by whichever process. */
+/** Mails the evening summary of open tasks, once a day across processes. Sends nothing if there are none. */
 export async function mailEveningSummary (context: Evening): Promise<void> {
   const { db, clock, log, mode, mail, recipients } = context
   if (recipients.length === 0) return

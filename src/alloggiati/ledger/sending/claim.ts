@@ -14,32 +14,31 @@ import { checkSuspension } from '../suspension.ts'
 import type { Verdict } from './police-call.ts'
 import { giveUp, mayBeAcquired } from './record-verdict.ts'
 
-/** Who asked for a submission to be carried out. */
+/** The caller that a submission is sent for. */
 export interface Caller {
   /**
-   * Whether the caller still waits, and will be told the end. Only then is a submission given up that cannot be sent:
-   * otherwise it stays ready, and is tried again. A worker that waited for a lock asks again when it has the lock: the
-   * caller may have been answered meanwhile.
+   * Whether the caller still waits for the result. Only then is an unsendable submission given up. Otherwise it stays
+   * ready and is retried. After a wait for a lock, call this again: the caller may have been answered meanwhile.
    */
   hold (): boolean
 }
 
-/** A worker's hold on a submission. The token is written beside the submission, and no two workers have the same. */
+/** A worker's claim on a submission. The token is stored with the submission, and is unique per claim. */
 export interface Claim { id: number, token: string, caller: Caller }
 
-/** Why nothing was sent; empty where another worker has the submission, or it needs no sending. */
+/** Why nothing was sent; empty if another worker has the submission, or it needs no sending. */
 export interface NotSent { causa?: Cause, errore?: string }
 
-/** How often a submission that waits says that its worker lives: much more often than a lease ends. */
+/** Renewal interval of the lease while waiting, much shorter than the lease. */
 const RENEW_MS = 30_000
-/** Between two looks at the clock in the quiet hours. */
+/** Poll interval during the quiet hours. */
 const CLOCK_MS = 1000
-/** Between two looks at the place or the flight that a submission waits for. */
+/** Poll interval for the place or the flight. */
 const LOOK_MS = 50
 
 /**
- * Claims a submission that is `pronto`. Any number of submissions of an account may be claimed: the flight is taken
- * later. One whose booking has changed meanwhile is given up: its rows are of guests as they were.
+ * Claims a submission that is `pronto`. An account may have many claimed submissions, because the flight is taken
+ * later. If a booking changed meanwhile, the submission is given up: its rows are outdated.
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
@@ -73,9 +72,8 @@ export async function claimSubmission (context: LedgerContext, claim: Claim): Pr
 }
 
 /**
- * The bookings of the submission whose nights or guests have changed since it was written down, or a person decided to
- * send it again: its rows may not be what the host wants to communicate any more. Guests that are saved again as they
- * were count too.
+ * Bookings of the submission whose nights or guests changed after it was created, or after the decision to resend it.
+ * Its rows may be outdated. Saving the same guests again also counts as a change.
  */
 function changedBookings (db: Executor): SQL<number[]> {
   const stays = staysByArrival(db, {}).as('p')
@@ -87,7 +85,7 @@ function changedBookings (db: Executor): SQL<number[]> {
   )`
 }
 
-/** A caller who waits gets an answer now: the submission ends, and its guests are free. Otherwise it stays ready. */
+/** If a caller waits, ends the submission and frees its guests. Otherwise leaves it ready. */
 async function withdraw ({ db, name }: LedgerContext, { id, caller }: Claim, causa: Cause): Promise<NotSent> {
   await db.transaction(async (tx) => {
     if (caller.hold()) await lockChain(tx)
@@ -97,19 +95,19 @@ async function withdraw ({ db, name }: LedgerContext, { id, caller }: Claim, cau
   return { causa }
 }
 
-/** Leaves a submission that is ready to the next sweep, of whichever process; the lease says that it was looked at. */
+/** Leaves a ready submission to the next sweep of any process, by expiring its lease. */
 export async function leaveReady (db: Executor, id: number): Promise<void> {
   await db.update(invii).set({ lease_fino_al: sql`now()` }).where(and(eq(invii.id, id), eq(invii.stato, 'pronto')))
 }
 
-/** Gives the worker the whole lease again. @returns false when the submission is another worker's by now */
+/** Renews the lease. @returns false when another worker owns the submission by now */
 export async function renewLease (db: Executor, { id, token }: Claim): Promise<boolean> {
   const renewed = await db.update(invii).set({ lease_fino_al: LEASE })
     .where(and(eq(invii.id, id), eq(invii.stato, 'preso'), eq(invii.proprietario, token))).returning({ id: invii.id })
   return renewed.length > 0
 }
 
-/** Gives a claimed submission back: it is ready again, for the first sweep after the lease. */
+/** Releases a claim: the submission is ready again, for the first sweep after the lease expires. */
 export async function putBack (
   { db, name: chi }: Pick<LedgerContext, 'db' | 'name'>, { id, token }: Claim, perche: string, lease_fino_al: SQL
 ): Promise<void> {
@@ -118,8 +116,8 @@ export async function putBack (
 }
 
 /**
- * Ends a claim before the dispatch: nothing was sent. When a caller waits, the submission ends and its guests are free,
- * unless an earlier attempt may have been acquired; otherwise it is tried again later.
+ * Ends a claim before the dispatch, when nothing was sent. If a caller waits, the submission ends and its guests are
+ * free, unless an earlier attempt may have been acquired. Otherwise it is retried later.
  */
 export async function releaseUnsent (
   context: LedgerContext, claim: Claim, { causa, errore }: NotSent
@@ -127,8 +125,8 @@ export async function releaseUnsent (
   const { db, name, lane } = context
   const { id, token, caller } = claim
   const perche = errore ?? causa ?? 'non inviato'
-  // While the process ends nothing is given up for good: the next one tries again. When sending is resumed, what is
-  // ready leaves at once.
+  // During shutdown nothing is given up, and the next process retries. After a suspension ends, ready submissions are
+  // sent at once.
   if (lane.closing.aborted || !caller.hold()) {
     await putBack(context, claim, perche, lane.closing.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
     return { causa, errore }
@@ -142,7 +140,7 @@ export async function releaseUnsent (
 }
 
 /**
- * Waits until the submission may be rehearsed: the quiet hours are over, and few others of this process are rehearsed.
+ * Waits until the test call may start: the quiet hours are over, and a `place` is free.
  * @throws LaneClosed
  */
 export async function takePlace ({ db, clock, lane }: LedgerContext, turn: Turn): Promise<void> {
@@ -155,10 +153,9 @@ export async function takePlace ({ db, clock, lane }: LedgerContext, turn: Turn)
 }
 
 /**
- * Waits until no other submission of the account is in flight: of this process, in the order in which they came, or of
- * another process. Waiting writes nothing but, rarely, the lease. That the flight is free is certain only at the
- * dispatch, which the database refuses to a second one.
- * @returns false when the submission is another worker's by now
+ * Waits until the account has no other submission in flight, in this process (first come, first served) or another.
+ * While waiting it only renews the lease. The dispatch makes it certain: the database refuses a second one.
+ * @returns false when another worker owns the submission by now
  * @throws LaneClosed
  */
 export async function takeFlight ({ db, lane, service }: LedgerContext, turn: Turn, claim: Claim): Promise<boolean> {
@@ -177,11 +174,9 @@ async function isFlying (db: Executor, account: string): Promise<boolean> {
 }
 
 /**
- * Takes out what the rehearsal refused, and with it the rest of the same family or group: a member cannot be filed
- * without its leader, nor later alone. A submission that was sent before and may have been acquired is not split: a
- * person decides.
- * @returns the rows to send; none when all rows are refused, which ends the submission, or when it is another worker's
- * by now
+ * Excludes the rows that the test call refused, and the rest of their family or group: a member cannot be filed without
+ * its leader, nor later alone. If an earlier attempt may have been acquired, nothing is split and a person decides.
+ * @returns the rows to send; none when all are refused, which ends the submission, or when another worker owns it
  */
 export async function excludeRefused (
   context: LedgerContext, claim: Claim, rows: readonly Row[], rehearsal: Verdict
@@ -194,7 +189,7 @@ export async function excludeRefused (
   const accepted = rows.filter(({ capo }) => !refused.has(capo))
   const changed = await db.transaction(async (tx) => {
     await lockChain(tx)
-    // First of all: a row that is freed while another worker has it in flight could be sent twice.
+    // The claim is checked first: a freed row that another worker has in flight could be sent twice.
     const inDoubt = await mayBeAcquired(tx, id)
     const a = inDoubt ? 'da_verificare' : 'rifiutato'
     const isMine = inDoubt || accepted.length === 0
@@ -212,7 +207,7 @@ export async function excludeRefused (
   return changed ? accepted : []
 }
 
-/** The outcome of a row that is not sent because of another row. */
+/** The outcome of a row excluded because of another row. */
 const BESIDE_REFUSED = {
   esito: 'rifiutata', dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
 } as const
@@ -225,8 +220,8 @@ async function alarmSubmission (
 }
 
 /**
- * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. The
- * claim tells: an attempt of the same number may be another worker's, whose Send is still out.
+ * Whether the attempt was committed although the dispatch failed: then its outcome must be recorded. Compares the
+ * claim, because an attempt of the same number may be another worker's Send in flight.
  */
 export async function wasDispatched (db: Executor, { id, token }: Claim, numero: number): Promise<boolean> {
   const [submission] = await db
@@ -236,8 +231,8 @@ export async function wasDispatched (db: Executor, { id, token }: Claim, numero:
 }
 
 /**
- * Whether nothing is dispatched: from 23:58 to 00:02 in Rome, because it could count on either of two days, and no
- * receipt alone would tell. An arrival of the day before goes all the same: the service takes it until midnight alone.
+ * Whether it is quiet time, 23:58 to 00:02 in Rome: a Send could count on either day, and one receipt alone would not
+ * tell. Until midnight, arrivals of the day before are exempt, because the service refuses them afterwards.
  */
 export function isQuiet (now: Date, arrival?: Day): boolean {
   const today = dayInRome(now)

@@ -19,20 +19,20 @@ import {
 import { folderVerdict, rehearse, send, type Handover } from './police-call.ts'
 import { recordVerdict } from './record-verdict.ts'
 
-/** A rehearsal is good for so long: then the service may judge otherwise, or the token be old. */
+/** Maximum age of a test call. Later the service may judge otherwise, or the token expire. */
 const REHEARSAL_GOOD_MS = 5 * 60_000
-/** For so long a database that is away, full or locked is waited for. */
+/** How long database work is retried while the database is unreachable, full or locked. */
 const INSIST_MS = 60_000
 const PAUSE_MS = 500
-/** How long the service may take to act on bytes that have reached it. */
+/** Maximum time until the service processes bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
-/** How far the service's clock may be behind ours: around midnight the day is not certain. */
+/** Maximum lag of the service's clock behind ours. Around midnight the day is uncertain. */
 export const CLOCKS_MS = 2 * 60_000
-/** From the beginning of the commit to the first byte. A process that was frozen in between must not write any more. */
+/** Maximum time from commit to first byte. A process that was frozen in between must not write any more. */
 const WRITE_WITHIN_MS = 5000
 const WHY = 'punto di non ritorno'
 
-/** A submission as it stands after it was carried out, row by row. */
+/** The state of a submission after `carryOut`, row by row. */
 export interface SubmissionResult extends NotSent { stato: State, schedine: RowResult[] }
 
 export interface RowResult {
@@ -43,18 +43,18 @@ export interface RowResult {
   dettaglio?: string | null
 }
 
-/** What came of one try; `again`: it is ready as before, and still in the lane. */
+/** The result of one try; `again`: the submission is ready as before, and still in the lane. */
 type Try = NotSent | 'again' | undefined
 
-/** What a rehearsal says can be sent, with the token of its call; `at` is by the clock that only goes forward. */
+/** The rows that passed the test call, with its token; `at` is on the monotonic clock. */
 interface Rehearsed { token: string, rows: readonly Row[], at: number }
 
 interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
 
-/** By both clocks: the wall clock may be set, and the monotonic one stands still while the machine sleeps. */
+/** Both clocks are needed: the wall clock may be set, and the monotonic clock stops while the machine sleeps. */
 interface Instant { wall: number, monotonic: number }
 
-/** `not-noted`: the attempt is committed, and the folder of data did not take the end of the chain. */
+/** `not-noted`: the attempt is committed, but the head of the chain could not be written to `DATA_DIR`. */
 class NotDispatched extends Error {
   readonly reason: 'suspended' | 'flight-taken' | 'quiet-hours' | 'not-noted'
   constructor (reason: NotDispatched['reason'], cause?: Error) {
@@ -64,10 +64,10 @@ class NotDispatched extends Error {
 }
 
 /**
- * Carries a submission that is `pronto` through to its outcome: its place in the lane, claim, login, rehearsal, the
- * flight, connection, commit, Send. Safe to call for any submission, from any process, any number of times: a worker
- * that does not get the claim only reports. When the process ends, what is not dispatched stays ready.
- * @param caller who waits for the answer: what cannot be sent is freed at once; without, it is tried again later
+ * Carries a `pronto` submission to its outcome: place, claim, login, test call, flight, connection, commit, Send. Safe
+ * to call for any submission, in any process, any number of times: a worker without the claim only reports. On
+ * shutdown, undispatched submissions stay ready.
+ * @param caller the waiting caller: an unsendable submission is freed at once; without a caller it is retried later
  */
 export async function carryOut (
   context: LedgerContext, id: number, caller: Caller | boolean
@@ -108,7 +108,7 @@ async function sendClaimed (context: LedgerContext, turn: Turn, claim: Claim): P
       return {}
     }
     context.log.error({ err, invio: claim.id }, 'a submission could not be carried out')
-    // Before the dispatch this frees it; after the dispatch it changes nothing, and the sweep records the attempt.
+    // Before the dispatch this frees the submission. Afterwards it has no effect, and the sweep records the attempt.
     return releaseUnsent(context, claim, { errore: 'errore interno' })
   }
 }
@@ -130,7 +130,7 @@ async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim
     if (isOld(rehearsed)) continue
     const { token, rows } = rehearsed
     const sent = await sendRehearsed(context, claim, token, { ...about, rows, numero: tentativo + 1 })
-    // Another process was faster. The rehearsal is as good as before.
+    // Another process took the flight first. The test call is still valid.
     if (sent !== 'flight-taken') return sent
   }
 }
@@ -144,9 +144,9 @@ function handoverOf (rows: readonly Row[], id_appartamento: number | null): Hand
 }
 
 /**
- * Logs in and rehearses a claimed submission, and takes out what the service refuses.
- * @returns what can be sent; or why nothing can; or undefined when the submission has ended, or is another worker's by
- * now
+ * Logs in, makes the test call for a claimed submission, and excludes refused rows.
+ * @returns the rows to send, or why none can be sent; undefined when the submission has ended, or belongs to another
+ * worker
  */
 async function rehearseClaimed (
   context: LedgerContext, claim: Claim, id_appartamento: number | null
@@ -171,7 +171,7 @@ async function rehearseClaimed (
   return { token, rows: accepted, at: performance.now() }
 }
 
-/** Connects, commits the attempt, sends, and writes down what came of it. */
+/** Connects, commits the attempt, sends, and records the verdict. */
 async function sendRehearsed (
   context: LedgerContext, claim: Claim, token: string, attempt: Attempt
 ): Promise<Try | 'flight-taken'> {
@@ -207,7 +207,7 @@ async function sendRehearsed (
   if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
     return insist(() => releaseUnsent(context, claim, verdict))
   }
-  // Keeps who waits until it is written down.
+  // The waiting caller is held until the verdict is recorded.
   caller.hold()
   await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
   announce('recorded', id)
@@ -216,15 +216,15 @@ async function sendRehearsed (
 }
 
 /**
- * The point of no return: the attempt is committed, durably, before the first byte is written. Called when the
- * connection stands; when it throws, nothing is sent.
+ * The point of no return: commits the attempt durably before the first byte is written. Runs once connected. If it
+ * throws, nothing is sent.
  * @throws NotDispatched
  */
 async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
   const { db, chainHead } = context
   const { end, started } = await begin(context, claim, attempt).catch(async (err: unknown) => {
     if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('flight-taken')
-    // A database that is older than its history is said to be so outside of the transaction that has found it out.
+    // Suspend outside this transaction, because it rolls back.
     const isSuspended = err instanceof HeadFileError || (err instanceof NotDispatched && err.reason === 'suspended')
     if (!isSuspended) throw err
     await checkSuspension(context)
@@ -237,13 +237,13 @@ async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }
 
-/** @returns the link of the chain that the attempt has made, and when its commit began: after the wait for the lock */
+/** @returns the attempt's link of the chain, and the time before the commit, after the wait for the lock */
 async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<{ end: Link, started: Instant }> {
   const { db, chainHead, timeline, clock, name } = context
   const noted = await chainHead.last()
   return db.transaction(async (tx) => {
     await attribute(tx, name, WHY)
-    // After the wait for the lock: by this moment the days are told on which the service may count it.
+    // Read after the wait for the lock: the days on which the service may count the attempt start here.
     const now = clock.now()
     const started = { wall: Date.now(), monotonic: performance.now() }
     if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
@@ -276,7 +276,7 @@ async function insertAttempt (
   }).prepare('dispatch_attempt').execute()
 }
 
-/** Does work on the database again until it succeeds, for a minute, as long as its failure may pass. */
+/** Retries database work for a minute, while the error may be transient. */
 async function insist<T> (work: () => Promise<T>): Promise<T> {
   const until = performance.now() + INSIST_MS
   for (;;) {

@@ -9,9 +9,9 @@ import type { CallOptions } from '../../service/soap/soap-transport.ts'
 export interface Verdict {
   stato: Extract<State, 'acquisito' | 'parziale' | 'rifiutato' | 'non_inviato' | 'sconosciuto'>
   tentativo: AttemptOutcome
-  /** One for each row, in order. */
+  /** One per row, in order. */
   schedine: RowVerdict[]
-  /** Why nothing was sent, of a verdict `non_inviato`. */
+  /** For `non_inviato`: why nothing was sent. */
   causa?: Extract<Cause,
     'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO' | 'CARTELLA_NON_SCRIVIBILE'>
   httpStatus?: number
@@ -26,15 +26,13 @@ interface RowVerdict {
   dettaglio?: string
 }
 
-/** Statuses with which a web server refuses a request before the service sees it. */
+/** HTTP statuses with which a web server refuses a request before the service sees it. */
 const NEVER_SERVED = new Set([404, 405, 413, 415])
 
-/** Names of errors with which the service refuses a whole call before it looks at the rows. */
+/** Errors with which the service refuses a whole call before it looks at the rows. */
 const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]
 
-/**
- * The verdict of a reply. What is not proof is `sconosciuto`: a count that does not fit, a refusal of an unknown kind.
- */
+/** The verdict of a reply. Without proof it is `sconosciuto`: a wrong count of rows, or an unknown kind of refusal. */
 export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, rows: number): Verdict {
   const seen = { httpStatus, raw }
   const details = result?.Dettaglio ?? []
@@ -59,7 +57,7 @@ export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, ro
   }
 }
 
-/** The verdict of a call without a usable reply: not sent only where the transport proves it. */
+/** The verdict of a call without a usable reply: `non_inviato` only if the transport proves it. */
 export function classifyFailure (err: unknown, rows: number): Verdict {
   if (!(err instanceof SoapTransportError)) return { ...unknownVerdict(rows), errore: 'errore interno' }
   const unserved = err.kind === 'http-status' && err.httpStatus !== undefined && NEVER_SERVED.has(err.httpStatus)
@@ -72,7 +70,7 @@ export function classifyFailure (err: unknown, rows: number): Verdict {
   }
 }
 
-/** The verdict of a login that failed: without a token nothing is sent, even when the login was written. */
+/** The verdict of a failed login: without a token no row was sent. */
 export function classifyLogin (err: unknown, rows: number): Verdict {
   return err instanceof AlloggiatiCredentialsError
     ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
@@ -87,17 +85,17 @@ function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOper
   return { esito: 'rifiutata', codice_errore: ErroreCod, messaggio_soap: ErroreDes, dettaglio: ErroreDettaglio }
 }
 
-/** It is proven that nothing was acquired, because nothing reached the service. */
+/** Proven not acquired, because nothing reached the service. */
 function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
   return { stato: 'non_inviato', tentativo: 'N', schedine: allRows('non_inviata', rows), causa }
 }
 
-/** The attempt could not be noted outside of the database: nothing was written to the service. */
+/** The attempt could not be noted in `DATA_DIR`, so nothing was written to the service. */
 export function folderVerdict (rows: number): Verdict {
   return { ...notSentVerdict('CARTELLA_NON_SCRIVIBILE', rows), errore: 'cartella dati non scrivibile' }
 }
 
-/** The rows may have been acquired or not. */
+/** Verdict for rows that may or may not be acquired. */
 export function unknownVerdict (rows: number): Verdict {
   return { stato: 'sconosciuto', tentativo: '?', schedine: allRows('sconosciuta', rows) }
 }
@@ -106,23 +104,23 @@ function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
   return Array.from({ length: rows }, () => ({ esito }))
 }
 
-/** The lines of one call; lines of 174 characters carry their apartment. */
+/** The lines of one call. Lines of 174 characters include the apartment. */
 export interface Handover { lines: readonly string[], id_appartamento: number | undefined }
 
-/** What a rehearsal proves, and the token of its call; null where there was no call. */
+/** The verdict of a test call, and its token; null if there was no call. */
 interface Rehearsal { token: string | null, verdict: Verdict }
 
 interface RehearsalOptions {
-  /** Ends the rehearsal. */
+  /** Aborts the test call. */
   signal: AbortSignal
-  /** Called with a token in hand; when it gives false there is no Test. */
+  /** Called after the login; if it returns false, no test call is made. */
   loggedIn?: () => Promise<boolean>
 }
 
 /**
- * A login and a Test. A Test registers nothing: without a usable reply nothing is in doubt, and nothing was sent. A
- * token that the service does not take any more is replaced once.
- * @returns undefined when `loggedIn` has said no
+ * Logs in and makes the test call, which registers nothing: without a usable reply nothing was sent. If the service
+ * refuses the token, logs in once more.
+ * @returns undefined when `loggedIn` returned false
  */
 export async function rehearse (
   service: PoliceService, handover: Handover, { signal, loggedIn }: RehearsalOptions
@@ -139,7 +137,7 @@ export async function rehearse (
   }
 }
 
-/** A Send, which cannot be undone. `options.beforeWrite` is the last moment at which the caller can stop it. */
+/** Makes the Send, which cannot be undone. `options.beforeWrite` is the caller's last chance to stop it. */
 export async function send (
   service: PoliceService, token: string, handover: Handover, options: Pick<CallOptions, 'beforeWrite'>
 ): Promise<Verdict> {
@@ -155,7 +153,7 @@ async function call (
 ): Promise<{ verdict: Verdict, tokenRefused: boolean }> {
   try {
     const reply = await deliver(service, methodFor(test, id_appartamento), token, lines, options)
-    // After every kind of refusal the next call begins with a fresh login.
+    // After any refusal the next call logs in again.
     if (!reply.esito.esito) service.token.invalidate(token)
     const tokenRefused = !reply.esito.esito && ACCESS_REFUSED.test(reply.esito.ErroreDes)
     return { verdict: classifyReply(reply, lines.length), tokenRefused }

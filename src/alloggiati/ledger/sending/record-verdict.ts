@@ -11,22 +11,21 @@ import type { LedgerContext } from '../ledger-context.ts'
 import { lockChain, move, moveRows, type Move } from '../moves.ts'
 import { sumNights, type Row } from '../submission-rows.ts'
 
-/** An attempt: the submission, its number, and the rows that were handed over. */
+/** An attempt: submission, number, and the rows sent. */
 interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
 
-/** Why nothing is known of an attempt whose process has ended, Italian. */
+/** The note, in Italian, of an attempt whose process died. */
 export const NOT_WRITTEN_DOWN =
   "l'esito non è stato scritto in tempo: il processo si è interrotto, o l'archivio non era raggiungibile"
 
-/** Not all of it was acquired, and that is its end. */
+/** Final states in which not all rows were acquired. */
 const REFUSED_STATES = ['rifiutato', 'parziale', 'non_inviato'] as const satisfies State[]
 
 /**
- * Writes down what a call proved, and moves the submission accordingly. A reply may come late, when the submission is
- * already unknown: its proof counts all the same, and a `K` stops what a person has meanwhile decided to send again.
- * When that has been sent already, the guests were acquired, perhaps twice: the log raises an alarm.
- * @param retry whether no caller waits for the answer, asked when the locks are there: what certainly was not sent is
- * tried again later
+ * Records the verdict of a call and moves the submission. A late reply to an unknown submission still counts. A late
+ * `K` stops a resend that a person decided meanwhile. If the resend has left already, the guests may be acquired twice,
+ * and an alarm is raised.
+ * @param retry whether no caller waits, evaluated under the locks: then a submission certainly not sent is retried
  */
 export async function recordVerdict (
   { db, keys, alarm, name }: LedgerContext, attempt: Attempt, verdict: Verdict, retry: () => boolean
@@ -51,7 +50,7 @@ export async function recordVerdict (
   }
 }
 
-/** Records an attempt whose outcome was not written down in time: what it did cannot be known. */
+/** Records an attempt as unknown because its outcome was not recorded in time. */
 export async function recordLostAttempt (tx: Transaction, id: number, numero: number, chi: string): Promise<void> {
   const rows = await tx.select({ indice: schedine.indice, permanenza: schedine.permanenza }).from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, 'in_corso'))).orderBy(asc(schedine.indice))
@@ -67,9 +66,9 @@ export async function mayBeAcquired (db: Executor, id: number): Promise<boolean>
 }
 
 /**
- * Adds an observation of an attempt. What a receipt or a decision has said for good stands; the reply is kept beside
- * it, as `?`.
- * @returns whether the reply contradicts what stands
+ * Adds an observation of an attempt. A final outcome from a receipt or a decision is kept, and the reply is stored
+ * beside it as `?`.
+ * @returns whether the reply contradicts the final outcome
  */
 async function observe (
   tx: Transaction,
@@ -105,7 +104,7 @@ async function observe (
   return final!.esito !== verdict.tentativo
 }
 
-/** Moves the submission and its rows as the verdict says. */
+/** Moves the submission and its rows by the verdict. */
 async function apply (
   tx: Transaction,
   { id, numero, rows }: Attempt,
@@ -137,14 +136,14 @@ async function apply (
     contradicted,
     rows: after.map(({ esito }) => esito)
   })
-  // The states first: they lock the chain, and a transaction that enters guests locks the chain before their rows.
+  // States first, because they lock the chain: other transactions lock the chain before the rows of guests.
   let da = stato
   for (const a of path) {
     await move(tx, id, { da, a, chi, perche: verdict.errore ?? 'risposta del servizio' })
     da = a
   }
-  // Rows stay as they are when the attempt's outcome was said otherwise for good, when they will be sent again, and
-  // when the verdict neither moves the submission nor proves that rows were acquired.
+  // Rows keep their outcome when a final outcome contradicts the reply, when they will be sent again, or when the
+  // verdict neither moves the submission nor proves rows acquired.
   const kept = contradicted || path.at(-1) === 'pronto' || (path.length === 0 && verdict.tentativo !== 'K')
   for (const { indice, before, esito, seen } of kept ? [] : after) {
     if (esito === before) continue
@@ -153,7 +152,7 @@ async function apply (
   return { ricevuta, ofLastAttempt, path }
 }
 
-/** What is known of the attempts of a submission, without the one of the number `except`. */
+/** The outcomes of a submission's attempts, without attempt `except`. */
 async function readOutcomes (db: Executor, id: number, except?: number) {
   const final = and(
     eq(observations.invio_id, attempts.invio_id),
@@ -167,35 +166,35 @@ async function readOutcomes (db: Executor, id: number, except?: number) {
     .where(and(eq(attempts.invio_id, id), except === undefined ? undefined : ne(attempts.numero, except)))
 }
 
-/** A verdict, the submission that it is about, and what is known of the submission's other attempts. */
+/** A verdict, its submission, and the outcomes of the other attempts. */
 export interface VerdictFacts {
   stato: State
-  /** The verdict is about the last attempt. */
+  /** Whether the verdict is about the last attempt. */
   ofLastAttempt: boolean
   verdict: AttemptOutcome
   /** The state to which an `N` leads. */
   stateAfterN: Extract<State, 'rifiutato' | 'non_inviato' | 'pronto'>
-  /** A reply or a receipt has proven that another attempt was acquired. */
+  /** A reply or a receipt proves that another attempt was acquired. */
   otherProven: boolean
   /** Another attempt may have been acquired. */
   otherInDoubt: boolean
-  /** A receipt or a person has said otherwise of this very attempt, for good. */
+  /** A receipt or a person has given this attempt another final outcome. */
   contradicted: boolean
   /** The outcomes of all rows of the submission after the verdict. */
   rows: readonly RowOutcome[]
 }
 
-/** States from which a contradicted submission goes to a person. */
+/** States in which a contradicted submission is referred to a person. */
 const REVIEWED_WHEN_CONTRADICTED: readonly State[] = ['pronto', 'preso', 'sconosciuto', 'acquisito', 'parziale']
 
-/** What a row becomes. A row stays acquired, and no guest is freed whom another attempt may have filed. */
+/** The next outcome of a row. Acquired rows stay acquired. No guest is freed whom another attempt may have filed. */
 export function rowAfter (now: RowOutcome, seen: RowOutcome | undefined, otherInDoubt: boolean): RowOutcome {
   if (seen === 'acquisita') return seen
   if (seen === undefined || !isUnresolved(now)) return now
   return otherInDoubt ? 'sconosciuta' : seen
 }
 
-/** What follows from a verdict in each state; in a state that is missing nothing does. */
+/** The next states after a verdict, by current state. Missing states do not move. */
 const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
   pronto: afterClaimOrBefore,
   preso: afterClaimOrBefore,
@@ -205,8 +204,8 @@ const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
 }
 
 /**
- * The states that a submission goes through because of a verdict, in order; none: it stays where it is. They follow
- * from what is known of all attempts, not of the last one alone: a final state must be true of every attempt.
+ * The states that a submission passes through after a verdict, in order; empty when it stays. They depend on all
+ * attempts, because a final state must be true of every attempt.
  */
 export function nextStates (facts: VerdictFacts): State[] {
   const { stato, contradicted } = facts
@@ -214,7 +213,7 @@ export function nextStates (facts: VerdictFacts): State[] {
   return STATES_AFTER[stato]?.(facts) ?? []
 }
 
-/** A person has decided to send it again, and it is not dispatched yet: a late `K` stops it. */
+/** A resend was decided, and is not dispatched yet: a late `K` stops it. */
 function afterClaimOrBefore (facts: VerdictFacts): State[] {
   return facts.verdict === 'K' ? ['da_verificare', ...ifAllAcquired(facts)] : []
 }
@@ -234,12 +233,12 @@ function afterUnknown (facts: VerdictFacts): State[] {
   return [otherInDoubt ? 'da_verificare' : stateAfterN]
 }
 
-/** A proof alone ends a person's review only when every row is acquired. */
+/** A proof ends a person's review only when every row is acquired. */
 function ifAllAcquired ({ rows }: VerdictFacts): State[] {
   return rows.every((esito) => esito === 'acquisita') ? ['acquisito'] : []
 }
 
-/** All rows are acquired, or some of them; when some are in doubt a person decides. */
+/** All rows are acquired, or some. If some are in doubt, a person decides. */
 function acquiredStates (facts: VerdictFacts): State[] {
   const all = ifAllAcquired(facts)
   if (all.length > 0) return all
@@ -247,9 +246,9 @@ function acquiredStates (facts: VerdictFacts): State[] {
 }
 
 /**
- * Gives up a submission that cannot be sent, and frees its guests. Where an earlier attempt may have been acquired, a
- * person decides.
- * @returns false when it is not where the caller believes it to be
+ * Gives up an unsendable submission and frees its guests. If an earlier attempt may have been acquired, a person
+ * decides.
+ * @returns false when the submission is not in the expected state
  */
 export async function giveUp (tx: Transaction, id: number, change: Omit<Move, 'a' | 'set'>): Promise<boolean> {
   if (await mayBeAcquired(tx, id)) return move(tx, id, { ...change, a: 'da_verificare' })
