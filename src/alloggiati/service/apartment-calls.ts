@@ -9,8 +9,8 @@ import type { EsitoOperazioneServizio } from './soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from './soap/errors.ts'
 
 /**
- * The service refused the change, in its own words; or its answer is missing, and the change may have been made. Never
- * a 5xx: clients try those again.
+ * The service refused the change, or its answer is missing and the change may have been made. Never a 5xx, because
+ * clients retry those.
  */
 class AppartamentoRifiutato extends ShapedError {
   constructor (
@@ -22,7 +22,7 @@ class AppartamentoRifiutato extends ShapedError {
   }
 }
 
-/** The apartments of the account that are in force. Empty for an account that manages none. */
+/** The active apartments of the account. Empty for an account without apartment management. */
 export function listApartments (service: PoliceService): Promise<Static<typeof Apartment>[]> {
   return orUnreachable(async () => {
     return parseApartments(await downloadTable(service, 'ListaAppartamenti', service.answerDeadline()))
@@ -48,7 +48,7 @@ export function addApartment (
 }
 
 /**
- * Takes an apartment out of force, for good.
+ * Disables an apartment permanently.
  * @throws AppartamentoRifiutato, ServizioNonRaggiungibile
  */
 export function disableApartment (service: PoliceService, id: number): Promise<void> {
@@ -74,7 +74,7 @@ async function changeApartments (
   })
 }
 
-/** Work that only reads, or has sent nothing yet: its failure says that the service cannot be reached. */
+/** Wraps work that only reads, or has sent nothing yet: a failure means that the service is unreachable. */
 async function orUnreachable<T> (work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -85,7 +85,7 @@ async function orUnreachable<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A change without an answer: it may have been made unless nothing was sent. */
+/** Handles a change without an answer: it may have been made, unless nothing was sent. */
 function refuseOrDoubt (err: unknown): never {
   if (!(err instanceof SoapTransportError)) throw err
   if (!err.sent) throw new ServizioNonRaggiungibile()

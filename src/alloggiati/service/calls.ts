@@ -5,7 +5,7 @@ import type { ElencoSchedineEsito, EsitoOperazioneServizio } from './soap/contra
 import { AlloggiatiCredentialsError } from './soap/errors.ts'
 import type { CallOptions } from './soap/soap-transport.ts'
 
-/** The SOAP method for a list of lines: lines of 174 characters carry their apartment. */
+/** The SOAP method for a list of lines. Lines of 174 characters include the apartment. */
 export function methodFor (test: boolean, idAppartamento: number | undefined) {
   if (idAppartamento !== undefined) {
     return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
@@ -15,7 +15,7 @@ export function methodFor (test: boolean, idAppartamento: number | undefined) {
 
 type Method = ReturnType<typeof methodFor>
 
-/** What the service answers to a list of lines: the outcome of the call, and that of each line where it says so. */
+/** The service's reply to a list of lines: the outcome of the call, and of each line if given. */
 export interface SendReply {
   esito: EsitoOperazioneServizio
   result: ElencoSchedineEsito | undefined
@@ -23,10 +23,10 @@ export interface SendReply {
   raw: string
 }
 
-/** Names of errors with which the service refuses a caller before it looks at what the call asks for. */
+/** Errors with which the service rejects a caller before it processes the call. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** Hands lines over with one of the four methods, in one call. */
+/** Sends lines with one of the four methods, in one call. */
 export async function deliver (
   service: PoliceService, method: Method, token: string, lines: readonly string[], options?: CallOptions
 ): Promise<SendReply> {
@@ -36,7 +36,7 @@ export async function deliver (
   return { esito: outcomes![1] as EsitoOperazioneServizio, result: result.result, httpStatus, raw }
 }
 
-/** Proves the credentials: a login and the service's own test of its token. */
+/** Checks the credentials: a login, and the service's own token test. */
 export async function authenticate (service: PoliceService, signal: AbortSignal): Promise<EsitoOperazioneServizio> {
   const request = { Utente: service.utente, token: await service.token.get(signal) }
   const { result } = await service.client.Authentication_Test(request, { signal })
@@ -44,7 +44,7 @@ export async function authenticate (service: PoliceService, signal: AbortSignal)
 }
 
 /**
- * One code table as CSV. An account without apartments is refused that table: it is empty then.
+ * Downloads one code table as CSV. For an account without apartments, the refused apartment table counts as empty.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadTable (
@@ -61,8 +61,8 @@ export async function downloadTable (
 }
 
 /**
- * The receipt of a day; undefined when the service has none, which is not to say that nothing was sent. It is waited
- * for as long as a caller waits.
+ * Downloads the receipt of a day. Undefined when the service has none, which does not mean that nothing was sent. Times
+ * out with the caller.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadReceipt (service: PoliceService, day: Day): Promise<Buffer | undefined> {
@@ -76,12 +76,12 @@ export async function downloadReceipt (service: PoliceService, day: Day): Promis
   return undefined
 }
 
-/** A refused token says nothing about what the call asked for. It is forgotten: the next call logs in afresh. */
+/** Throws if the token was refused, and forgets it, so that the next call logs in again. */
 function refuseToken (service: PoliceService, token: string, outcome: EsitoOperazioneServizio): void {
   if (forgetRefused(service, token, outcome)) throw new AlloggiatiCredentialsError(outcome.ErroreCod, outcome.ErroreDes)
 }
 
-/** Forgets the token where the outcome refuses it. Returns whether it did. */
+/** Forgets the token if the outcome refuses it. Returns whether it did. */
 export function forgetRefused (
   { token: tokens }: PoliceService, token: string, { ErroreDes }: EsitoOperazioneServizio
 ): boolean {

@@ -11,8 +11,8 @@ import { authenticate } from './calls.ts'
 import { AlloggiatiCredentialsError } from './soap/errors.ts'
 
 /**
- * Asks the police service of the settings whether it takes the credentials: nothing is sent, and nobody's data.
- * @returns where it was asked
+ * Checks the configured police service and its credentials. No guest data is sent.
+ * @returns the address asked
  * @throws ConnessioneFallita
  */
 export async function checkPolice (
@@ -27,14 +27,14 @@ export async function checkPolice (
 }
 
 /**
- * Whether the service can be reached and takes the credentials.
+ * Checks that the service is reachable and accepts the credentials.
  * @throws ConnessioneFallita
  */
 export async function check (service: PoliceService | null): Promise<Static<typeof CheckAnswer>> {
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
-  // A person looks whether it works now: neither a token nor a refusal of before says so.
+  // The check must reflect the present state, so cached tokens and refusals are dropped.
   service.token.invalidate()
   const { esito, ErroreDes } = await authenticate(service, service.answerDeadline()).catch((err: Error) => {
     const refused = err instanceof AlloggiatiCredentialsError

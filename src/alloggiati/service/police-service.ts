@@ -9,25 +9,23 @@ import { startSandbox } from './sandbox/sandbox.ts'
 import { soapClient, type SoapClient } from './soap/soap-client.ts'
 import { tokenSource, type Credentials, type TokenSource } from './soap/token.ts'
 
-/** The police service as this installation reaches it. */
+/** The police service as configured in this installation. */
 export interface PoliceService {
   mode: Config['ALLOGGIATI_MODE']
   endpoint: string
   /** The account's name, sent with every call. */
   utente: string
-  /**
-   * The account as the ledger and the receipts know it: the sandbox's is never the real one, even with the same name.
-   */
+  /** The account name in ledger and receipts. The sandbox's never equals the real one, even with the same user name. */
   account: string
   client: SoapClient
   token: TokenSource
-  /** Milliseconds within which a caller is answered, whatever the service does. */
+  /** Milliseconds within which a caller is answered, even if the service does not respond. */
   answerWithinMs: number
-  /** Aborted when a caller who asks now must be answered. */
+  /** Aborts when a caller who asks now must be answered. */
   answerDeadline (): AbortSignal
 }
 
-/** Clients, and proxies before us, give up after 30 seconds or more. */
+/** Clients, and proxies in front of us, time out after 30 seconds or more. */
 const ANSWER_WITHIN_MS = 25_000
 
 interface Options {
@@ -36,14 +34,14 @@ interface Options {
   clock: Clock
   db: Database
   log: FastifyBaseLogger
-  /** Of a whole call; the client's own default when it is not given. */
+  /** Timeout of a whole call; by default the client's own. */
   timeoutMs?: number
-  /** Within which a caller is answered; 25 seconds when it is not given. */
+  /** Maximum time to an answer; 25 seconds by default. */
   answerWithinMs?: number
 }
 
 /**
- * Connects to the service: in sandbox mode to a stand-in of its own, started here on loopback. Nothing is called yet.
+ * Sets up the service. In sandbox mode it starts a sandbox on loopback. Makes no call yet.
  * @returns the service, or null in production without credentials; and what to close at the end
  */
 export async function policeService (
@@ -81,7 +79,7 @@ function sandboxCredentials (keys: Keys): Credentials {
   return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }
 }
 
-/** The service's own address stands in its WSDL and nowhere else: only production with credentials reads it. */
+/** The service's address is only in its WSDL, which only production with credentials reads. */
 async function wsdlAddress (): Promise<string> {
   const wsdl = await readFile(new URL('./soap/service.wsdl', import.meta.url), 'utf8')
   return /<soap12:address location="([^"]+)"/.exec(wsdl)![1]!

@@ -2,23 +2,20 @@ import type { AttemptOutcome, FinalAttemptOutcome, State } from '#schemas/submis
 import type { Day } from '#src/lib/time.ts'
 import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 
-/** Schedine and the sum of their nights: all that a receipt tells. */
+/** Schedine and the sum of their nights. A receipt contains nothing else. */
 export interface Counts { schedine: number, notti: number }
 
-/**
- * An attempt that the receipt of a day may count. Its counts are what the service acquired, where that is known, and
- * else what was handed over.
- */
+/** An attempt that the receipt of a day may count. Its counts are those acquired, if known, otherwise those sent. */
 export interface DayAttempt extends Counts {
   invio_id: number
   numero: number
-  /** The first and the last day in which the service may have counted it. */
+  /** The first and the last day on which the service may have counted it. */
   giorno_da: Day
   giorno_a: Day
   esito: AttemptOutcome
-  /** A person decided the outcome. A person may be wrong, so it proves nothing of other attempts. */
+  /** A person decided the outcome. This may be wrong, so it proves nothing about other attempts. */
   isDecided: boolean
-  /** The service has said that it acquired some of the rows that were handed over, and not all. */
+  /** The service reported that it acquired only some of the rows. */
   isPartial: boolean
 }
 
@@ -27,20 +24,20 @@ export interface DaySubmission {
   stato: State
   tentativo: number
   data_arrivo: Day
-  /** No row was held back: when the attempt was acquired, all guests were. */
+  /** No row was excluded: if the attempt was acquired, all guests were. */
   isWhole: boolean
   otherOutcomes: readonly AttemptOutcome[]
-  /** The reasons for which it was referred to a person so far. It is referred once for each reason. */
+  /** Past reasons for a referral to a person. Each reason refers it once. */
   reasons: readonly string[]
 }
 
-/** One fetch of the day's receipt. Nulls: the service had none (`isAvailable` is false), or it could not be read. */
+/** One fetch of the day's receipt. Null: the service had none (`isAvailable` is false), or it was unreadable. */
 export interface ReceiptFetch { fetchedAt: Date, isAvailable: boolean, schedine: number | null, notti: number | null }
 
 export interface AccountDay {
   day: Day
   now: Date
-  /** The ledger knows of everything that was filed with the account on that day. */
+  /** The ledger knows everything that was filed with the account on that day. */
   isExclusive: boolean
   attempts: readonly DayAttempt[]
   submissions: readonly DaySubmission[]
@@ -49,17 +46,17 @@ export interface AccountDay {
 
 export interface Proof extends Counts { numero: number, esito: FinalAttemptOutcome }
 
-/** What the receipt of a day proves of one submission, and what follows from it. */
+/** The conclusion of a day's receipt for one submission. */
 export interface Finding {
   invio_id: number
   proofs: readonly Proof[]
-  /** The states that the submission goes through, in order. Empty: it stays in its state. */
+  /** The states that the submission passes through, in order. Empty: it stays in its state. */
   path: readonly State[]
   note: string
   alarm?: AlarmKind
 }
 
-/** What the receipt of a day proves, and by which rule. */
+/** The conclusions of a day's receipt, and the rule behind them. */
 export interface DayFindings { rule: Rule, findings: readonly Finding[], alarm?: AlarmKind }
 
 export type Rule =
@@ -74,7 +71,7 @@ export type Rule =
 
 /* The arithmetic of receipts. */
 
-/** 2^16 combinations are tried in milliseconds, and a person could not check more. */
+/** 2^16 combinations take milliseconds, and a person could not check more. */
 const MAX_PARTS = 16
 
 export function sum (parts: readonly Counts[]): Counts {
@@ -95,14 +92,14 @@ export function isZero ({ schedine, notti }: Counts): boolean {
   return schedine === 0 && notti === 0
 }
 
-/** Schedine or nights are less than nothing: the receipt counts less than is known. */
+/** Whether schedine or nights are negative: the receipt counts less than is known. */
 export function isNegative ({ schedine, notti }: Counts): boolean {
   return schedine < 0 || notti < 0
 }
 
 /**
- * The combinations of `parts` that add up to `rest`, as sets of indices. At most two are returned, because the second
- * makes the day ambiguous already. Undefined: there are too many parts to try.
+ * Finds sets of indices whose `parts` add up to `rest`. Returns at most two, because two are ambiguous already.
+ * Undefined: too many parts to try.
  */
 export function findCombinations (parts: readonly Counts[], rest: Counts): ReadonlySet<number>[] | undefined {
   if (parts.length > MAX_PARTS) return undefined

@@ -12,22 +12,22 @@ import { isStraddler, placeAroundMidnight } from './midnight.ts'
 interface ReceiptDay extends Counts, Record<string, unknown> {
   utente: string
   giorno: Day
-  /** What is known to be acquired by calls that can count on this day alone. */
+  /** Schedine known to be acquired by calls that can count only on this day. */
   schedine_inviate: number
   notti_inviate: number
-  /** The outcome of a call is unknown, or rests on a person's decision. */
+  /** The outcome of a call is unknown, or decided by a person. */
   incerto: boolean
 }
 
 /**
- * The days from `from` to `to`, an absent bound being open, whose kept receipt counts other schedine than the ledger
- * knows to be acquired. Days that a call around midnight ties together are compared together, and are left out where
- * the receipts do not say yet on which day it counts.
+ * Finds days whose stored receipt counts other schedine than the ledger knows to be acquired. A missing `from` is open.
+ * Days tied by a call around midnight are compared together. They are omitted while the receipts do not tell on which
+ * day it counts.
  */
 export async function differingDays (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckAnswer['discordanze']> {
-  // The days beside them are needed where a call around midnight ties them.
+  // Adjacent days are needed too, because a call around midnight may tie them.
   const isNear = (day: SQL) => and(
     from === undefined ? undefined : sql`${day} >= ${from}::date - 2`, sql`${day} <= ${to}::date + 2`
   )!
@@ -44,7 +44,7 @@ export async function differingDays (
 function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckAnswer['discordanze'] {
   const acquired = around.filter(({ esito }) => esito === 'K')
   const straddlers = acquired.filter(isStraddler)
-  // Of the others a reply, or a person's word, says on which day they count.
+  // For the others a reply or a person has settled the day.
   const single = acquired.filter((one) => !isStraddler(one))
   const ofDay = (day: Day) => sum(single.filter(({ giorno_da }) => giorno_da === day))
   const isUncertain = ({ giorno, incerto }: ReceiptDay) => incerto || around.some(({ esito, isDecided, ...one }) =>

@@ -3,25 +3,25 @@ import type { AttemptDay } from '../../receipts/receipt-days.ts'
 import { addDays, daysBetween, instantInRome, type Clock, type Day } from '#src/lib/time.ts'
 import { type Counts, type ReceiptFetch, areEqual } from './account-day.ts'
 
-/* When a receipt is fetched, and what its fetches say together. */
+/* Decides when a receipt is fetched, and combines its fetches. */
 
-/** Until this hour of a following day, Rome, the server waits for a receipt before it asks a person. */
+/** The server waits for a receipt until this hour (Rome) of a following day, then asks a person. */
 const PATIENCE_HOUR = 12
-/** Two fetches with this distance that agree show that the receipt does not grow any more. */
+/** Two equal fetches this far apart show that the receipt is complete. */
 const FETCHES_APART_MS = 2 * 3_600_000
-/** After so many days only the nightly job asks for a receipt that the service has not. */
+/** After this many days only the nightly job asks for a receipt that the service lacks. */
 const YOUNG_DAYS = 2
 
 export interface Reading { counts: Counts, isStable: boolean, hasChanged: boolean }
 
-/** The instant until which the receipt of `day` is waited for, some days after it. */
+/** The instant until which the server waits for the receipt of `day`. */
 export function waitingEnds (day: Day, daysAfter: number): Date {
   return instantInRome(addDays(day, daysAfter), PATIENCE_HOUR)
 }
 
 /**
- * Reads the fetches of a day's receipt together. Undefined while none of those that count could be read: a receipt that
- * is not available does not count zero.
+ * Combines the fetches of a day's receipt. Undefined if no complete fetch could be read: a receipt that is not
+ * available does not count zero.
  */
 export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Reading | undefined {
   const read = completeFetches(day, fetches).flatMap(({ fetchedAt, schedine, notti }) =>
@@ -37,8 +37,8 @@ export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Readin
 }
 
 /**
- * Whether the receipt of a day is fetched now. It is while the service has none, and, where an outcome is uncertain,
- * until two fetches hours apart have brought one. More fetches would prove nothing more.
+ * Whether to fetch the receipt of a day now: while the service has none, or, if an outcome is uncertain, until two
+ * fetches hours apart have returned it. More fetches prove nothing more.
  */
 export function isFetchDue (
   { day, hasReceipt, hasUncertain }: AttemptDay, fetches: readonly ReceiptFetch[], clock: Clock
@@ -48,12 +48,12 @@ export function isFetchDue (
   const last = complete.at(-1)
   if (now < completeFrom(day) || (last && !areApart(last.fetchedAt, now))) return false
   const available = complete.filter(({ isAvailable }) => isAvailable)
-  // A copy without a complete fetch is of an early look, which proves nothing.
+  // A stored receipt without a complete fetch is an early copy, which proves nothing.
   if (available.length === 0) return hasReceipt || daysBetween(day, clock.today()) <= YOUNG_DAYS
   return hasUncertain && !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt)
 }
 
-/** The fetches that count: those from the hour on at which the receipt is taken to be complete. */
+/** The fetches made after the receipt is assumed to be complete. */
 function completeFetches (day: Day, fetches: readonly ReceiptFetch[]): ReceiptFetch[] {
   const from = completeFrom(day)
   return fetches.filter(({ fetchedAt }) => fetchedAt >= from)

@@ -11,9 +11,9 @@ import {
 import { readFetches, waitingEnds, type Reading } from './fetches.ts'
 
 /**
- * What a receipt proves of the attempts of its day. The receipt only counts. So the whole day is one equation over all
- * its attempts, even those of submissions that have moved on since; and a fact is proven only when no other explanation
- * gives the same receipt. The function is pure: the same day gives the same findings.
+ * Derives what a receipt proves about the attempts of its day. A receipt only counts, so the day is one equation over
+ * all its attempts, even of submissions that moved on since. A fact is proven only if no other explanation gives the
+ * same counts. The function is pure.
  */
 export function deriveFindings (accountDay: AccountDay): DayFindings {
   const { day, now, attempts, submissions, fetches } = accountDay
@@ -21,7 +21,7 @@ export function deriveFindings (accountDay: AccountDay): DayFindings {
     stato === 'in_invio' && attempts.some(({ invio_id, numero }) => invio_id === id && numero === tentativo)
   )
   if (isInFlight) return { rule: 'in_volo', findings: [] }
-  // This comes before the receipt is asked for, because the receipt of one day cannot settle it.
+  // Before the receipt is fetched, because one day's receipt cannot settle this.
   const aroundMidnight = attempts.filter((one) => mayBeCounted(one) && one.giorno_da !== one.giorno_a)
   if (aroundMidnight.length > 0) {
     return refer(accountDay, 'mezzanotte', (attempt) =>
@@ -40,7 +40,7 @@ export function deriveFindings (accountDay: AccountDay): DayFindings {
     : solveWithoutUnknowns(accountDay, receipt)
 }
 
-/** No receipt counts an attempt that is proven not to have been acquired; any other attempt may be counted. */
+/** Whether a receipt may count the attempt: all but those proven not acquired. */
 function mayBeCounted ({ esito, isDecided }: DayAttempt): boolean {
   return esito !== 'N' || isDecided
 }
@@ -73,7 +73,7 @@ function solveWithUnknowns (accountDay: AccountDay, { counts, isStable }: Readin
       ? { rule: 'nessuno', findings: [] }
       : refer(accountDay, 'nessuno', () => TEXTS.oneFetch(day))
   }
-  // A person's decision may be wrong: in the equation it is as uncertain as an unknown outcome.
+  // A person's decision may be wrong, so the equation treats it like an unknown outcome.
   const uncertain = [
     ...attempts.filter(({ esito }) => esito === '?'),
     ...attempts.filter(({ esito, isDecided }) => esito !== '?' && isDecided)
@@ -96,7 +96,7 @@ function conclude (accountDay: AccountDay, conclusion: Conclusion): Finding[] {
   return forEachSubmission(accountDay, (submission, own) => deriveFinding(submission, own, accountDay, conclusion))
 }
 
-/** The receipt counts less than the service itself has said: every submission of the day is referred to a person. */
+/** The receipt counts less than the service confirmed: refers every submission of the day to a person. */
 function contradict (accountDay: AccountDay, counts: Counts): DayFindings {
   const note = describeContradiction(accountDay, counts)
   const findings = forEachSubmission(accountDay, (submission, own) => {
@@ -112,7 +112,7 @@ function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): 
   return TEXTS.contradiction(day, counts, sum(attempts.filter(isProvenAcquired)))
 }
 
-/** The receipt proves nothing: persons decide about unknown attempts, each with the text about its last attempt. */
+/** The receipt proves nothing: refers unknown attempts to persons, each with a text on its last attempt. */
 function refer (
   accountDay: AccountDay, rule: Rule, describe: (attempt: DayAttempt) => string, alarm?: AlarmKind
 ): DayFindings {
@@ -128,12 +128,9 @@ function forEachSubmission (
   return submissions.flatMap((submission) => derive(submission, own.get(submission.id) ?? []) ?? [])
 }
 
-/* What follows for one submission from what its day proves. */
+/* The conclusion for one submission. */
 
-/**
- * The states through which a submission becomes acquired when that is proven. One that was about to be sent again is
- * stopped first.
- */
+/** The states through which a submission becomes acquired when that is proven. A pending resend is stopped first. */
 const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   pronto: ['da_verificare', 'acquisito'],
   preso: ['da_verificare', 'acquisito'],
@@ -141,15 +138,15 @@ const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   da_verificare: ['acquisito']
 }
 const UNRECEIPTED: readonly State[] = UNRECEIPTED_STATES
-/** The ledger knows already that these were acquired. */
+/** The ledger already knows that these were acquired. */
 const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
 
 interface Conclusion {
-  /** The outcome of every unknown attempt of the day; undefined: there is none. */
+  /** The proven outcome of all unknown attempts of the day; undefined if there are none. */
   unknownsAre?: FinalAttemptOutcome
-  /** What persons decided to be acquired is not on the receipt. */
+  /** The receipt does not count the attempts that persons decided to be acquired. */
   deniesDecisions?: boolean
-  /** The receipt counts exactly what was acquired: this proves the acquired submissions. */
+  /** The receipt counts exactly the acquired schedine, which proves the acquired submissions. */
   isBalanced?: boolean
 }
 
@@ -167,7 +164,7 @@ function deriveFinding (
   const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
   const change = deriveChange(submission, own, outcomes, { day, now }, conclusion)
   const path = change?.path ?? []
-  // An attempt of which some rows were acquired does not prove that all of them were.
+  // A partly acquired attempt does not prove that all rows were.
   const isProven = ownOutcomes.some((outcome, at) => outcome === 'K' && !own[at]!.isPartial)
   const isReceipted = conclusion.isBalanced === true && isProven && (path.at(-1) ?? submission.stato) === 'acquisito'
   if (proofs.length === 0 && path.length === 0 && !isReceipted) return undefined
@@ -199,7 +196,7 @@ function deriveChange (
   conclusion: Conclusion
 ): Change | undefined {
   const last = own.find(({ numero }) => numero === submission.tentativo)
-  // A denied decision matters only while the submission rests on it: it may have been sent again since.
+  // A denied decision matters only for the last attempt: the submission may have been resent since.
   if (last && isDenied(last, conclusion)) {
     const note = TEXTS.denied(day)
     return referAcquired(submission, note, 'denied') ?? { path: [], note }
@@ -221,8 +218,8 @@ function changeByAcquired (
 }
 
 /**
- * The server sends a submission again by itself only when none of its attempts may have been acquired, and while the
- * service still takes its arrival.
+ * Resends a submission automatically only if none of its attempts may have been acquired, and its arrival window is
+ * open.
  */
 function changeByNotAcquired (
   { stato }: DaySubmission, isLastOfDay: boolean, outcomes: readonly AttemptOutcome[], day: Day, isLate: boolean
@@ -234,16 +231,16 @@ function changeByNotAcquired (
 }
 
 /**
- * Refers an acquired submission to a person, once for the same reason: what the person then decides stands. Undefined
- * when there is nothing to refer.
+ * Refers an acquired submission to a person, once per reason, so that the person's decision stands. Undefined when
+ * there is nothing to refer.
  */
 function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: AlarmKind): Change | undefined {
   return UNRECEIPTED.includes(stato) && !reasons.includes(note) ? { path: ['da_verificare'], note, alarm } : undefined
 }
 
 /**
- * Refers a submission whose last attempt is unknown to a person, who is shown the description of that attempt.
- * Undefined when its last attempt is not in the day, or is known.
+ * Refers a submission with an unknown last attempt to a person, with the description of that attempt. Undefined if its
+ * last attempt is not in the day, or is known.
  */
 function referUnknown (
   { id, stato, tentativo }: DaySubmission, own: readonly DayAttempt[], describe: (attempt: DayAttempt) => string
@@ -253,7 +250,7 @@ function referUnknown (
   return { invio_id: id, proofs: [], path: stato === 'sconosciuto' ? ['da_verificare'] : [], note: describe(last) }
 }
 
-/* The texts that a person is shown about a submission. */
+/* The texts about a submission, for persons. */
 
 const formatCounts = ({ schedine, notti }: Counts) => `schedine ${schedine}, notti ${notti}`
 

@@ -3,18 +3,18 @@ import { type AccountDay, type Counts, type DayAttempt, areEqual, isZero, subtra
 import { readFetches } from './fetches.ts'
 
 /*
- * A call around midnight that was acquired is on the receipt of one of two days. The receipts of both say together
- * which one, so these days are balanced together.
+ * A call acquired around midnight is on the receipt of one of two days. Both receipts together tell which one, so these
+ * days are balanced together.
  */
 
-/** What was acquired around midnight, and the days whose receipt may count it. */
+/** Counts acquired around midnight, and the two days whose receipt may include them. */
 interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
 /**
- * The day on whose receipt each call around midnight counts; undefined where the receipts do not say it. A receipt says
- * it when it counts all of them, or none.
- * @param rests what the receipt of a day counts beside the calls of that day alone. A day without an entry proves
- * nothing: it has no receipt yet, or an uncertain call.
+ * Assigns each call around midnight to the day whose receipt counts it; undefined while the receipts do not tell. A
+ * receipt tells when it counts all of them, or none.
+ * @param rests the counts of a day's receipt minus its certain calls. A day without an entry proves nothing: it has no
+ * receipt yet, or an uncertain call.
  */
 export function placeAroundMidnight (
   rests: ReadonlyMap<Day, Counts>, straddlers: readonly Straddler[]
@@ -28,7 +28,7 @@ export function placeAroundMidnight (
       const open = indices.filter((at) => placed[at] === undefined && otherDay(straddlers[at]!, day) !== undefined)
       if (open.length === 0) continue
       const left = subtract(rests.get(day)!, sum(straddlers.filter((_, at) => placed[at] === day)))
-      // The receipt counts none of them, or all: this is certain whatever the other receipt says.
+      // If the receipt counts none or all of them, this is certain whatever the other receipt says.
       if (isZero(left)) for (const at of open) placed[at] = otherDay(straddlers[at]!, day)
       else if (areEqual(left, sum(open.map((at) => straddlers[at]!)))) for (const at of open) placed[at] = day
       else continue
@@ -38,7 +38,7 @@ export function placeAroundMidnight (
   return placed
 }
 
-/** The day beside which a call may count; undefined where it cannot count on the given one. */
+/** The other day of a straddling call; undefined if the call cannot count on `day`. */
 function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day | undefined {
   return day === giorno_da ? giorno_a : day === giorno_a ? giorno_da : undefined
 }
@@ -49,8 +49,8 @@ export function isStraddler ({ esito, isDecided, giorno_da, giorno_a }: DayAttem
 }
 
 /**
- * The day of `all`, tied together by calls around midnight, with each of these calls where the receipts say that it
- * counts. What they do not say stays as it is.
+ * Resolves the calls around midnight of one day. A call counts on this day, or moves to the other, when the receipts of
+ * `all` tied days tell. Unresolved calls stay as they are.
  */
 export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDay[]): AccountDay {
   const { day, attempts, submissions } = accountDay
@@ -77,7 +77,7 @@ export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDa
   }
 }
 
-/** What the receipt of a day counts beside the calls that were acquired on it; undefined where it proves nothing. */
+/** The receipt's counts minus the calls acquired on that day alone; undefined if the receipt proves nothing. */
 function restOf ({ day, attempts, fetches }: AccountDay): Counts | undefined {
   const receipt = readFetches(day, fetches)
   const isUncertain = attempts.some(({ esito, isDecided }) => esito === '?' || isDecided)

@@ -15,12 +15,12 @@ import type { PoliceService } from '../../service/police-service.ts'
 import { RECEIPT_WINDOW_DAYS, type ReceiptArchive } from '../../receipts/receipt-archive.ts'
 import { isFetchDue } from './fetches.ts'
 
-/** For so long after a fetch, an alarm about the day is raised: the job comes by every hour. */
+/** How long after a fetch alarms about the day are raised: the job runs every hour. */
 const NEWS_MS = 3_600_000
 
 /**
- * Compares a day's receipt with the attempts of the day, and carries out what that proves, the whole day in one
- * transaction. Any process may call it at any time and again: what has been carried out is not carried out again.
+ * Compares a day's receipt with the attempts of the day, and applies the conclusions in one transaction. Idempotent:
+ * any process may call it at any time.
  */
 export async function reconcileDay (
   { db, clock, alarm, name }: Pick<WatchContext, 'db' | 'clock' | 'alarm' | 'name'>, dayOfAccount: DayOfAccount
@@ -55,7 +55,7 @@ async function applyFinding (
   }
   let state = submissions.find(({ id }) => id === invio_id)!.stato
   for (const next of path) {
-    // The sweep carries out what is ready and whose lease is over.
+    // The sweep sends ready submissions with an expired lease.
     const set = next === 'pronto' ? { proprietario: null, lease_fino_al: sql`now()` } : {}
     if (!(await move(tx, invio_id, { da: state, a: next, chi: processName, perche: note, set }))) {
       throw new Error(`Submission ${invio_id} is not ${state} although it is locked`)
@@ -71,7 +71,7 @@ async function applyFinding (
   }
 }
 
-/** The rows of a submission that is referred to a person stay live: no other submission can send the same guest. */
+/** Rows of a submission referred to a person stay live, so no other submission can send the same guest. */
 async function moveRowsWith (tx: Transaction, id: number, state: State): Promise<void> {
   if (state === 'pronto') await moveRows(tx, id, 'in_corso', 'sconosciuta')
   if (state === 'acquisito' || state === 'parziale') {
@@ -80,12 +80,12 @@ async function moveRowsWith (tx: Transaction, id: number, state: State): Promise
   }
 }
 
-/** Null without credentials: then what is kept proves what it can. */
+/** The service is null without credentials. Then only stored receipts are used. */
 type Reconciling = WatchContext & { service: Pick<PoliceService, 'account'> | null }
 
 /**
- * Fetches the receipts that are due, and reconciles every day of the last 30 that is not proven yet: of all accounts of
- * the mode, though only the present one's receipts can be fetched.
+ * Fetches due receipts and reconciles every unproven day of the last 30, for all accounts of the mode. Only the current
+ * account's receipts can be fetched.
  */
 export async function reconcileDays (context: Reconciling, archive: ReceiptArchive): Promise<void> {
   const { db, service, clock, log, mode } = context
@@ -93,7 +93,7 @@ export async function reconcileDays (context: Reconciling, archive: ReceiptArchi
   let isReachable = service !== null
   const last30 = { from: addDays(today, -RECEIPT_WINDOW_DAYS), to: addDays(today, -1) }
   const days = await unprovenDays(db, mode, last30)
-  // All receipts first: a call around midnight wants those of two days.
+  // Fetch all receipts first, because a call around midnight needs those of two days.
   for (const unproven of days) {
     const { account, day } = unproven
     const canFetch = isReachable && account === service?.account
@@ -110,7 +110,7 @@ export async function reconcileDays (context: Reconciling, archive: ReceiptArchi
   }
 }
 
-/** @returns false when the service cannot be asked: then this run does not ask it for other days */
+/** @returns false when the service fails: then this run asks it for no further day */
 async function fetchReceipt (
   { log, alarm }: WatchContext, archive: ReceiptArchive, { account, day }: DayOfAccount
 ): Promise<boolean> {
