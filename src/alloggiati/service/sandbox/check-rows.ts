@@ -6,8 +6,8 @@ import type { EsitoOperazioneServizio } from '../soap/contract.ts'
 import { DONE, refused } from './sandbox-codes.ts'
 
 /**
- * First and last character of each field, counted from 1 as in the manual; the last one only in a "File Unico". The
- * sandbox has this table of its own, so that it does not share a mistake of the codec.
+ * First and last character of each field, counted from 1 as in the manual; the last field only in a "File Unico". The
+ * sandbox does not share the codec's table, so that it does not share its mistakes.
  */
 const POSITIONS = {
   tipo: [1, 2],
@@ -41,7 +41,7 @@ export interface Comparison {
 
 interface RowAnswer {
   outcome: EsitoOperazioneServizio
-  /** The row, its nights and (File Unico) its apartment: only for a good row. */
+  /** The row, its nights and (File Unico) its apartment, if the row is valid. */
   accepted?: { riga: string, permanenza: number, id_appartamento?: number }
 }
 
@@ -50,8 +50,8 @@ const MAX_NIGHTS = 30
 type Check = (value: string, context: Comparison & { row: Cells }) => unknown
 
 /**
- * The checks of a row in the order of its fields; the first text whose check does not hold is the `ErroreDettaglio`.
- * Texts marked with `*` are not known from the service and made up after its manner.
+ * The checks of a row in the order of its fields. The first that fails gives the `ErroreDettaglio`. Texts marked with
+ * `*` are invented in the service's style.
  */
 const CHECKS: Array<[field: keyof Cells, text: string, holds: Check]> = [
   ['tipo', 'Tipo Alloggiato Errato', (type) => WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined], // *
@@ -86,8 +86,8 @@ const CHECKS: Array<[field: keyof Cells, text: string, holds: Check]> = [
 ]
 
 /**
- * Checks a list, with one answer per row in order. A member (19, 20) stands only behind an accepted leader of its kind
- * (17, 18), with other members between them at most, and with the leader's arrival and apartment.
+ * Checks a list, with one answer per row in order. A member (19, 20) must follow an accepted leader of its kind (17,
+ * 18), directly or after other members, with the same arrival and apartment.
  */
 export function checkRows (rows: readonly string[], comparison: Comparison): RowAnswer[] {
   let leader: Cells | undefined
@@ -128,7 +128,7 @@ function accept (riga: string, { giorni, appartamento }: Cells): RowAnswer['acce
   return id === undefined ? { riga, permanenza } : { riga, permanenza, id_appartamento: id }
 }
 
-/** Members leave the fields of the document blank. */
+/** Members have blank document fields. */
 function isMember ({ tipo }: Cells): boolean {
   return !WITH_DOCUMENT.includes(tipo)
 }
@@ -138,7 +138,7 @@ function dayOf (italian: string): Day | undefined {
   return isDay(day) ? day : undefined
 }
 
-/** `05`, ` 5` and `5 ` are all seen in files that were accepted. */
+/** Accepted files contain `05`, ` 5` and `5 `. */
 function nightsOf (text: string): number | undefined {
   const nights = /^(?:\d\d| \d|\d )$/.test(text) ? Number(text) : 0
   return nights >= 1 && nights <= MAX_NIGHTS ? nights : undefined

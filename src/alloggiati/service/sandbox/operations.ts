@@ -18,19 +18,19 @@ export interface Service {
   tables (): Tables
 }
 
-/** What an element of an answer holds: text, or further elements in the order of the WSDL. */
+/** The content of an answer's element: text, or child elements in the order of the WSDL. */
 export type Value = string | number | boolean | Buffer | Elements
 interface Elements { [name: string]: Value | readonly Value[] | undefined }
 
-/** The texts of a request by their elements, and the rows of its list. Anything may be missing. */
+/** The texts of a request by element name, and the rows of its list. All may be missing. */
 interface Request { texts: Readonly<Record<string, string | undefined>>, rows: readonly string[] }
 
 type Answer = [outcome: EsitoOperazioneServizio, outputs?: Elements]
 type Work = (request: Request, service: Service, utente: string) => Promise<Answer>
 
-/** As long as in the manual's example. */
+/** As in the manual's example. */
 const TOKEN_LIFE_MS = 3_600_000
-/** The limit of the file upload; that of the web service is not known. */
+/** The limit of the file upload. The web service's limit is unknown. */
 const MAX_ROWS = 1_000
 const RECEIPT_DAYS = 30
 const MAX_TEXT = 200
@@ -51,7 +51,7 @@ export function isOperation (name: string): boolean {
   return name === 'GenerateToken' || Object.hasOwn(WORK, name)
 }
 
-/** Carries out one operation, given the elements of its request, and gives its response. */
+/** Performs one operation with the elements of its request, and returns its response. */
 export async function perform (
   operation: string, elements: readonly XmlElement[], service: Service
 ): Promise<Elements> {
@@ -103,7 +103,7 @@ async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service
 }
 
 async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
-  // A bare date and time is Italian; one with an offset is an instant.
+  // A dateTime without offset is in Rome's time; one with an offset is an instant.
   const day = /(?:Z|[+-]\d\d:\d\d)$/.test(Data) ? dayInRome(new Date(Data)) : Data.slice(0, 10)
   const today = clock.today()
   const totals = day < today && day >= addDays(today, -RECEIPT_DAYS) ? await dayTotals(db, utente, day) : undefined
@@ -114,7 +114,7 @@ async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Servic
 async function add ({ texts }: Request, { db, tables }: Service, utente: string): Promise<Answer> {
   const given = [texts.Descrizione, texts.Indirizzo, texts.Proprietario].map((text = '') => text.trim().toUpperCase())
   const [descrizione = '', indirizzo = '', proprietario = ''] = given
-  // A semicolon or a line break would break the list of apartments, which is a CSV without quotes.
+  // A semicolon or line break would corrupt the apartment table, a CSV without quotes.
   const isBad = (text: string) => text === '' || text.length > MAX_TEXT || /[;\r\n]/.test(text)
   if (given.some(isBad)) return [refused('parameter', "Dati dell'appartamento errati")]
   const comune_codice = texts.ComuneCodice ?? ''
@@ -142,7 +142,7 @@ const romeFields = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'longOffset'
 })
 
-/** An instant as .NET writes a local dateTime: Rome's wall clock, seven decimals, `+01:00` or `+02:00`. */
+/** An instant in the format of a local .NET dateTime: Rome's time, seven decimals, `+01:00` or `+02:00`. */
 function romeDateTime (instant: Date): string {
   const part = Object.fromEntries(romeFields.formatToParts(instant).map(({ type, value }) => [type, value]))
   const offset = part.timeZoneName?.replace('GMT', '')

@@ -12,17 +12,17 @@ const ESTABLISHMENT = [
 ]
 
 /**
- * The receipt of one day: a one-page PDF with the lines of a real one, marked as worthless. The same day of the same
- * account gives the same bytes, whichever instance draws it.
+ * Draws the receipt of one day: a one-page PDF with the lines of a real one, marked as worthless. Deterministic: the
+ * same day and account give the same bytes on every instance.
  */
 export async function drawReceipt (utente: string, giorno: Day, totals: DayTotals): Promise<Buffer> {
-  // Loaded on the first receipt only: the renderer takes more memory than the rest of the sandbox.
+  // Loaded on the first receipt, because the renderer takes more memory than the rest of the sandbox.
   const [{ createElement }, { Document, Page, Text, renderToBuffer }] = await Promise.all([
     import('react'),
     import('@react-pdf/renderer')
   ])
   const line = (text: string, index: number) => createElement(Text, { key: index, style: { marginBottom: 8 } }, text)
-  // Helvetica is built in, so no file is read and nothing is fetched; it draws ASCII only, which is all there is.
+  // Helvetica is built in, so nothing is read or fetched. It covers ASCII, which is enough here.
   return await renderToBuffer(createElement(
     Document,
     { title: 'Ricevuta di prova', language: 'it', creationDate: drawnOn(giorno), modificationDate: drawnOn(giorno) },
@@ -53,7 +53,7 @@ function receiptLines (utente: string, giorno: Day, { schedine, notti, numero }:
   ]
 }
 
-/** Receipts are made the day after. */
+/** A receipt is made the day after. */
 function drawnOn (giorno: Day): Date {
   return new Date(`${addDays(giorno, 1)}T00:00:00Z`)
 }

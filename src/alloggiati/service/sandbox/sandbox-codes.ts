@@ -30,9 +30,9 @@ function codes (rows: readonly { codice: string, descrizione: string }[]): strin
 }
 
 /**
- * Codes and names of errors. 11 and 12 are the manual's (p. 9); ERRORE_RECUPERO_RICEVUTA and ERRORE_PARAMETRO_ERRATO
- * were seen on the live service, the first with the number 51 by hearsay. The rest is the sandbox's own choice: the
- * service's table of errors is not public, and a client must not depend on these numbers.
+ * Codes and names of errors. 11 and 12 are the manual's (p. 9). ERRORE_RECUPERO_RICEVUTA and ERRORE_PARAMETRO_ERRATO
+ * were seen on the live service, the first reportedly with number 51. The rest is invented, because the service's table
+ * is not public. Clients must not depend on these numbers.
  */
 const ERRORS = {
   credentials: { code: '100', name: 'AUTENTICAZIONE_FALLITA' },

@@ -9,7 +9,7 @@ export type Apartment = Omit<typeof sandbox_appartamenti.$inferSelect, 'utente' 
 
 /* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
 
-/** Keeps a token until it expires, and forgets those that have expired. Tokens given out before stay good. */
+/** Stores a token until it expires, and deletes expired ones. Earlier tokens stay valid. */
 export async function keepToken (db: Executor, token: typeof sandbox_token.$inferInsert, now: Date): Promise<void> {
   await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, now.toISOString()))
   await db.insert(sandbox_token).values(token)
@@ -22,14 +22,14 @@ export async function isTokenGood (db: Executor, token: string, utente: string, 
 }
 
 /**
- * Takes all rows or none. A row sent twice is acquired twice: it is unknown whether the real service would do so, and
- * the sandbox assumes the worse.
+ * Acquires all rows or none. A row sent twice is acquired twice. The real service may not do so, but the sandbox
+ * assumes the worst case.
  */
 export async function acquire (db: Executor, rows: (typeof sandbox_schedine.$inferInsert)[]): Promise<void> {
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
 }
 
-/** The schedine of an account in the order of their acquisition: what a person would see on the portal. */
+/** The schedine of an account in order of acquisition, as a person sees them on the portal. */
 export async function acquired (db: Executor, utente: string) {
   const { id, riga, giorno, acquisita_il, id_appartamento } = sandbox_schedine
   return await db.select({ id, riga, giorno, acquisita_il: isoInstant(acquisita_il), id_appartamento })
@@ -39,7 +39,7 @@ export async function acquired (db: Executor, utente: string) {
 export interface DayTotals {
   schedine: number
   notti: number
-  /** The place of this day among the days of its year that have schedine: the number of the receipt. */
+  /** The number of the receipt: the position of this day among the year's days with schedine. */
   numero: number
 }
 
@@ -63,7 +63,7 @@ export async function activeApartments (db: Executor, utente: string): Promise<A
     .where(and(eq(sandbox_appartamenti.utente, utente), isNull(disabilitato_il))).orderBy(asc(id))
 }
 
-/** Adds an apartment under the next number of the account; the first one is 0. */
+/** Adds an apartment with the account's next number, starting at 0. */
 export async function addApartment (db: Database, utente: string, apartment: Omit<Apartment, 'id'>): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.sandboxApartments}, hashtext(${utente}))`)
@@ -73,7 +73,7 @@ export async function addApartment (db: Database, utente: string, apartment: Omi
   })
 }
 
-/** False where there is no such active apartment. Disabled for good, as with the service: it can only be added anew. */
+/** Disables an apartment permanently, like the service. Returns false if there is no such active apartment. */
 export async function disableApartment (db: Executor, utente: string, id: number, now: Date): Promise<boolean> {
   const disabled = await db
     .update(sandbox_appartamenti)

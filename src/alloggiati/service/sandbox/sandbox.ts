@@ -7,30 +7,30 @@ import { ENVELOPES, escapeXml, readBody, SERVICE, XmlError } from '../soap/xml.t
 import { isOperation, perform, type Service, type Value } from './operations.ts'
 
 const PATH = '/service/service.asmx'
-/** That of ASP.NET: a thousand rows take about 200 KB. */
+/** The default of ASP.NET. A thousand rows take about 200 KB. */
 const BODY_LIMIT = 4 * 1024 * 1024
 const HOST = '127.0.0.1'
-/** Of SOAP 1.2, which the client speaks. */
+/** The media type of SOAP 1.2. */
 const MEDIA_TYPE = 'application/soap+xml'
 
 interface SandboxOptions {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
-  /** The one account that can log in. */
+  /** The only account that can log in. */
   credentials: { utente: string, password: string, wskey: string }
 }
 
 interface Sandbox {
   /** `http://127.0.0.1:<port>/service/service.asmx` */
   endpoint: string
-  /** Lets the calls under way end. */
+  /** Stops after the current calls have ended. */
   close (): Promise<void>
 }
 
 /**
- * Starts a stand-in of the police service on a loopback address. It is a server of its own, and keeps what it acquires
- * in the database: a restart loses nothing, and instances on one database agree.
+ * Starts a stand-in of the police service on a loopback address, as a separate server. It stores acquired rows in the
+ * database, so a restart loses nothing, and instances share them.
  */
 export async function startSandbox ({ db, clock, log, credentials }: SandboxOptions): Promise<Sandbox> {
   let tables: Tables | undefined
@@ -49,7 +49,7 @@ export async function startSandbox ({ db, clock, log, credentials }: SandboxOpti
     try {
       return writeEnvelope(await answer(request.body ?? '', service))
     } catch (error) {
-      // The texts are those of an ASP.NET ASMX service, which the real one is.
+      // The texts match ASP.NET ASMX, which the real service uses.
       const isSenders = error instanceof XmlError
       if (!isSenders) request.log.error({ err: error }, 'sandbox call failed')
       const reason = isSenders ? `read request. ---> ${escapeXml(error.message)}` : 'process request.'

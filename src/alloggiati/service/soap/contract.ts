@@ -2,13 +2,12 @@ import type { Day } from '#src/lib/time.ts'
 import type { TipoTabella } from '../../tables/tabella.ts'
 
 /*
- * The operations of service.wsdl that are called, by hand. Requests leave out the by-ref parameters (`result`, `CSV`,
- * `PDF`) that the official examples leave out too. In answers a text that is empty or missing is '', and a list that is
- * missing is empty.
+ * Handwritten types of the operations of service.wsdl that we call. Requests omit the by-ref parameters (`result`,
+ * `CSV`, `PDF`), like the official examples. In answers, empty or missing text is '', and a missing list is empty.
  */
 
 export interface EsitoOperazioneServizio {
-  /** Whether the call (or the row) went well. A call that went well may hold rows that did not. */
+  /** Whether the call or the row succeeded. A successful call may contain failed rows. */
   esito: boolean
   ErroreCod: string
   ErroreDes: string
@@ -17,7 +16,7 @@ export interface EsitoOperazioneServizio {
 
 export interface ElencoSchedineEsito {
   SchedineValide: number
-  /** One for each row sent, in the same order. */
+  /** One per row sent, in the same order. */
   Dettaglio: EsitoOperazioneServizio[]
 }
 
@@ -33,7 +32,7 @@ export interface RichiestaSchedine extends Accesso {
 }
 
 interface RichiestaRicevuta extends Accesso {
-  /** Sent as midnight of that day without zone, as the service wants it. */
+  /** Sent as midnight of that day without offset, as the service requires. */
   Data: Day
 }
 

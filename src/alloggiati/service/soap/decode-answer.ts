@@ -4,8 +4,8 @@ import type { HttpReply } from './soap-transport.ts'
 import { ENVELOPES, readBody, SERVICE, XmlError, type XmlElement } from './xml.ts'
 
 /**
- * The text of a reply, and the element in it that answers `operation`.
- * @throws SoapTransportError `fault` for one with any HTTP status; another kind for what is no answer
+ * Returns the text of a reply, and its element that answers `operation`.
+ * @throws SoapTransportError `fault` for a fault with any HTTP status; another kind if it is no answer
  */
 export function readReply (
   { status, contentType, body }: HttpReply, operation: string
@@ -25,9 +25,7 @@ export function malformedReply (raw: string, reason?: string): SoapTransportErro
   return new SoapTransportError('malformed', { sent: true, httpStatus: 200, raw, reason })
 }
 
-/**
- * The charset of the header, else of the XML declaration, else UTF-8; undefined for bytes that are not of that charset.
- */
+/** Decodes by the charset of the header, else of the XML declaration, else UTF-8. Undefined for invalid bytes. */
 function decode (body: Buffer, contentType: string): string | undefined {
   const declared =
     /charset\s*=\s*"?([\w-]+)/i.exec(contentType) ??
@@ -39,7 +37,7 @@ function decode (body: Buffer, contentType: string): string | undefined {
   }
 }
 
-/** What the Body holds; undefined for anything but an envelope with one element in its Body. */
+/** The element in the Body; undefined unless it is an envelope with exactly one. */
 function payloadOf (xml: string): XmlElement | undefined {
   try {
     return readBody(xml)
@@ -49,7 +47,7 @@ function payloadOf (xml: string): XmlElement | undefined {
   }
 }
 
-/** An element is missing, repeated or not of its type. The message is the element's name, never its value. */
+/** Thrown for a missing, repeated or mistyped element. The message is the element's name, never its value. */
 class MalformedElement extends Error {}
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
@@ -57,7 +55,7 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d
 
 type Outputs<Name extends Operation> = (answer: XmlElement) => Partial<Answers[Name]>
 
-/** What each operation answers beside the outcome of the call. */
+/** The outputs of each operation besides the outcome of the call. */
 const OUTPUTS: { [Name in Operation]: Outputs<Name> } = {
   GenerateToken: (answer) => ({ GenerateTokenResult: optional(answer, 'GenerateTokenResult', tokenInfo) }),
   Authentication_Test: nothing,
@@ -74,8 +72,8 @@ const OUTPUTS: { [Name in Operation]: Outputs<Name> } = {
 export const OPERATIONS = Object.keys(OUTPUTS) as Operation[]
 
 /**
- * The typed answer of an operation.
- * @throws SoapTransportError `malformed` when an element is missing, repeated or not of its type: it is named
+ * Decodes the answer of an operation.
+ * @throws SoapTransportError `malformed`, which names an element that is missing, repeated or mistyped
  */
 export function decodeAnswer<Name extends Operation> (operation: Name, answer: XmlElement, raw: string): Answers[Name] {
   const name = operation === 'GenerateToken' ? 'result' : `${operation}Result`
@@ -144,7 +142,7 @@ function integer (parent: XmlElement, name: string): number {
   return /^\d{1,9}$/.test(value) ? Number(value) : malformed(name)
 }
 
-/** An instant without zone is read with the offset of Rome's summer: a token is then renewed early, never too late. */
+/** Reads an instant without offset in Rome's summer time: a token is then renewed early, never too late. */
 function instant (parent: XmlElement, name: string): Date {
   const value = text(parent, name).trim()
   const match = DATE_TIME.exec(value)

@@ -19,18 +19,18 @@ const KINDS = {
 export type FailureKind = keyof typeof KINDS
 
 interface FailureDetails {
-  /** False only when it is certain that not one byte of the request was written. */
+  /** False only if certainly no byte of the request was written. */
   sent: boolean
   httpStatus?: number
-  /** What went wrong more exactly: an error code of Node or OpenSSL, or a fixed text. Never data of the call. */
+  /** Details: an error code of Node or OpenSSL, or a fixed text. Never data of the call. */
   reason?: string
   raw?: string
   cause?: unknown
 }
 
 /**
- * A call without a usable answer. When `sent` is true the service may have carried it out.
- * The reply is reachable through `raw` but is no property of the object, so no logger or inspector prints it.
+ * A call without a usable answer. If `sent` is true, the service may have executed it. `raw` is not an own property, so
+ * no logger or inspector prints the reply.
  */
 export class SoapTransportError extends Error {
   readonly kind: FailureKind
@@ -54,7 +54,7 @@ export class SoapTransportError extends Error {
     this.#raw = raw
   }
 
-  /** The body of the reply, where there was one: evidence to be stored, not to be logged. */
+  /** The body of the reply, if any. Stored as evidence, never logged. */
   get raw (): string | undefined {
     return this.#raw
   }
@@ -67,7 +67,7 @@ export class AlloggiatiCredentialsError extends Error {
   }
 }
 
-/** The service cannot be asked: it is not reached, or does not let us in. */
+/** Whether the service is unavailable: unreachable, or refusing our credentials. */
 export function isServiceFailure (err: unknown): boolean {
   return err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError
 }

@@ -14,15 +14,15 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
 export interface Reply<Answer> { result: Answer, raw: string, httpStatus: number }
 
 /**
- * The operations. A call is made once and never repeated; it rejects with a SoapTransportError, whose `sent` says
- * whether the service may have seen it. A call that resolves may still hold `esito: false`.
+ * The operations. A call is never retried. It rejects with a SoapTransportError, whose `sent` tells whether the service
+ * may have seen it. A call that resolves may still have `esito: false`.
  */
 export type SoapClient = {
   [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Answers[Name]>>
 }
 
 /**
- * A client of the police service at `endpoint`. Nothing is loaded or opened before the first call.
+ * Creates a client of the police service at `endpoint`. Opens no connection before the first call.
  * @throws UnsafeAddress
  */
 export function soapClient (
@@ -34,7 +34,7 @@ export function soapClient (
     operation: Name, request: Requests[Name], options: CallOptions = {}
   ): Promise<Reply<Answers[Name]>> {
     const envelope = await writeRequest(operation, request)
-    // SOAP 1.2 says the action in the media type (RFC 3902).
+    // SOAP 1.2 puts the action into the media type (RFC 3902).
     const headers = { 'Content-Type': `application/soap+xml; charset=utf-8; action="${SERVICE}/${operation}"` }
     const { raw, answer } = readReply(await post(envelope, headers, options), operation)
     return { result: decodeAnswer(operation, answer, raw), raw, httpStatus: 200 }

@@ -9,14 +9,14 @@ type NewClient = (httpClient: HttpClient) => Client
 let loading: Promise<NewClient> | undefined
 
 /**
- * The SOAP 1.2 envelope of one request, which strong-soap writes from the WSDL. Nothing is sent.
+ * Writes the SOAP 1.2 envelope of one request with strong-soap, without sending it.
  * @throws SoapTransportError `invalid-request`, which names the element and never its value
  */
 export async function writeRequest (operation: string, request: object): Promise<string> {
   const elements = encodeRequest(request)
   const newClient = await (loading ??= load())
   return await new Promise((resolve, reject) => {
-    // A client of its own for each call: it keeps the last envelope, credentials and all, in a property.
+    // A new client per call, because a client keeps the last envelope, with credentials, in a property.
     const client = newClient({
       options: { prettyPrint: false },
       request: (_location, xml) => { resolve(xml) }
@@ -27,10 +27,10 @@ export async function writeRequest (operation: string, request: object): Promise
   })
 }
 
-/** Loads strong-soap with its many dependencies at the first call only: a server that never calls does without. */
+/** Loads strong-soap and its many dependencies on the first call only. */
 async function load (): Promise<NewClient> {
   const { default: { soap } } = await import('strong-soap')
-  // As a dateTime strong-soap would move the day of a receipt by the zone of the process.
+  // strong-soap would shift a dateTime by the time zone of the process, and so a receipt's day.
   const content = (await readFile(new URL('service.wsdl', import.meta.url), 'utf8'))
     .replaceAll('type="s:dateTime"', 'type="s:string"')
   const wsdl = await new Promise<Wsdl>((resolve, reject) => {
@@ -39,17 +39,17 @@ async function load (): Promise<NewClient> {
   return (httpClient) => new soap.Client(wsdl, '', { httpClient })
 }
 
-/** What strong-soap inserts as it stands, without its own reading of texts. */
+/** XML that strong-soap inserts unchanged. */
 interface Raw { $xml: string }
 type Encoded = Raw | { string: Raw[] }
 
-/** Everything but the characters of XML 1.0, lone surrogates included (production 2 of the recommendation). */
+/** All characters outside XML 1.0, lone surrogates included (production 2 of the recommendation). */
 const ILLEGAL = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 const MAX_INT = 2_147_483_647
 
 /**
- * The elements of a request as strong-soap takes them. Texts are escaped here because strong-soap takes the marks of a
- * CDATA section out of them, and rows must reach the service byte for byte.
+ * Encodes a request for strong-soap. Texts are escaped here, because strong-soap strips CDATA marks, and rows must
+ * reach the service byte for byte.
  */
 function encodeRequest (request: object): Record<string, Encoded> {
   return Object.fromEntries(Object.entries(request).map(([name, value]) => [name, encode(name, value)]))

@@ -15,8 +15,8 @@ export interface TransportOptions {
 
 export interface CallOptions {
   /**
-   * Awaited when the connection stands and before the first byte of the request is written: the place to record that
-   * the call is about to happen. If it rejects, nothing is sent.
+   * Awaited once connected, before the first byte of the request is written: the caller records the call here. If it
+   * rejects, nothing is sent.
    */
   beforeWrite?: () => Promise<void>
   signal?: AbortSignal
@@ -29,13 +29,13 @@ const MAX_BYTES = 20 * 1024 * 1024
 
 type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
 
-/** How far a call has got. Only from `sent` on can the service have seen anything of it. */
+/** The progress of a call. Only from `sent` on can the service have seen any of it. */
 type Step = 'connecting' | 'handshake' | 'open' | 'sent'
 
 /**
- * One POST on a connection of its own for each call: no reuse, no retry, no redirect; with https always verified. Node
- * writes nothing of a request before its end is called. So connecting, asking the caller and writing are three steps,
- * and it is always known whether anything was sent.
+ * Sends each POST on a new connection: no reuse, no retry, no redirect, and TLS is always verified. Node writes no byte
+ * before `end()`. So connecting, asking the caller and writing are separate steps, and it is always known whether
+ * anything was sent.
  * Every failure is a SoapTransportError. Any status but 3xx is a reply.
  */
 export function httpClient ({ endpoint, timeoutMs, connectTimeoutMs, ca }: TransportOptions): Post {
@@ -54,7 +54,7 @@ export function httpClient ({ endpoint, timeoutMs, connectTimeoutMs, ca }: Trans
     const request = url.protocol === 'https:'
       ? requestHttps(url, { ...optionsOf(body, headers), ...tls })
       : requestHttp(url, optionsOf(body, headers))
-    // The socket, where there is one: to destroy the request would drop what was received of the reply.
+    // Destroy the socket, if there is one: destroying the request would drop the received part of the reply.
     const stop = () => { (request.socket ?? request).destroy() }
     end.addEventListener('abort', stop)
     try {
@@ -72,13 +72,13 @@ export function httpClient ({ endpoint, timeoutMs, connectTimeoutMs, ca }: Trans
   }
 }
 
-/** Without an agent Node opens a connection for this request alone, and says `Connection: close`. */
+/** Without an agent Node opens a new connection and sends `Connection: close`. */
 function optionsOf (body: string, headers: Record<string, string>) {
   const length = Buffer.byteLength(body)
   return { method: 'POST', agent: false, headers: { ...COMMON_HEADERS, ...headers, 'Content-Length': length } } as const
 }
 
-/** Waits for the connection, with its handshake where it is encrypted. */
+/** Waits for the connection, and for the TLS handshake if encrypted. */
 function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: () => void): Promise<void> {
   const secure = request.protocol === 'https:'
   return new Promise((resolve, reject) => {
@@ -87,7 +87,7 @@ function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: 
       clearTimeout(timer)
       done()
     }
-    // Stays on: a connection that breaks while the caller is asked must not bring the process down.
+    // The listener stays, so that a reset during `beforeWrite` does not crash the process.
     request.on('error', (error) => settle(() => reject(error)))
     request.once('socket', (socket) => {
       if (secure) socket.once('connect', onHandshake)
@@ -96,10 +96,7 @@ function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: 
   })
 }
 
-/**
- * The last moment at which nothing has been sent. `beforeWrite` is always waited for: what it records must not come
- * after our answer.
- */
+/** Awaits `beforeWrite`, even after an abort: it must not record anything after our answer. */
 async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
   let isEarly = false
   const early = () => { isEarly = true }
@@ -112,7 +109,7 @@ async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallO
     request.off('response', early)
   }
   if (end.aborted) throw new SoapTransportError(abortKind(end), { sent: false })
-  // A reply to nothing is no reply of the service, and Node has taken it for the one to this request.
+  // A response before our request is not the service's reply, but Node takes it for one.
   const isOpen = !isEarly && !request.destroyed && request.socket?.writable
   if (!isOpen) throw new SoapTransportError('reset', { sent: false })
 }
@@ -125,7 +122,7 @@ function answered (request: ClientRequest, body: string): Promise<HttpReply> {
       isAnswered = true
       read(response).then(resolve, reject)
     })
-    // A reply that would change the protocol ends the request without error and without response.
+    // An upgrade response closes the request without an error or a response.
     request.on('close', () => { if (!isAnswered) reject(new SoapTransportError('reset', { sent: true })) })
     request.end(body)
   })
@@ -171,12 +168,12 @@ function kindOf (step: Step, code: string): FailureKind {
   return code.startsWith('HPE_') ? 'malformed' : 'reset'
 }
 
-/** Why a signal ended a call: its time was over, or the caller gave up. */
+/** Whether a signal ended a call by timeout or by the caller. */
 export function abortKind ({ reason }: AbortSignal): FailureKind {
   return reason instanceof Error && reason.name === 'TimeoutError' ? 'timeout' : 'aborted'
 }
 
-/** The code that Node or OpenSSL gives to an error; its message may hold addresses and is not used. */
+/** The error code of Node or OpenSSL. The message may contain addresses and is not used. */
 function codeOf (error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -1,4 +1,4 @@
-/** The part of strong-soap 6 that is used here: it publishes no types. */
+/** Types for the part of strong-soap 6 that we use, which publishes none. */
 declare module 'strong-soap' {
   export interface Wsdl {
     load (done: (error: Error | null, wsdl: Wsdl) => void): void
@@ -12,7 +12,7 @@ declare module 'strong-soap' {
   export type Method = (args: object, done: (error: Error | null) => void) => void
 
   export interface Client {
-    /** Service, port and operation by their names in the WSDL. */
+    /** Service, port and operation by name in the WSDL. */
     [service: string]: Record<string, Record<string, Method>>
   }
 

@@ -9,15 +9,15 @@ export interface Credentials { utente: string, password: string, wskey: string }
 
 export interface TokenSource {
   /**
-   * A token that is good for a while yet. Parallel callers share one login.
-   * @throws AlloggiatiCredentialsError when the login is refused, and again without a call for 15 minutes after that;
-   *   SoapTransportError when there is no answer
-   * @param signal ends the wait; a login under way goes on, for other callers that wait for it
+   * Returns a token that stays valid for a while. Parallel callers share one login.
+   * @throws AlloggiatiCredentialsError when the login is refused, and without a call for the next 15 minutes;
+   * SoapTransportError when there is no answer
+   * @param signal ends the wait; a login in progress continues for other callers
    */
   get (signal?: AbortSignal): Promise<string>
   /**
-   * Forgets `token`, which the service has refused; a newer one is kept. Without argument everything is forgotten, a
-   * refused login too: for a person who has put the account in order.
+   * Forgets `token`, which the service has refused, but keeps a newer one. Without an argument also forgets a refused
+   * login: a person has fixed the account.
    */
   invalidate (token?: string): void
 }
@@ -29,9 +29,7 @@ const REFUSAL_MS = 15 * 60_000
 
 interface KeptToken { token: string, until: number }
 
-/**
- * Logs in when needed and keeps the token until shortly before it expires: five minutes, or a tenth of a short life.
- */
+/** Logs in on demand, and caches the token until five minutes, or a tenth of its lifetime, before it expires. */
 export function tokenSource (
   client: Pick<SoapClient, 'GenerateToken'>, credentials: Credentials, clock: Clock
 ): TokenSource {
@@ -87,7 +85,7 @@ export function tokenSource (
   }
 }
 
-/** Waits for work that may go on without us. */
+/** Waits for work until the signal aborts; the work continues. */
 async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (signal === undefined) return work
   const { promise, reject } = Promise.withResolvers<never>()
@@ -101,7 +99,7 @@ async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T
   }
 }
 
-/** Milliseconds since the epoch. Whichever ends first, the instant or the length of life: the two clocks may differ. */
+/** When to renew, in milliseconds since the epoch: by expiry or lifetime, the earlier. The clocks may differ. */
 function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
   const life = expires.getTime() - issued.getTime()
   return Math.min(expires.getTime(), now.getTime() + life) - Math.min(MAX_MARGIN_MS, life * MARGIN_SHARE)

@@ -2,33 +2,33 @@ import { SaxesParser } from 'saxes'
 
 /* XML as both ends of the service read and write it: the client and the sandbox. */
 
-/** Deep and large enough for a thousand rows; anything beyond is an attack or a mistake. */
+/** Sufficient for a thousand rows. Anything beyond is an attack or a mistake. */
 const MAX_DEPTH = 32
 const MAX_ELEMENTS = 20_000
 
 export interface XmlElement {
-  /** Namespace, empty where there is none. */
+  /** Namespace; empty if there is none. */
   uri: string
   name: string
   children: XmlElement[]
-  /** The character data directly inside, exactly as sent: nothing is trimmed. */
+  /** The direct character data, untrimmed. */
   text: string
 }
 
-/** The document is not the well-formed, plain XML that SOAP allows, or no envelope. */
+/** The document is not well-formed, uses XML that SOAP forbids, or is no envelope. */
 export class XmlError extends Error {}
 
 /** The namespace of the service's own elements. */
 export const SERVICE = 'AlloggiatiService'
 
-/** The namespace of the envelope by the version of SOAP. */
+/** The namespace of the envelope by SOAP version. */
 export const ENVELOPES = {
   1.1: 'http://schemas.xmlsoap.org/soap/envelope/',
   1.2: 'http://www.w3.org/2003/05/soap-envelope'
 } as const
 
 /**
- * Reads the one element in the Body of an envelope of either version.
+ * Returns the only element in the Body of an envelope of either version.
  * @throws XmlError
  */
 export function readBody (xml: string): XmlElement {
@@ -44,8 +44,8 @@ export function readBody (xml: string): XmlElement {
 }
 
 /**
- * Reads a document into its root element. DOCTYPE and processing instructions are refused (SOAP 1.1 §3), so no entity
- * can be declared.
+ * Parses a document and returns its root element. Refuses DOCTYPE and processing instructions (SOAP 1.1 §3), so that no
+ * entity can be declared.
  */
 function parseXml (source: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, forceXMLVersion: true, defaultXMLVersion: '1.0' })
