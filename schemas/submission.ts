@@ -1,6 +1,6 @@
 /* The words of the submission ledger: its API, its tables and its code take them from here. */
 
-/** The states of a submission, in the order of its life, with the words in which people are told. */
+/** The states of a submission in order of its life, with their descriptions for persons. */
 export const STATES = {
   pronto: 'accettato e scritto, non ancora preso in carico',
   preso: 'preso in carico da un processo: accesso e prova in corso, niente è stato inviato',
@@ -18,76 +18,76 @@ export const STATES = {
 export type State = keyof typeof STATES
 export const STATE_NAMES = Object.keys(STATES) as [State, ...State[]]
 
-/** Something may still be acquired: what the submission is about must not disappear. */
+/** Guests may still be acquired, so the bookings of the submission must not be deleted. */
 export const UNFINISHED_STATES = [
   'pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'
 ] as const satisfies State[]
 
-/** What a person can decide of: no rule can say what became of the submission. */
+/** States in which a person decides, because no rule can settle the outcome. */
 export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
 
-/** Whether a person can decide of a submission in this state. */
+/** Whether a person can decide on a submission in this state. */
 export function isDecidable (stato: State | null): boolean {
   return DECIDABLE_STATES.some((each) => each === stato)
 }
 
-/** The call is out: one at a time for each account, because a receipt only counts. */
+/** The Send is in flight: one per account, because a receipt only counts. */
 export const IN_FLIGHT_STATES = ['in_invio'] as const satisfies State[]
 
-/** The submission waits for its turn, or is out: what became of it will be known soon. */
+/** The submission waits or is in flight. Its result will be known soon. */
 export const UNDER_WAY_STATES = ['pronto', 'preso', 'in_invio'] as const satisfies State[]
 
-/** Whether a submission is in such a state; null, of none, is not. */
+/** Whether a submission is waiting or in flight; false for null. */
 export function isUnderWay (stato: State | null): boolean {
   return UNDER_WAY_STATES.some((each) => each === stato)
 }
 
-/** The service acquired guests, all or some of them, and the receipt of the day has not proven it yet. */
+/** The service acquired all or some guests, but the day's receipt has not proven it yet. */
 export const UNRECEIPTED_STATES = ['acquisito', 'parziale'] as const satisfies State[]
 
-/** The service acquired its guests. */
+/** The service acquired all its guests. */
 export const ACQUIRED_STATES = ['acquisito', 'ricevuto'] as const satisfies State[]
 
-/** All its guests are with the police, in one way or another. */
+/** All its guests are with the police, by this or another channel. */
 export const FILED_STATES = [...ACQUIRED_STATES, 'depositato_altrove'] as const satisfies State[]
 
-/** Nothing can be acquired any more, and nothing more is to be proven: the encrypted records may be erased. */
+/** Final states: nothing can be acquired or proven any more, so the encrypted records may be erased. */
 export const ERASABLE_STATES = [
   'ricevuto', 'parziale', 'rifiutato', 'non_inviato', 'depositato_altrove', 'annullato'
 ] as const satisfies State[]
 
-/** What has become of one row of a submission. */
+/** The outcome of one row of a submission. */
 export const ROW_OUTCOMES = [
   'in_corso', 'acquisita', 'rifiutata', 'non_inviata', 'sconosciuta', 'depositata', 'annullata'
 ] as const
 export type RowOutcome = typeof ROW_OUTCOMES[number]
 
-/** The row's guest is being sent, was filed, or may have been: the same guest cannot be entered again. */
+/** The guest is being, was or may have been sent, so the same guest cannot be sent again. */
 export const LIVE_ROW_OUTCOMES = ['in_corso', 'acquisita', 'sconosciuta', 'depositata'] as const satisfies RowOutcome[]
 
-/** Nothing is known for good of the row: it is being sent, or its outcome is unknown. */
+/** The row is being sent, or its outcome is unknown. */
 export const UNRESOLVED_ROW_OUTCOMES = ['in_corso', 'sconosciuta'] as const satisfies RowOutcome[]
 
-/** Whether nothing is known for good of a row. */
+/** Whether a row's outcome is unresolved. */
 export function isUnresolved (esito: RowOutcome): boolean {
   return UNRESOLVED_ROW_OUTCOMES.some((each) => each === esito)
 }
 
-/** What is known of an attempt: `K` answered row by row · `N` proven not acquired · `?` unknown */
+/** The outcome of an attempt: `K` answered row by row · `N` proven not acquired · `?` unknown */
 export const ATTEMPT_OUTCOMES = ['K', 'N', '?'] as const
 export type AttemptOutcome = typeof ATTEMPT_OUTCOMES[number]
 
-/** What is proven or decided: an attempt has at most one of them, and it does not change. */
+/** Final outcomes, proven or decided. An attempt has at most one, which never changes. */
 export const FINAL_ATTEMPT_OUTCOMES = ['K', 'N'] as const satisfies AttemptOutcome[]
 export type FinalAttemptOutcome = typeof FINAL_ATTEMPT_OUTCOMES[number]
 
-/** Why an attempt was made: the first one, or a further one after a proof or a decision. */
+/** The reason for an attempt: the first, or a resend after a proof or a decision. */
 export const ATTEMPT_BASES = ['primo', 'ripresa'] as const
 
-/** Where an observation comes from; `scadenza`: its process died before the reply. */
+/** The source of an observation; `scadenza`: the process died before the reply. */
 export const OBSERVATION_SOURCES = ['risposta', 'ricevuta', 'decisione', 'scadenza'] as const
 export type ObservationSource = typeof OBSERVATION_SOURCES[number]
 
-/** What a person can decide of a submission that no rule could settle. */
+/** The decisions of a person on a submission that no rule can settle. */
 export const DECISIONS = ['reinvia', 'acquisito', 'depositato', 'annulla'] as const
 export type DecisionName = typeof DECISIONS[number]

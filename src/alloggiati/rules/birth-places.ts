@@ -2,37 +2,33 @@ import type { Day } from '#src/lib/time.ts'
 import { inForce, ITALY, type Comune, type Stato } from '../tables/types.ts'
 import type { Tables } from '../tables/code-tables.ts'
 
-/** What a comune code stands for on a given day. */
+/** The result of a comune look-up on a given day. */
 type ComuneLookup =
   { status: 'absent' | 'unknown' } |
   { status: 'found', comune: Comune } |
   { status: 'ceased', comune: Comune } |
   { status: 'ambiguous', candidates: readonly Comune[] }
 
-/** The place of birth as far as it can be told from what was given. */
+/** The place of birth, as far as the input determines it. */
 export interface BirthPlace {
-  /** Code of the birth state: the given one, or the one that the comune implies; `''` when neither says it. */
+  /** Code of the birth state: given, or implied by the comune; `''` if unknown. */
   stateCode: string
   state: Stato | undefined
-  /** Sign of the province: the given one, or that of the comune; `''` when neither says it. */
+  /** Sign of the province: given, or the comune's; `''` if unknown. */
   provincia: string
-  /**
-   * Found only for a birth in Italy. `misplaced`: born abroad, but the comune is something else than the state's code
-   * again.
-   */
+  /** `found` only for a birth in Italy. `misplaced`: born abroad, but the comune does not repeat the state's code. */
   comune: ComuneLookup | { status: 'misplaced' }
 }
 
 /** The place of issue: an Italian comune in force, or a foreign state. */
 export type IssuePlace = ComuneLookup | { status: 'abroad' | 'italy' } | { status: 'ceased-state', state: Stato }
 
-/** What the places are judged with. `born` is undefined while the birth date is missing or wrong. */
+/** The context of a look-up. `born` is undefined while the birth date is missing or wrong. */
 interface Context { tables: Tables, born: Day | undefined, today: Day }
 
 /**
- * Reads the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills an
- * empty state; a code out of the comuni table fills it too, with Italy, and an empty province with its own: the codes
- * leave no doubt.
+ * Resolves the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills
+ * an empty state. An Italian comune fills an empty state with Italy, and an empty province with its own.
  */
 export function resolveBirth (
   given: { comune: string; provincia: string; stato: string }, { tables, born }: Context
@@ -51,7 +47,7 @@ export function resolveBirth (
 }
 
 /**
- * Reads the place of issue of a document. Issue places take codes in force only (guide p. 9 lists ceased ones for
+ * Resolves the place of issue of a document. Only codes in force are valid here (guide p. 9 lists ceased ones for
  * births).
  */
 export function resolveIssue (code: string, { tables, today }: Context): IssuePlace {
@@ -70,7 +66,7 @@ function impliedProvince (comune: ComuneLookup): string {
   return comune.status === 'found' ? comune.comune.provincia : ''
 }
 
-/** Looks up a comune by its 9 digits, or by the last 6 where these, the day and the province leave one. */
+/** Looks up a comune by 9 digits, or by the last 6 if day and province leave one match. */
 function findComune (code: string, tables: Tables, day: Day | undefined, provincia: string): ComuneLookup {
   if (code === '') return { status: 'absent' }
   const known = code.length === 6 ? tables.comuniByShortCode(code) : [tables.comune(code) ?? []].flat()

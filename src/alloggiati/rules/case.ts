@@ -6,25 +6,25 @@ import type { Tables } from '../tables/code-tables.ts'
 import { groupsOf } from './guest-groups.ts'
 import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './birth-places.ts'
 
-/** What `validate` is given. Items of `ospiti` may carry anything: a stored guest, a field of the wrong type, null. */
+/** The input of `validate`. Items of `ospiti` may be anything: a stored guest, a field of the wrong type, null. */
 export interface Input {
   ospiti: readonly unknown[]
   soggiorno: Readonly<Record<string, unknown>>
   tables: Tables
-  /** The present day in Europe/Rome. */
+  /** Today in Europe/Rome. */
   today: Day
 }
 
-/** One guest with all that the rules ask about: every rule reads, none computes twice. */
+/** One guest with all derived values, computed once for all rules. */
 export interface GuestCase {
   index: number
-  /** The text fields without blanks around; absent ones are `''`. */
+  /** The trimmed text fields; absent ones are `''`. */
   fields: Readonly<Record<SchedinaField, string>>
   sex: 'M' | 'F' | undefined
   cognome: Folded
   nome: Folded
   documentNumber: Folded
-  /** The birth date as a day that exists. */
+  /** The birth date, if it is a valid day. */
   born: Day | undefined
   birth: BirthPlace
   issue: IssuePlace
@@ -43,7 +43,7 @@ export interface GuestCase {
 /** Fields whose codes are compared in upper case. */
 const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tipo_documento']
 
-/** The guests of a list as the rules see them. */
+/** Prepares the guests of a list for the rules. */
 export function casesOf ({ ospiti, soggiorno, tables, today }: Input): GuestCase[] {
   const list = ospiti.map(fieldsOf)
   const common = { stay: stayOf(soggiorno), tables, today, yesterday: addDays(today, -1) }
@@ -86,10 +86,9 @@ function fieldsOf (guest: unknown): Record<SchedinaField, string> {
 }
 
 /**
- * The stay as the rules see it: `arrival` and `checkOut` are days that exist, `nights` and `apartment` are what a stay
- * can have and a record can carry. A whole booking may stand for it: its nights are taken, or counted up to its
- * `check_out`; `counted` is not positive when the days are the wrong way round. Any `givenApartment` but undefined asks
- * for records of 174 characters.
+ * Prepares the stay. `arrival` and `checkOut` are valid days; `nights` and `apartment` fit a record. Without
+ * `numero_notti` the nights are counted up to `check_out`; `counted` is not positive if the days are reversed. Any
+ * given apartment, even an invalid one, asks for records of 174 characters.
  */
 function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']) {
   const checkIn = typeof check_in === 'string' ? check_in.trim() : ''

@@ -10,7 +10,7 @@ import { namedComuni, type Rule } from './rule.ts'
 const NUMBER_LENGTH = FIELDS.num_doc.length
 const HAS_SIGNS = /[A-Z0-9]/
 
-/** Rules about the document of those who bring one. */
+/** Rules about the document of guests who bring one. */
 const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'tipo-documento-mancante',

@@ -1,11 +1,11 @@
-/** What the number of a document looks like, and how a message says it. */
+/** The expected format of a document number, and its description in messages. */
 interface NumberFormat { patterns: readonly RegExp[], description: string }
 
 /**
- * Numbers of the commonest Italian documents by type, blanks taken out. Only ever the reason of a warning: older models
- * exist, and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal of the
- * Ministry of the Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione (licence:
- * U1 and 8 signs since 2013, province and 8 signs before).
+ * Number formats of the commonest Italian documents by type, without blanks. They only cause warnings, because older
+ * models exist, and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal of
+ * the Ministry of the Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione
+ * (licence: U1 and 8 signs since 2013, province and 8 signs before).
  */
 const ITALIAN_FORMATS: Readonly<Record<string, NumberFormat>> = {
   PASOR: { patterns: [/^[A-Z]{2}\d{7}$/, /^\d{6}[A-Z]$/], description: 'come YA0000000' },
@@ -14,12 +14,12 @@ const ITALIAN_FORMATS: Readonly<Record<string, NumberFormat>> = {
   PATEN: { patterns: [/^U1[A-Z0-9]{7}[A-Z]$/, /^[A-Z]{2}\d{7}[A-Z]$/], description: 'come U1X00X000X' }
 }
 
-/** A passport number as machine-readable zones carry it: at most 9 signs (ICAO 9303-4). */
+/** A passport number in a machine-readable zone: at most 9 characters (ICAO 9303-4). */
 const PASSPORT: NumberFormat = { patterns: [/^(?=.*\d)[A-Z0-9]{5,9}$/], description: 'da 5 a 9 lettere e cifre' }
-/** Any document: so short a number, or one without a digit, is more likely a slip. */
+/** Any document: a shorter number, or one without a digit, is probably a typing error. */
 const ANY_DOCUMENT: NumberFormat = { patterns: [/^(?=.*\d).{5,}$/], description: 'almeno 5 segni, tra cui una cifra' }
 
-/** What `number` (folded) would be expected to look like, when it does not; undefined when it looks as expected. */
+/** Describes the expected format if `number` (folded) does not match it; otherwise undefined. */
 export function unusualNumber (type: string, number: string, issuedInItaly: boolean): string | undefined {
   const italian = issuedInItaly ? ITALIAN_FORMATS[type] : undefined
   const { patterns, description } = italian ?? (type === 'PASOR' ? PASSPORT : ANY_DOCUMENT)

@@ -1,8 +1,8 @@
 import { leaderTypeOf, memberTypeOf } from '#schemas/guest-types.ts'
 
 /**
- * A list, given by its guest types, cut into its groups as indices in order: a leader with the members that follow at
- * once, or one guest alone. A member without its leader is a group of its own, so no index is ever lost.
+ * Splits a list of guest types into groups of indices: a leader with the members that follow directly, or one guest
+ * alone. A member without a leader is a group, so no index is lost.
  */
 export function groupsOf (types: readonly string[]): number[][] {
   const groups: number[][] = []

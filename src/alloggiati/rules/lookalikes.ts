@@ -1,8 +1,8 @@
 interface Script { name: string, contains: RegExp, letters: string, latin: string }
 
 /**
- * Letters that print like a Latin one, letter by letter above the Latin one (Unicode UTS #39, confusables): on a
- * keyboard with two alphabets they are typed by mistake, and the eye does not find them.
+ * Letters that look like Latin ones, above their Latin counterparts (Unicode UTS #39, confusables). They are typed by
+ * mistake on a keyboard with two alphabets, and look right.
  */
 const SCRIPTS: readonly Script[] = [
   {
@@ -22,8 +22,8 @@ const SCRIPTS: readonly Script[] = [
 const FULL_WIDTH = /^[！-～]$/u
 
 /**
- * Refused characters as a message lists them; `refused` holds each once. A letter of another alphabet that looks like a
- * Latin one is named, because the person who typed it sees nothing wrong.
+ * Lists refused characters for a message; `refused` holds each once. A lookalike from another alphabet is named,
+ * because the person who typed it sees nothing wrong.
  */
 export function namedLetters (refused: string): string {
   const plain: string[] = []

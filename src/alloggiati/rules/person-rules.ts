@@ -6,16 +6,16 @@ import { namedLetters } from './lookalikes.ts'
 import type { Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
-/** Nobody is known to have lived for more than 122 years. */
+/** The highest recorded age is 122. */
 const IMPOSSIBLE_AGE = 130
 const FULL_AGE = 18
 const LETTER = /[A-Z]/
-/** The layout wants both names, and no manual says what to enter for a person who has one. */
+/** The layout requires both names, and no manual covers a person with one name. */
 const SINGLE_NAME =
   '. Chi ha un nome solo si registra come nella zona a lettura ottica (MRZ) del documento; ' +
   'se lì un campo è vuoto, chiedere alla Questura che cosa indicare'
 
-/** Rules about who the guest is. */
+/** Rules about the guest's identity. */
 export const PERSON_RULES: readonly Rule[] = [
   ...nameRules('cognome', 'Il cognome'),
   ...nameRules('nome', 'Il nome'),
@@ -88,18 +88,18 @@ export const PERSON_RULES: readonly Rule[] = [
   }
 ]
 
-/** Born before the day that many years before the arrival. */
+/** Whether the guest would be older than `IMPOSSIBLE_AGE` at the arrival. */
 function isImpossiblyOld (guest: GuestCase): boolean {
   return ageOf(guest) >= IMPOSSIBLE_AGE && ageOf({ ...guest, born: addDays(guest.born!, 1) }) >= IMPOSSIBLE_AGE
 }
 
-/** Years of age at the arrival (today while that is not known); -1 without a birth date before it. */
+/** Age in years at the arrival (today if unknown); -1 if the birth date is missing or later. */
 function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
   const on: Day = arrival ?? today
   return born !== undefined && born <= on ? ageInYears(born, on) : -1
 }
 
-/** The rules of a name, with the width that the layout gives it. */
+/** The rules of a name, with its maximum length by the layout. */
 function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
   const { length } = FIELDS[field]
   const other = field === 'nome' ? 'cognome' : 'nome'

@@ -3,7 +3,7 @@ import { inForce, ITALY, STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
 import { namedComuni, type Rule, type Values } from './rule.ts'
 
-/** Rules about birth and citizenship. Comune and province go with the birth state, never with the citizenship. */
+/** Rules about birth and citizenship. Comune and province depend on the birth state, never on the citizenship. */
 export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-mancante',
@@ -166,7 +166,7 @@ function bornInItaly ({ birth }: GuestCase): boolean {
   return birth.stateCode === ITALY
 }
 
-/** What to say of a place that was no longer in force on `day`; false when it was. */
+/** Values for the message about a place no longer in force on `day`; false if it was in force. */
 function ended (
   luogo: { descrizione: string; cessato_il: string | null; provincia?: string } | undefined,
   day: string

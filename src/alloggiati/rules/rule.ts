@@ -6,29 +6,29 @@ import type { Comune } from '../tables/types.ts'
 /** Values for the `{…}` of a rule's message. */
 export type Values = Readonly<Record<string, string | number>>
 
-/** One rule of the police record: what it is about, whom it concerns, how grave it is, what it says and its source. */
+/** One rule of the police record. */
 export interface Rule {
   id: string
   field: RemarkField
-  /** The guest types that it concerns; all of them when it is left out. */
+  /** The guest types that it applies to; all by default. */
   concerns?: readonly string[]
-  /** An error, which blocks a submission, when it is left out. */
+  /** Without it the rule is an error, which blocks a submission. */
   severity?: 'warning'
-  /** Italian; `{name}` is filled from what `applies` gives. */
+  /** Italian; `{name}` is replaced by the values that `applies` returns. */
   message: string
-  /** Official document, or the reason of a rule of our own. */
+  /** The official document, or the reason for a rule of our own. */
   source: string
-  /** Whether there is something to remark. A rule whose precondition another rule judges says no. */
+  /** Whether the rule is broken. Returns false if its precondition fails, which another rule reports. */
   applies (guest: GuestCase): boolean | Values
 }
 
 /** The fields of the stay. */
 export const STAY_FIELDS = ['check_in', 'numero_notti', 'id_appartamento'] as const
 
-/** What a remark can be about, by its name in the API; `ospiti` is the list as a whole. */
+/** The possible subjects of a remark, by API name; `ospiti` is the whole list. */
 type RemarkField = SchedinaField | typeof STAY_FIELDS[number] | 'ospiti'
 
-/** Fields that the record names differently from the API. */
+/** Fields with different names in record and API. */
 const API_NAMES: Partial<Record<FieldFault['field'], RemarkField>> = {
   data_arrivo: 'check_in',
   permanenza: 'numero_notti',
@@ -43,7 +43,7 @@ export function apiName (field: FieldFault['field']): string {
   return API_NAMES[field] ?? field
 }
 
-/** The comuni among which a host has to choose, as a message lists them. */
+/** Lists the comuni that a host has to choose from, for a message. */
 export function namedComuni (comuni: readonly Comune[]): string {
   return comuni.map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`).join(', ')
 }

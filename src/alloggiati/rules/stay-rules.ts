@@ -3,7 +3,7 @@ import { addDays, italianDay } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Rule } from './rule.ts'
 
-/** Rules about the stay, which is the same for every guest of the list. */
+/** Rules about the stay, which all guests of the list share. */
 export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-mancante',

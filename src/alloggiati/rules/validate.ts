@@ -14,22 +14,22 @@ export interface Validation {
   valid: boolean
   errors: Segnalazione[]
   warnings: Segnalazione[]
-  /** What can be sent; null while there are errors. */
+  /** The data to send; null if there are errors. */
   accepted: AcceptedList | null
 }
 
 /** A list without errors, guest by guest in order. */
 export interface AcceptedList {
   records: RecordSchedina[]
-  /** The line of each record. */
+  /** The encoded line of each record. */
   lines: string[]
-  /** For each guest the index of the leader of its group; its own where it has none. */
+  /** For each guest the index of the group's leader, or its own. */
   leaders: number[]
 }
 
 /**
- * Judges a list of guests and their stay by the rules of the police record. It never throws, and takes any list.
- * Remarks on the stay are given once, on the first guest; an empty list is an error of the (missing) first guest.
+ * Validates a list of guests and their stay. It never throws, and accepts any list. Remarks on the stay are given once,
+ * on the first guest. An empty list is an error of guest 0.
  */
 export function validate (input: Input): Validation {
   if (input.ospiti.length === 0) {
@@ -47,7 +47,7 @@ export function validate (input: Input): Validation {
       accepted.records.push(record)
       accepted.leaders.push(guest.leader)
     } catch (error) {
-      // What the layout refuses although the rules let it pass.
+      // The layout may refuse a value that passed the rules.
       /* c8 ignore next -- nothing else is thrown; a fault of the program would not be a remark on a guest */
       if (!(error instanceof CodecError)) throw error
       errors.push({ ospite: guest.index, campo: apiName(error.field), messaggio: error.message })
@@ -69,7 +69,7 @@ function remarks (guests: readonly GuestCase[], rules: readonly Rule[]): Segnala
   }))
 }
 
-/** What is wrong with the stay is said once. */
+/** Stay rules apply only once, to the first guest. */
 function concerns (rule: Rule, { index, fields }: GuestCase): boolean {
   if (STAY_RULES.includes(rule)) return index === 0
   return rule.concerns === undefined || rule.concerns.includes(fields.tipo_alloggiato)
@@ -79,10 +79,10 @@ function fill (message: string, values: Values): string {
   return message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]))
 }
 
-/** Every rule of the police record, in the order in which remarks on one guest are given. */
+/** All rules, in the order of the remarks on a guest. */
 export const RULES: readonly Rule[] = [...STAY_RULES, ...LIST_RULES, ...PERSON_RULES, ...PLACE_RULES, ...DOCUMENT_RULES]
 
-/** The record of a guest in whom no rule found an error: then nothing is missing that every record needs. */
+/** The record of a guest without errors, in whom all required fields are present. */
 function recordOf (guest: GuestCase): RecordSchedina {
   const { fields, stay: { arrival, nights, apartment }, born, birth, cognome, nome } = guest
   return {
@@ -101,14 +101,14 @@ function recordOf (guest: GuestCase): RecordSchedina {
   }
 }
 
-/** Comune and province: blank for a birth abroad. */
+/** Comune and province; blank for a birth abroad. */
 function birthFields ({ birth: { comune, provincia } }: GuestCase) {
   return comune.status === 'found'
     ? { comune_nascita: comune.comune.codice, provincia }
     : { comune_nascita: '', provincia: '' }
 }
 
-/** The document: blank for guests who bring none. */
+/** The document; blank for guests who bring none. */
 function documentFields ({ fields, documentNumber, issue }: GuestCase) {
   if (!WITH_DOCUMENT.includes(fields.tipo_alloggiato)) return { tipo_doc: '', num_doc: '', luogo_rilascio: '' }
   return {

@@ -6,7 +6,7 @@ import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { validate, type AcceptedList } from '../rules/validate.ts'
 import type { Tables } from '../tables/code-tables.ts'
 
-/** What routes that take schedine work with. */
+/** Dependencies of the routes that accept schedine. */
 export interface SchedineContext {
   /** Null without credentials: then nothing can be sent. */
   ledger: LedgerContext | null
@@ -14,17 +14,17 @@ export interface SchedineContext {
   tables (): Promise<Tables>
 }
 
-/** What is to be sent, as a request says it. */
+/** A request to send guests. */
 export interface Order extends FileBody {
-  /** For each guest the index by which the caller knows them, where that is not their place in the list. */
+  /** For each guest, the caller's index, if it is not the index in the list. */
   indices?: readonly number[]
-  /** How guests are sent otherwise than they are stored: told with their errors. */
+  /** Guests sent differently than stored. Their errors mention it. */
   avvisi?: readonly Segnalazione[]
-  /** They are the guests that are saved of the booking, or some of them: its version when they were read. */
+  /** Set when the guests are saved guests of the booking: its version when they were read. */
   versions?: ReadonlyMap<number, number>
 }
 
-/** A request that passed the rules: its guests, the stay, and where what was said of it disagrees. */
+/** A request that passed the rules: guests, stay, and remarks on contradicting stay data. */
 export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions'> {
   stay: Soggiorno
   stayRemarks: readonly Segnalazione[]
@@ -47,14 +47,14 @@ function remarksOnStay (
   ]
 }
 
-/** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
+/** Validates a list of guests as of today. A stay with an apartment makes lines of 174 characters. */
 export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
   return validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today() })
 }
 
 /**
- * A request's guests as records and lines.
- * @throws InvioFallito (VALIDAZIONE) where a rule is broken
+ * Validates a request and returns its guests as records and lines.
+ * @throws InvioFallito (VALIDAZIONE) if a rule is broken
  */
 export async function accept (
   context: SchedineContext, { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order

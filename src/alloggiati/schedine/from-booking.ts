@@ -19,24 +19,24 @@ import { groupsOf } from '../rules/guest-groups.ts'
 
 type StoredType = string | null
 
-/** Which part of a booking is communicated, and for which apartment. */
+/** The part of a booking to report, and its apartment. */
 interface BookingChoice { dal?: Day, id_appartamento?: number }
 
 interface BookingSchedine {
   schedine: SchedinaIntera[]
-  /** The same guests with all that is stored of them, the documents of members too. */
+  /** The same guests with all stored fields, including the documents of members. */
   documents: SchedinaIntera[]
-  /** How many guests the booking is for: some may not be saved yet. */
+  /** The booking's number of guests. Some may not be saved yet. */
   numero_ospiti: number
-  /** The version of the booking of which these are the guests. */
+  /** The version of the booking that the guests were read from. */
   versione: number
   soggiorno: SoggiornoDaPrenotazione
 }
 
 /**
- * The schedine of a booking's saved guests, and its stay, as `invio` takes them. What is not known is `''`: the rules
- * judge it.
- * @throws PrenotazioneNonTrovata, CampiNonValidi for a day from which nothing is to be communicated
+ * Reads the schedine of a booking's saved guests and its stay, in the form of `invio`. Unknown fields are `''`, and the
+ * rules judge them.
+ * @throws PrenotazioneNonTrovata, CampiNonValidi if nothing is due from that day
  */
 export async function fromBooking (
   db: Executor, id: number, { dal, id_appartamento }: BookingChoice
@@ -53,8 +53,8 @@ export async function fromBooking (
 }
 
 /**
- * The part of a stay that is communicated from a day on: a stay longer than 30 nights once for every 30, as if the
- * guests arrived again.
+ * The part of a stay from a day on. A stay of more than 30 nights is reported every 30 nights, as if the guests arrived
+ * again.
  */
 function stretchOf (stay: Stretch, dal = stay.check_in): Stretch {
   const days = daysToCommunicate(stay)
@@ -73,7 +73,7 @@ function daysToCommunicate ({ check_in, numero_notti }: Stretch): Day[] {
 }
 
 /**
- * A stay whose arrival can no longer be sent, and of which further nights can: they are meant, and have to be named.
+ * Requires `dal` when the arrival can no longer be sent, but a later period of the stay can.
  * @throws CampiNonValidi
  */
 export function refuseUnnamedRenewal (stay: Stretch, today: Day): void {
@@ -84,7 +84,7 @@ export function refuseUnnamedRenewal (stay: Stretch, today: Day): void {
   throw new CampiNonValidi({ campo: 'dal', messaggio })
 }
 
-/** The schedine of stored guests, in their order. A member's stored document is no part of his schedina. */
+/** The schedine of stored guests, in order. A member's stored document is left out. */
 export function schedineOf (guests: StayWithGuests['ospiti']): SchedinaIntera[] {
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return guests.map((guest, at) => {
@@ -101,9 +101,9 @@ function stored (guest: StayWithGuests['ospiti'][number]): SchedinaIntera {
 }
 
 /**
- * The guest types of a list; types that are stored stay. A guest without a type is a member of the leader before him.
- * Without a leader before him he is one himself if others follow him (of a family, unless these are members of a
- * group), else a single guest.
+ * Completes the guest types of a list, and keeps stored ones. A guest without a type is a member of the leader before
+ * him. Without one he is a leader if others follow (of a family, unless they are members of a group), else a single
+ * guest.
  */
 export function guestTypes (stored: readonly StoredType[]): string[] {
   let member: string | undefined
@@ -120,17 +120,17 @@ function leaderOf (next: StoredType | undefined): string {
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST
 }
 
-/** What is left of a booking. */
+/** The guests of a booking who are still to be sent. */
 interface Missing {
   schedine: SchedinaIntera[]
-  /** For each its index in the booking's list. */
+  /** For each guest the index in the booking. */
   places: number[]
   avvisi: Segnalazione[]
 }
 
 /**
- * The guests of a booking of whom no row is live. A guest whose leader or members are with the police already goes
- * alone, with the document that is stored.
+ * Finds the guests of a booking without a live row. A guest whose leader or members were sent already is sent as a
+ * single guest, with the stored document.
  * @throws NullaDaInviare when no guest is left, SchedineInCorso while one of them is being sent
  */
 export async function findMissing (
@@ -139,7 +139,7 @@ export async function findMissing (
 ): Promise<Missing> {
   const guests = documents.map((guest) => guestAt(check_in, guest))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
-  // The same document alone does not make another name the same guest: that is for a person to confirm.
+  // The same document with another name may be another guest: a person must confirm.
   const earlier = conflicts.flatMap(({ told: { ospite, ricevuta, motivo } }) =>
     ricevuta === null || motivo !== 'stessa_persona' ? [] : { ospite, ricevuta })
   const sent = new Set(earlier.map(({ ospite }) => ospite))

@@ -7,27 +7,27 @@ import { type Reserved, reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type SubmissionResult } from '../ledger/sending/dispatch.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
-/** For so long a caller whose submission is just being freed is kept waiting beyond the usual time, to be told so. */
+/** Extra wait for a held caller, whose submission is just being freed. */
 const HELD_MS = 10_000
 
-/** The request that asks for a submission, as far as the way of the submission needs to know it. */
+/** The parts of a request that the sending code needs. */
 export interface Requester {
-  /** They want no answer but that it was begun (RFC 7240, `respond-async`). */
+  /** The caller does not wait for the result (RFC 7240, `respond-async`). */
   isAsync: boolean
   hasHungUp (): boolean
-  /** For how long they wait already, in milliseconds. */
+  /** The age of the request in milliseconds. */
   waitedMs (): number
-  /** Notes the reference beside the request's Idempotency-Key. */
+  /** Stores the reference with the request's Idempotency-Key. */
   note (tx: Transaction, ricevuta: string): Promise<void>
-  /** Says in the answer where the submission is found. */
+  /** Sets the `Location` of the submission. */
   locate (id: number): void
-  /** The answer is not the last one: a repeated request with the same key is told of what was begun, as it is then. */
+  /** Marks the answer as not final: a repeated request with the same key gets the current state. */
   leaveOpen (): void
-  /** Sets `Preference-Applied`, if the caller has sent `Prefer: respond-async`: the answer did not wait for the end. */
+  /** Sets `Preference-Applied` if the caller sent `Prefer: respond-async`. */
   tellUnawaited (): void
   /**
-   * The answer is the last one, and is kept: what was begun has ended, or nothing had to be. Where nothing was sent for
-   * a reason that may pass, a repeated request with the same key begins anew.
+   * Marks the answer as final, and stores it. If nothing was sent for a transient reason, a repeated request with the
+   * same key starts again.
    */
   end (): void
 }
@@ -53,8 +53,8 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
 }
 
 /**
- * A caller who is there until the time is up, or they hang up. Once held, they are told the end; once answered, nothing
- * holds them any more.
+ * A caller who waits until the time is up, or disconnects. Once held, the caller gets the result. Once answered, `hold`
+ * fails.
  */
 export function waitingCaller (
   { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>
@@ -68,10 +68,7 @@ export function waitingCaller (
       isHeld ||= isThere && !hasHungUp()
       return isHeld && !isAnswered
     },
-    /**
-     * Waits for the end of `work`, which holds the caller or not, until the request is `ms` old, and no longer than
-     * they are there.
-     */
+    /** Waits for `work`, which may hold the caller, until the request is `ms` old. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
       if (isThere) await within(Math.max(0, ms - waitedMs()), work)
       isThere = false
@@ -82,8 +79,8 @@ export function waitingCaller (
 }
 
 /**
- * Has a submission carried out, and waits for its end as long as its caller does.
- * @returns undefined when it goes on without them
+ * Sends a submission, and waits for the result as long as its caller does.
+ * @returns undefined when it continues in the background
  */
 export async function follow (
   ledger: LedgerContext, { id, ricevuta }: Reserved, requester: Requester
@@ -92,20 +89,20 @@ export async function follow (
   let result: SubmissionResult | undefined
   const work = carryOut(ledger, id, caller).then(
     (end) => { result = end },
-    // What was written before still stands; the sweep carries it on.
+    // The submission is stored, so the sweep continues it.
     (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
   )
   await caller.waitFor(work, ledger.service.answerWithinMs)
   return result
 }
 
-/** So old a request may be before its submission is written down: its caller does not wait much longer. */
+/** Maximum age of a request when its submission is inserted. Its caller does not wait much longer. */
 const WRITTEN_WITHIN_MS = 25_000
 
 /**
- * Writes a submission down while its caller waits. What waits for a lock for too long is given up, and leaves nothing
- * behind: when its turn comes, it is rolled back.
- * @throws ServizioOccupato, and what `reserve` throws
+ * Inserts a submission while its caller waits. If it waits too long for a lock, it is given up, and its transaction is
+ * rolled back.
+ * @throws ServizioOccupato, and errors of `reserve`
  */
 export async function reserveInTime (
   ledger: LedgerContext,

@@ -27,8 +27,8 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { foldName, nameKey } from '../codec/folding.ts'
 
 /**
- * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
- * time goes on, and is answered as under way.
+ * Validates a list of guests and sends it to the police, or makes a dry run in test mode. An undecided Send continues
+ * in the background, and is answered as in progress.
  * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, PrenotazioneCambiata, RegistroNonDisponibile,
  * ServizioOccupato
  */
@@ -48,7 +48,7 @@ export async function submit (
   return answer
 }
 
-/** A Test alone: neither the service nor the ledger registers anything. */
+/** Makes only the test call: neither the service nor the ledger registers anything. */
 async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indices }: Accepted): Promise<InvioAnswer> {
   const { id_appartamento } = stay
   const rehearsal = await rehearse(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
@@ -74,7 +74,7 @@ async function send (
 ): Promise<InvioAnswer> {
   const { db, service } = ledger
   const { records } = accepted
-  // Before anything is written: while it lasts, nothing becomes of what would be.
+  // Checked before anything is written, because a suspended submission could not be sent.
   if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const prenotazione_id = await findBooking(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
@@ -105,11 +105,11 @@ async function send (
   return avvisi.length === 0 ? answer : { ...answer, avvisi }
 }
 
-/** What is told of a booking of which fewer guests are sent than it is for. */
+/** A remark if fewer guests were sent than the booking has. */
 async function othersOf (
   { db, service: { account } }: LedgerContext, id: number, { data_arrivo, permanenza }: RecordSchedina
 ): Promise<Segnalazione[]> {
-  // Deleted since its guests were acquired: that it was sent has to be told all the same.
+  // The booking may be deleted by now. The result is reported all the same.
   const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
   const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
   if (sent >= numero_ospiti) return []
@@ -118,14 +118,14 @@ async function othersOf (
   return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
 }
 
-/** An unknown outcome is no end: a receipt will prove it, or a person decide. */
+/** An unknown outcome is not final: a receipt or a person settles it later. */
 function closeIfDecided (requester: Requester, stato: State): void {
   if (isDecidable(stato)) requester.leaveOpen()
   else requester.end()
 }
 
 /**
- * The answer about a submission that is not under way.
+ * The answer for a submission that is not under way.
  * @throws InvioFallito when not all of it is with the police
  */
 function answerOf (
@@ -149,7 +149,7 @@ function answerOf (
 const ACQUIRED = ['schedina acquisita', 'schedine acquisite'] as const
 const ELSEWHERE = ['schedina comunicata per altra via', 'schedine comunicate per altra via'] as const
 
-/** @param accepted what is told of a row that the service took */
+/** @param accepted the outcome to report for a row that the service accepted */
 function failure (
   { stato, causa, errore, schedine }: SubmissionResult,
   accepted: EsitoSchedina['esito'],
@@ -164,7 +164,7 @@ function failure (
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })
   }
   const refused = schedine.filter(({ esito }) => esito === 'rifiutata')
-  // A guest who was kept back because of another's refusal has no code of the service.
+  // A row excluded because of another row has no error code of the service.
   const first = refused.find(({ codice_errore: code }) => code) ?? refused[0]!
   const why = [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': ')
   const told = `ospite ${first.indice + 1}: ${why}`
@@ -178,13 +178,13 @@ function failure (
   })
 }
 
-/** What the service said of a row. */
+/** The service's texts about a row. */
 export function textsOf ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowResult, 'indice'>) {
   return { codice_errore: codice_errore ?? '', messaggio_soap: messaggio_soap ?? '', dettaglio: dettaglio ?? '' }
 }
 
 /**
- * The answer to a repeated request: from the submission that the first one has begun, as it is by now.
+ * Answers a repeated request with the current state of the submission that the first one created.
  * @throws SchedineInCorso while it is under way; InvioFallito
  */
 export async function answerBegun (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
@@ -203,9 +203,9 @@ export async function answerBegun (db: Executor, ricevuta: string, requester: Re
 }
 
 /**
- * The booking that a submission belongs to: the one that the stay names, else the only one with the same arrival whose
- * main guest is the first of the list. Null when there is none, or more than one.
- * @throws CampiNonValidi when the stay names a booking that does not exist
+ * Finds the booking of a submission: the one given, else the only one with the same arrival whose main guest is first
+ * in the list. Null if there is none, or more than one.
+ * @throws CampiNonValidi when the given booking does not exist
  */
 async function findBooking (
   db: Executor, id: number | undefined, { data_arrivo, cognome, nome }: RecordSchedina

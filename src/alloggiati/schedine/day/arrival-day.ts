@@ -19,20 +19,20 @@ import { asc, eq, inArray } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { savedGuests, staysById } from '#src/bookings/index.ts'
 
-/** No day that far from today is anything but a slip of the hand. */
+/** A day further from today is a typing error. */
 const FAR_DAYS = 400
 
-/** @param today by the clock of the server */
+/** @param today by the server's clock */
 export function dayFaults ({ data }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
   if (typeof data !== 'string' || !isDay(data) || Math.abs(daysBetween(today, data)) <= FAR_DAYS) return []
   return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` }]
 }
 
 /**
- * Sends all bookings of an arrival day that are complete and not sent, or only says which they are. It can be asked
- * again at any time: what was sent is told, and sent no more. The answer is the last one when all that was begun has
- * ended; where nothing was begun, when nothing is left to be done.
- * @throws InvioFallito where nothing can be sent at all, CampiNonValidi for a booking that does not arrive on the day
+ * Sends all bookings of an arrival day that are complete and not sent, or lists them (`prova`). Repeatable: sent
+ * bookings are reported and not sent again. The answer is final when all created submissions have ended; if none was
+ * created, when nothing is left to do.
+ * @throws InvioFallito when nothing can be sent at all, CampiNonValidi for a booking that arrives on another day
  */
 export async function submitDay (
   context: SchedineContext, body: GiornataBody, author: Author, requester: Requester
@@ -52,7 +52,7 @@ export async function submitDay (
   return answer
 }
 
-/** What became of the guests will be known later. */
+/** States whose result is not known yet. */
 const NO_END: readonly DayState[] = ['in_corso', 'sconosciuta']
 
 function refuseOthers (ids: readonly number[], bookings: readonly DayBooking[]): void {
@@ -62,7 +62,7 @@ function refuseOthers (ids: readonly number[], bookings: readonly DayBooking[]):
   }
 }
 
-/** The answer of a day. What is ready and was not sent is good in a rehearsal alone. */
+/** The answer for a day. A booking that is ready but not sent counts as success only in a test. */
 function answerOf (
   { data, prova, bookings }: Pick<GiornataAnswer, 'data' | 'prova'> & { bookings: readonly DayBooking[] }
 ): GiornataAnswer {
@@ -86,7 +86,7 @@ function answerOf (
   }
 }
 
-/** Bookings that are being sent and wait for their next try: until when they can be withdrawn is told of each. */
+/** Adds to each waiting booking until when it can be withdrawn. */
 async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
   const underWay = bookings.filter(({ stato }) => stato === 'in_corso')
   const waiting = await readWaiting(db, underWay.flatMap(({ ricevute }) => ricevute))
@@ -99,9 +99,9 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
 }
 
 /**
- * The answer to a repeated request for a day: from the submissions that the first one has begun, as they are by now,
- * wherever their bookings have gone. Nothing is sent. The other bookings of the day are told as they stand. It is made
- * anew each time: the first request may still be at work, or have died before it had begun everything.
+ * Answers a repeated request for a day with the current state of the submissions that the first one created. It sends
+ * nothing. Other bookings of the day are listed as they are. It is never final: the first request may still run, or
+ * have died early.
  */
 export async function answerBegunDay (
   db: Executor,
@@ -124,7 +124,7 @@ export async function answerBegunDay (
 
 const LEFT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
 
-/** The bookings of submissions of one day, with what became of their guests; and the day. */
+/** The bookings of the submissions of one day with the outcomes of their guests, and the day. */
 async function readBegun (db: Executor, begun: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {
   const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio } = schedine
   const { ricevuta, stato, data_arrivo } = invii
@@ -143,7 +143,7 @@ async function readBegun (db: Executor, begun: readonly string[]): Promise<{ dat
   const bookings = [...byBooking].map(([id, own]) => {
     const stay = stays.find((one) => one.id === id)
     const booking = bookingOf(stay ? { ...stay, ospiti: saved.get(id) ?? [] } : gone(id, own[0]!.data_arrivo))
-    // The rows stand in the order of the booking's guests.
+    // The rows are in the order of the booking's guests.
     const numbered = own.map((row, ospite) => ({ ...row, ospite }))
     for (const [reference, rows] of Map.groupBy(numbered, (row) => row.ricevuta)) {
       addOutcome(booking, { ricevuta: reference, stato: rows[0]!.stato, rows })
@@ -153,7 +153,7 @@ async function readBegun (db: Executor, begun: readonly string[]): Promise<{ dat
   return { data: rows[0]!.data_arrivo, bookings }
 }
 
-/** A booking that was deleted after its guests were sent. */
+/** Stands in for a booking that was deleted after its guests were sent. */
 function gone (id: number, check_in: Day) {
   return { id, nome_cognome: '', check_in, numero_notti: 0, numero_ospiti: 0, ospiti: [] }
 }

@@ -16,31 +16,31 @@ import type { AcceptedList } from '../../rules/validate.ts'
 import { judge, type SchedineContext } from '../accept-schedine.ts'
 import { schedineOf } from '../from-booking.ts'
 
-/** A booking of the day as it stands, and what can be sent of it: nothing unless it is `pronta`. */
+/** A booking of the day, and the guests that can be sent: null unless it is `pronta`. */
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
-  /** With the version of the booking of which these are the guests. */
+  /** Includes the version of the booking that the guests were read from. */
   ready: AcceptedList & { versione: number } | null
 }
 
-/** A live row: what became of it, and of the submission that holds it. */
+/** A live row: its outcome, and its submission's state. */
 interface Sent { ricevuta: string, stato: State, esito: RowOutcome }
 
-/** What stands against the guests that are saved of a booking. */
+/** The rows and conflicts of a booking's saved guests. */
 interface Before {
-  /** When those submissions of the day leave that wait for their next try. */
+  /** Retry times of the day's waiting submissions. */
   waiting: ReadonlyMap<string, Date>
-  /** The live rows of the booking, of the nights around the arrival. */
+  /** The live rows of the booking around the arrival. */
   rows: readonly BookingRow[]
-  /** Saved guests with a live row of this arrival, whichever booking it is of. */
+  /** Saved guests with a live row of this arrival, of any booking. */
   conflicts: readonly (Conflict & { twinOf: number | undefined })[]
   guests: readonly Guest[]
 }
 
-/** Which bookings of an arrival day, and for which apartment. */
+/** The bookings of an arrival day to look at, and their apartment. */
 interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
 
-/** The bookings of a day: who is ready, who lacks what, who was sent already. Nothing is written. */
+/** Reports the bookings of a day: ready, incomplete or sent already. It writes nothing. */
 export async function lookAtDay (
   context: SchedineContext,
   { db, keys, service: { account } }: LedgerContext,
@@ -68,7 +68,7 @@ export async function lookAtDay (
         ...rest,
         twinOf: told.altro_ospite === undefined ? undefined : places[told.altro_ospite]!.stay.id,
         told: { ...told, ospite: places[told.ospite]!.ospite },
-        // What was sent for a booking that does not exist any more is of no booking.
+        // Rows of a deleted booking count as rows without a booking.
         earlier: earlier && { ...earlier, prenotazione_id: ofKept(earlier.prenotazione_id) }
       }))
     }
@@ -117,8 +117,8 @@ export function bookingOf (
 }
 
 /**
- * The rows of a booking of which nothing is left to send: all guests that are saved are with the police, or may be, as
- * many as the booking is for; undefined otherwise. Of a booking without saved guests the rows alone are known.
+ * The rows of a booking that is sent completely: all saved guests, and as many as the booking has, are or may be with
+ * the police. Undefined otherwise. Without saved guests only the rows count.
  */
 function sentBefore (
   { id, numero_ospiti }: StayWithGuests, { rows, guests, conflicts }: Before, day: Day
@@ -130,7 +130,7 @@ function sentBefore (
   return isEachSent && isEnough ? [...own, ...ofDay] : undefined
 }
 
-/** The rows of the saved guests themselves, of this booking or of none, each with its guest. */
+/** The rows of the saved guests, of this booking or of none, each with its guest. */
 function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite: number })[] {
   return conflicts.flatMap(({ told: { ospite, ricevuta, stato, motivo }, earlier }) =>
     motivo === 'stessa_persona' && ricevuta !== null && stato !== null && earlier !== null &&
@@ -139,7 +139,7 @@ function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite:
       : [])
 }
 
-/** How a booking stands whose guests were sent before, or are being sent. */
+/** The state of a booking whose guests were or are being sent. */
 function stateOfSent (rows: readonly Sent[]): DayState {
   const open = rows.filter(isOpen)
   if (open.some(({ stato }) => isUnderWay(stato))) return 'in_corso'
@@ -150,7 +150,7 @@ function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
   return isUnresolved(esito)
 }
 
-/** A booking beside what was sent of it, and, where the rules let it pass, beside what stands against its guests. */
+/** Compares a booking with its sent rows and, if it passed the rules, with the conflicts of its guests. */
 function confronted (
   booking: DayBooking, keys: Keys, { waiting, rows: before, guests, conflicts }: Before
 ): DayBooking {
@@ -167,7 +167,7 @@ function confronted (
   const strangers = strangersAmong(keys, before, guests)
   if (hit.size === 0 && !tooMany && strangers.length === 0) return booking
   const held = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
-  // A document alone does not make a row of no booking one of this booking's.
+  // A row without a booking is this booking's only if the person matches, not the document alone.
   const foreign = conflicts.filter(({ told: { motivo }, earlier }) =>
     earlier?.prenotazione_id !== prenotazione_id &&
       !(earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
@@ -178,7 +178,7 @@ function confronted (
   }
   const open = (tooMany ? before : strangers).find(({ stato }) => isUnderWay(stato))
   if (open !== undefined) {
-    // Not `in_corso`, which is all well: these guests are not being sent, and must be once that has ended.
+    // Not `in_corso`, which counts as success: these guests are not being sent yet.
     const { message } = new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil: waiting.get(open.ricevuta) })
     return { ...held, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
   }
@@ -201,7 +201,7 @@ function changedText (strangers: readonly Sent[]): string {
     `stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
 }
 
-/** What was sent of the booking with another arrival: it was moved since, or guests came on other days. */
+/** Texts about rows sent with another arrival: the booking was moved, or guests came on other days. */
 function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): string[] {
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
   return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {
@@ -212,9 +212,9 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
 }
 
 /**
- * What a person is told of a guest who may have been sent before.
- * @param confirmable a person's word would let them pass: otherwise it is certainly the same guest
- * @param twinOf the booking of the other guest, where that is one of the same day: nothing is known to be sent
+ * The remark on a guest who may have been sent before.
+ * @param confirmable a confirmation would lift the conflict: it is not certainly the same guest
+ * @param twinOf the booking of the other guest on the same day, who is not known to be sent
  */
 export function conflictRemark (
   { ospite, ricevuta, stato, motivo }: Conflict['told'], confirmable: boolean, twinOf: number | undefined
@@ -230,7 +230,7 @@ export function conflictRemark (
   return remark(ospite, campo, `${what} ${where}: ${confirmable ? ALONE : double}`)
 }
 
-/** What is known of a live row by the state of its submission. */
+/** Describes a live row by the state of its submission. */
 function standingOf (stato: State): string {
   if (isUnderWay(stato)) return 'è in corso di invio'
   const isAcquired = [...FILED_STATES, 'parziale'].some((each) => each === stato)

@@ -20,8 +20,8 @@ interface Order { author: Author, requester: Requester, id_appartamento: number 
 interface SentList extends Reserved { list: DayList }
 
 /**
- * Sends what is ready of a day. A booking with which something is wrong keeps no other back: it is left out, and told.
- * @returns the bookings as they stand when all is decided, or the time is up: then the rest goes on
+ * Sends the ready bookings of a day. A faulty booking is left out and reported, and does not block the others.
+ * @returns the bookings when all are decided, or the time is up: then the rest continues in the background
  */
 export async function sendDay (
   ledger: LedgerContext, bookings: readonly DayBooking[], order: Order
@@ -34,7 +34,7 @@ export async function sendDay (
       const reserved = await reserveList(ledger, list, order, told)
       if (reserved) sent.push(reserved)
     } catch (err) {
-      // Nothing is begun: the caller is told as of any request. Else what is begun goes on, and is told.
+      // If nothing was created, the request fails. Otherwise the created submissions continue, and are reported.
       if (sent.length === 0) throw err
       ledger.log.error({ err }, 'a list of the day could not be written down')
       for (const { booking } of list.places) notSent(told.get(booking)!, 'errore interno')
@@ -52,7 +52,7 @@ export async function sendDay (
 }
 
 /**
- * Writes a list down, without the bookings against which something has come up since the look.
+ * Inserts a list without the bookings that have conflicts by now.
  * @returns undefined when none is left
  */
 async function reserveList (
@@ -88,7 +88,7 @@ async function reserveList (
   return undefined
 }
 
-/** The bookings that a refusal is about; what it says is told of them. */
+/** Finds the bookings that an error names, and adds its text to them. */
 function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
   if (err instanceof PrenotazioneCambiata) {
@@ -118,25 +118,25 @@ function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBookin
   return out
 }
 
-/** Rows of one Send: what a lost reply leaves unknown is no more than that, but for a larger family or group. */
+/** Maximum rows of one Send, unless a family or group is larger. Limits how many a lost reply leaves unknown. */
 const ROWS = 50
 
-/** A guest in a list: of which booking, and which of its guests. */
+/** A guest in a list: the booking, and the index among its guests. */
 interface Place { booking: DayBooking, ospite: number }
 
-/** One Send of the day: guests of several bookings, their families and groups whole. */
+/** One Send of the day: guests of several bookings, with families and groups whole. */
 interface DayList extends AcceptedList { places: Place[] }
 
-/** Guests who are not separated. */
+/** Guests who must stay together. */
 type Unit = Place[]
 
-/** The guests of bookings in lists of one Send each: the first deadlines first, bookings whole where they fit. */
+/** Distributes guests to lists of one Send each: earliest deadlines first, bookings whole if they fit. */
 export function listsOf (bookings: readonly DayBooking[]): DayList[] {
   const deadline = ({ ready, nights }: DayBooking) => filingDeadline(ready!.records[0]!.data_arrivo, nights).getTime()
   const inOrder = bookings.toSorted((one, other) => deadline(one) - deadline(other))
   const lists: Unit[] = []
   for (const booking of inOrder) {
-    // The parts of one booking stand in the order of its guests, over all lists: so its rows are known again.
+    // Parts of a booking stay in the order of its guests across lists, so that rows can be matched to guests.
     let first = 0
     for (const unit of unitsOf(booking)) {
       const fitting = lists.findIndex((places, at) => at >= first && places.length + unit.length <= ROWS)
@@ -147,7 +147,7 @@ export function listsOf (bookings: readonly DayBooking[]): DayList[] {
   return lists.map(listOf)
 }
 
-/** A booking whole, or by its families and groups where it is larger than a list. */
+/** A booking as one unit, or split by family and group if it exceeds a list. */
 function unitsOf (booking: DayBooking): Unit[] {
   const places = booking.ready!.leaders.map((leader, ospite) => ({ booking, ospite, leader }))
   return places.length <= ROWS ? [places] : [...Map.groupBy(places, ({ leader }) => leader).values()]
@@ -166,7 +166,7 @@ function listOf (places: readonly Place[]): DayList {
   return list
 }
 
-/** What became of a booking's guests in one submission; `ospite` is the index into the booking's guests. */
+/** The outcome of a booking's guests in one submission; `ospite` is the index in the booking. */
 interface Outcome {
   ricevuta: string
   stato: State
@@ -174,7 +174,7 @@ interface Outcome {
   rows: readonly (Omit<RowResult, 'indice'> & { ospite: number })[]
 }
 
-/** Tells of a booking what became of its guests in one submission, beside those before. */
+/** Adds the outcome of one submission to a booking. */
 export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows }: Outcome): void {
   const underWay = isUnderWay(stato) || booking.stato === 'in_corso'
   booking.ricevute = [...booking.ricevute, ricevuta]
@@ -184,15 +184,15 @@ export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows 
   const isCancelled = stato === 'annullato'
   const why = new InvioFallito(causa ?? (isCancelled ? 'INVIO_ANNULLATO' : 'NON_INVIATO')).message
   if (booking.stato === 'non_inviata') notSent(booking, why)
-  // Their outcome stays unknown.
+  // The outcome of the cancelled guests stays unknown.
   else if (isCancelled) booking.errors = [...booking.errors, remark(0, 'ospiti', why)]
 }
 
-/** How a booking stands by the rows that were sent of it. */
+/** The state of a booking by its sent rows. */
 function stateOf (rows: readonly SchedinaDellaGiornata[], underWay: boolean): DayBooking['stato'] {
   const some = (...outcomes: SchedinaDellaGiornata['esito'][]) => rows.some(({ esito }) => outcomes.includes(esito))
   if (some('in_corso') && underWay) return 'in_corso'
-  // Not under way, and nothing known for good: a person decides.
+  // Not under way and unresolved: a person decides.
   if (some('in_corso', 'sconosciuta')) return 'sconosciuta'
   if (!some('rifiutata', 'non_inviata', 'annullata')) return 'acquisita'
   if (some('acquisita', 'depositata')) return 'parziale'
