@@ -1,4 +1,4 @@
-/* The words of the submission ledger: its API, its tables and its code take them from here. */
+/* The vocabulary of the submission ledger, for its API, tables and code. */
 
 /** The states of a submission in order of its life, with their descriptions for persons. */
 export const STATES = {

@@ -4,8 +4,8 @@ import type { Segnalazione } from '#schemas/schedina.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
 /**
- * Why a submission failed, with the text that a person reads. The code is also `dettagli.codice_errore` unless the
- * service gave its own.
+ * Causes of a failed submission, with their texts for persons. The code is also `dettagli.codice_errore`, unless the
+ * service sent its own.
  */
 const CAUSES = {
   VALIDAZIONE: 'Le schedine contengono errori e non sono state inviate',
@@ -29,7 +29,7 @@ const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** Nothing was sent, for a reason that may pass: the same request, with the same Idempotency-Key, may be made again. */
+/** Causes that sent nothing and may be transient: the request may be retried with the same Idempotency-Key. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',
@@ -47,11 +47,11 @@ interface Details {
   ricevuta?: string
   errors?: Segnalazione[]
   schedine?: EsitoSchedina[]
-  /** What a person reads after the text of the cause: which guest, and why. People count from 1. */
+  /** Text after the cause: which guest, counted from 1, and why. */
   told?: string
 }
 
-/** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`; 202 for who asked not to wait. */
+/** The contract's failure of `invio`: 422 with `success: false` and `dettagli`; 202 for `respond-async`. */
 export class InvioFallito extends ShapedError {
   constructor (
     cause: Cause,
@@ -68,14 +68,14 @@ export class InvioFallito extends ShapedError {
   }
 }
 
-/** The contract's failure shape of `check`: 503 with `connected: false`. */
+/** The contract's failure of `check`: 503 with `connected: false`. */
 export class ConnessioneFallita extends ShapedError {
   constructor (cause: 'CREDENZIALI_MANCANTI' | 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE', reason: string) {
     super(cause, 503, reason, { connected: false })
   }
 }
 
-/** The service is needed for something else than a submission, and is not there. */
+/** The service is unreachable for a call other than a submission. */
 export const ServizioNonRaggiungibile = createError(
   'SERVIZIO_NON_RAGGIUNGIBILE', 'Servizio Alloggiati Web non raggiungibile: riprovare più tardi', 503
 )

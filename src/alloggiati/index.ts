@@ -1,4 +1,4 @@
-/* What other areas and the app may use of the police area. */
+/* The public interface of the police area. */
 export { bookingRemarks, submissionHooks } from './police-hooks.ts'
 export { coverageOf, type BookingCoverage } from './ledger/coverage.ts'
 export { ledgerSummary, type LedgerSummary } from './ledger/read-ledger.ts'

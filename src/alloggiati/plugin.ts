@@ -81,25 +81,25 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   await app.register(receiptRoutes, { archive, mode, keys, clock })
 }
 
-/** What a server does that can reach the police. */
+/** Starts what needs police credentials. */
 async function startLedger (
   app: FastifyInstance, ledger: LedgerContext, parts: Pick<ServiceParts, 'archive' | 'tables'>
 ): Promise<void> {
-  // One that begins now raises the alarm.
+  // An existing suspension is only logged. `checkSuspension` raises the alarm of a new one.
   if (await currentSuspension(app.db)) app.log.error('sending is suspended: see GET /api/v1/invii/sospensione')
   await checkSuspension(ledger)
   await ledger.timeline.note(app.db)
   addServiceJobs(app, { ledger, ...parts })
-  // What was dispatched is followed to its end; nothing else is in the lane then.
+  // Shutdown waits for dispatched submissions; others leave the lane.
   app.addHook('preClose', () => ledger.lane.empty())
-  // When the connection was lost, another database may have taken the place of the one before.
+  // After a reconnect the database may be another one.
   const { ready } = app.changes.subscribe({}, () => {
     checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the end of the chain could not be compared'))
   })
   app.addHook('onReady', async () => { await ready() })
 }
 
-/** @throws ConfigError for what is no address */
+/** @throws ConfigError for an invalid address */
 function recipientsOf ({ ALARM_EMAIL: addresses }: Config): readonly string[] {
   if (!addresses.every((each) => plainAddress(each) !== undefined)) {
     throw new ConfigError('ALARM_EMAIL', 'deve essere un elenco di indirizzi e-mail, separati da virgola')

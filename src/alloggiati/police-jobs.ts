@@ -67,11 +67,11 @@ interface WatchParts {
 }
 
 /**
- * What guards the ledger, with credentials or without. Every process runs it for itself: processes may have different
- * modes, of which each looks after its own, and twice does no harm.
+ * Adds the jobs that guard the ledger, with or without credentials. Every process runs them, because each handles only
+ * its own mode. They are idempotent.
  */
 export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, archive }: WatchParts): void {
-  // Without credentials nothing is sent, and what a dead process left ends all the same.
+  // Without credentials nothing is sent, but submissions of dead processes are still recovered.
   app.addJob({
     name: 'ledger-sweep',
     description: 'Riprende gli invii lasciati da un processo morto ed esegue quelli pronti',

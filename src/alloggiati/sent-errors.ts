@@ -11,11 +11,11 @@ const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con 
 
 const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
 
-/** An unknown outcome that a person gave up to know. */
+/** Advice on an unknown outcome that a person gave up. */
 const GIVEN_UP = "L'invio fu annullato senza saperne l'esito: guardare nel portale Alloggiati Web, e comunicare da " +
   'lì chi manca (POST /api/alloggiati/file ne fa il file). '
 
-/** What to do about outcomes that are not known, by the states of their submissions. */
+/** Advice on unknown outcomes, by the states of their submissions. */
 function adviceOn (states: readonly (State | null)[]): string[] {
   return [states.some(isDecidable) ? TO_WAIT : '', states.includes('annullato') ? GIVEN_UP : '']
 }
@@ -23,20 +23,20 @@ function adviceOn (states: readonly (State | null)[]): string[] {
 const TO_SEND_MOVED = "L'arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. " +
   'Per comunicare anche il nuovo arrivo, ripetere con confermo_diverso e motivo'
 
-/** What a refusal of guests who were sent before depends on. */
+/** Details of a refusal of guests who were sent before. */
 interface Standing { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Day | undefined }
 
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
-/** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
+/** Guests who were or may have been sent before, or are listed twice. Indices refer to the request's list. */
 export class SchedineGiaInviate extends ShapedError {
   readonly duplicati: readonly Duplicato[]
   readonly confirmable: boolean
   readonly movedFrom: Day | undefined
   /**
-   * @param confirmable a person's word would let them pass: none of them is certainly the same
-   * @param othersLeft guests of the booking against whom nothing stands: they can be sent
-   * @param movedFrom the arrival with which all of them were sent: the booking was moved since
+   * @param confirmable whether a confirmation lifts the conflict: none is certainly the same guest
+   * @param othersLeft whether other guests of the booking can be sent
+   * @param movedFrom the arrival with which all were sent, before the booking was moved
    */
   constructor (
     duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
@@ -63,20 +63,20 @@ export class SchedineGiaInviate extends ShapedError {
 }
 
 interface UnderWay {
-  /** It waits for its next try: when that is. */
+  /** When the waiting submission is retried. */
   waitsUntil?: Date | undefined
   duplicati?: readonly Duplicato[]
-  /** The booking whose places it holds, where its guests are others than these. */
+  /** The booking whose places other guests of the submission fill. */
   prenotazione_id?: number
 }
 
-/** What is told of a submission that waits for its next try. */
+/** The text about a submission that waits for a retry. */
 export function tellWaiting (until: Date): string {
   return `non è ancora partito e si riprova da solo, il ${inRome(until)}. Fino ad allora un amministratore lo può ` +
     'annullare (POST /api/v1/invii/:id/decisione)'
 }
 
-/** A submission that is being sent: what becomes of its guests will be known soon. */
+/** A submission under way, whose result will be known soon. */
 export class SchedineInCorso extends ShapedError {
   readonly duplicati: readonly Duplicato[]
   readonly prenotazione_id: number | undefined
@@ -92,16 +92,16 @@ export class SchedineInCorso extends ShapedError {
   }
 }
 
-/** A booking of which more guests would be with the police than it is for, or others than are saved of it now. */
+/** A booking that would have more guests with the police than its size, or sent guests who are not saved any more. */
 export interface Excess {
   prenotazione_id: number
   numero_ospiti: number
   gia_inviati: readonly (GiaInviato & { esito: RowOutcome })[]
-  /** Not their number is wrong: these are none of the saved guests, whose data may have been corrected since. */
+  /** The number is right, but the sent guests are not saved any more: they may have been corrected. */
   changed: boolean
 }
 
-/** More guests than the booking is for would be with the police, or guests whose data were changed since. */
+/** More guests than the booking's size would be sent, or guests were changed since they were sent. */
 export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
   constructor ({ changed, gia_inviati, ...booking }: Excess) {
@@ -137,7 +137,7 @@ const SENT_WORDS: readonly [one: string, many: string, isMeant: (esito: RowOutco
   ['ospite di esito sconosciuto', 'ospiti di esito sconosciuto', isUnresolved]
 ]
 
-/** Bookings were changed, or deleted, after their guests had been read: nothing is sent that the host took back. */
+/** Bookings changed, or were deleted, after their guests were read. Outdated data is not sent. */
 export class PrenotazioneCambiata extends ShapedError {
   readonly prenotazioni: readonly number[]
   constructor (prenotazioni: readonly number[]) {
@@ -147,9 +147,9 @@ export class PrenotazioneCambiata extends ShapedError {
   }
 }
 
-/** Every guest that is saved of the booking is with the police, or may be. */
+/** All saved guests of the booking are or may be with the police. */
 export class NullaDaInviare extends ShapedError {
-  /** @param unsaved how many guests of the booking are not saved yet */
+  /** @param unsaved the number of guests of the booking who are not saved yet */
   constructor (ricevute: readonly string[], unsaved: number) {
     const others = counted(unsaved, 'altro ospite non è ancora salvato', 'altri ospiti non sono ancora salvati')
     const what = 'tutti gli ospiti salvati della prenotazione sono già inviati, o di esito sconosciuto'
@@ -167,7 +167,7 @@ function guestsOf (duplicati: readonly Duplicato[]): number[] {
   return [...new Set(duplicati.map(({ ospite }) => ospite))]
 }
 
-/** People count from 1. */
+/** Texts for persons count guests from 1. */
 function tell ({ ospite, motivo, altro_ospite }: Duplicato): string {
   const other = altro_ospite === undefined ? '' : ` dell'ospite ${altro_ospite + 1}`
   return `ospite ${ospite + 1} (${MOTIVI[motivo]}${other})`

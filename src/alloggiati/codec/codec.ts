@@ -8,7 +8,7 @@ import { patternOf } from './pattern.ts'
 
 export type { RecordSchedina } from './layout.ts'
 
-/** What is wrong with one field, in Italian; `line` is the line as a whole. Values are personal and never quoted. */
+/** A fault of one field, in Italian; `line` is the whole line. Values are personal data and never quoted. */
 export interface FieldFault { field: FieldName | 'line', message: string }
 
 type Decoded = { record: RecordSchedina } | { faults: FieldFault[] }
@@ -24,8 +24,8 @@ export class CodecError extends Error {
 }
 
 /**
- * The line of a record: 168 characters, 174 with `id_appartamento`, without line end.
- * @throws CodecError for a field that cannot be written as it is: nothing is cut, folded or guessed
+ * Encodes a record as a line of 168 characters, 174 with `id_appartamento`, without line end.
+ * @throws CodecError for a field that cannot be written unchanged: nothing is cut, folded or guessed
  */
 export function encode (record: RecordSchedina): string {
   if (typeof record !== 'object' || record === null) {
@@ -45,8 +45,8 @@ export function encode (record: RecordSchedina): string {
 }
 
 /**
- * The record on a line of 168 or 174 characters, or every fault in it. Never throws. It judges each field alone: what a
- * guest's type or birth state asks for is for the rules to say. Numbers may be padded as `05`, ` 5` or `5 `.
+ * Decodes a line of 168 or 174 characters, or returns all its faults. Never throws. Each field is checked alone; rules
+ * that depend on guest type or birth state are elsewhere. Numbers may be padded as `05`, ` 5` or `5 `.
  */
 export function decode (line: string): Decoded {
   if (typeof line !== 'string' || (line.length !== LENGTH && line.length !== LENGTH_FILE_UNICO)) {
@@ -59,7 +59,7 @@ export function decode (line: string): Decoded {
   return { faults: wrong.map((column) => faultOf(column, cut(column, line).trimEnd())) }
 }
 
-/** A field with its place on a line, counted from 0 (`end` comes after it), and what may stand there. */
+/** A field with its position on a line, 0-based (`end` is exclusive), and its pattern. */
 type Column = LayoutField & { from: number, end: number, pattern: RegExp }
 
 const ORDINARY = formOf(LAYOUT)
@@ -67,7 +67,7 @@ const FILE_UNICO = formOf(LAYOUT_FILE_UNICO)
 const at = Object.fromEntries(FILE_UNICO.columns.map((column) => [column.name, column])) as
   { [Of in LayoutField as Of['name']]: Column & Of }
 
-/** The columns of a form of the line, and one pattern for them all: it is much faster than a pattern for each. */
+/** The columns of a line format, and one pattern for all: it is much faster than one per column. */
 function formOf (fields: readonly LayoutField[]) {
   const columns = fields.map((field): Column => (
     { ...field, from: field.start - 1, end: field.start - 1 + field.length, pattern: matching([field]) }))
@@ -78,14 +78,12 @@ function matching (fields: readonly Field[]): RegExp {
   return new RegExp(`^${fields.map(patternOf).join('')}$`)
 }
 
-/** Own only: an `id_appartamento` that a prototype carries must not make the line longer. */
+/** Own property only: an inherited `id_appartamento` must not make the line longer. */
 function isFileUnico (record: RecordSchedina): boolean {
   return Object.hasOwn(record, 'id_appartamento') && record.id_appartamento !== undefined
 }
 
-/**
- * The value as wide as its column, or undefined when its type or length is wrong. The pattern judges the characters.
- */
+/** The value padded to its column, or undefined if type or length is wrong. The pattern checks the characters. */
 function write ({ kind, length }: Column, value: unknown): string | undefined {
   switch (kind.type) {
     case 'text':
@@ -110,7 +108,7 @@ function isInteger ({ min, max }: IntegerKind, value: unknown): value is number 
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
 }
 
-// A literal, not a loop over the columns: V8 builds it ten times as fast, and the compiler misses no field.
+// A literal instead of a loop: V8 builds it ten times as fast, and the compiler checks that no field is missing.
 function read (line: string): RecordSchedina {
   const record: RecordSchedina = {
     tipo_alloggiato: code(at.tipo_alloggiato, line),
@@ -132,7 +130,7 @@ function read (line: string): RecordSchedina {
   return record
 }
 
-/** A text that fills its column, or none. */
+/** A text that fills its column, or is blank. */
 function code ({ from, end }: Column, line: string): string {
   return line.charCodeAt(from) === BLANK ? '' : line.slice(from, end)
 }
@@ -146,7 +144,7 @@ function day ({ from }: Column, line: string): string {
   return String.fromCharCode(digit(6), digit(7), digit(8), digit(9), DASH, digit(3), digit(4), DASH, digit(0), digit(1))
 }
 
-/** The number on a line that fits the pattern: blanks, digits, blanks. */
+/** The number on a line that matches the pattern: blanks, digits, blanks. */
 function integer ({ from, end }: Column, line: string): number {
   let value = 0
   for (let at = from; at < end; at++) {

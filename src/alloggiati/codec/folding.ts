@@ -1,14 +1,13 @@
-/** What a text became: `refused` is the characters without an equivalent, each once ('' for none). */
+/** The result of folding: `refused` holds each character without an equivalent once ('' if none). */
 export interface Folded {
-  /** The folded text. Refused characters stand in it as they were, so that it cannot be sent by mistake. */
+  /** The folded text. Refused characters stay in it, so that it cannot be sent by mistake. */
   text: string
-  /** Whether more changed than letter case and surrounding blanks. */
+  /** Whether more than case and surrounding blanks changed. */
   changed: boolean
   refused: string
 }
 
-// ICAO Doc 9303 part 3, section 6 A: what passports print in the machine readable zone for letters that do not
-// decompose.
+// ICAO Doc 9303 part 3, section 6 A: transliterations in the machine-readable zone of letters that do not decompose.
 const LETTERS: Readonly<Record<string, string>> = {
   Æ: 'AE', Œ: 'OE', Ø: 'OE', Đ: 'D', Ð: 'D', Ħ: 'H', Ł: 'L', Ŋ: 'N', ĸ: 'K', Ŧ: 'T', Þ: 'TH', Ĳ: 'IJ', ẞ: 'SS', Ŀ: 'L'
 }
@@ -19,17 +18,17 @@ const MARKS = /\p{M}/gu
 const PLAIN = /^[A-Z]+$/
 
 /**
- * A name in the letters the police service takes (A-Z, blank, apostrophe): marks dropped, special letters spelled out,
- * dashes to blanks, dots dropped, blanks collapsed. Digits and other scripts are refused: the host copies the name
- * from the machine readable zone instead. Nothing is cut: the length is to be checked on the result.
+ * Folds a name to the characters that the police service accepts (A-Z, blank, apostrophe): diacritics and dots dropped,
+ * special letters spelled out, dashes to blanks, blanks collapsed. Digits and other scripts are refused: the host
+ * copies the name from the machine-readable zone. The result is not truncated.
  */
 export function foldName (text: string): Folded {
   return fold(text, foldCharacter)
 }
 
 /**
- * A document number as the police service takes it: A-Z, digits and - . / without blanks. Nothing is cut: the length is
- * to be checked on the result.
+ * Folds a document number to the characters that the police service accepts: A-Z, digits and - . / without blanks. The
+ * result is not truncated.
  */
 export function foldDocument (text: string): Folded {
   return fold(text, (char) => {
@@ -56,17 +55,15 @@ function foldCharacter (char: string): string | undefined {
   if (BLANK.test(char)) return ' '
   if (APOSTROPHES.test(char)) return '\''
   if (DROPPED.test(char)) return ''
-  // Upper case first: ß becomes SS by itself, ı becomes I, and one table entry serves both cases.
+  // Upper case first: ß becomes SS, ı becomes I, and one table entry covers both cases.
   const base = char.toUpperCase().normalize('NFD').replace(MARKS, '')
   return LETTERS[base] ?? (PLAIN.test(base) ? base : undefined)
 }
 
 /**
- * Reduces a name to the letters that all its spellings share, in the order of the alphabet, without marks,
- * apostrophes and blanks. So neither the order of the names or of their words counts, nor where one ends and the next
- * begins: LI WEI is WEI LI, DE LUCA ANNA-MARIA is DELUCA MARIA ANNA. Ä and AE, Ö, Ø and OE, Ü and UE are one letter
- * each, wherever a word may end between the two: an E does not count at all. Å and AA, Đ and DJ are one letter each
- * inside a word.
+ * Reduces a name to its letters in alphabetical order, without diacritics, apostrophes and blanks. The order and
+ * division of names do not matter: LI WEI equals WEI LI, DE LUCA ANNA-MARIA equals DELUCA MARIA ANNA. Ä and AE, Ö, Ø
+ * and OE, Ü and UE are equal, even across a word end, because E is ignored. Å and AA, Đ and DJ are equal inside a word.
  */
 export function nameKey (cognome: string, nome: string): string {
   const words = foldName(`${cognome} ${nome}`.replace(/['’]/g, '')).text.split(/[^A-Z]+/)

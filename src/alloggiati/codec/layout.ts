@@ -8,30 +8,30 @@ import { APARTMENT_IDS } from '#schemas/apartment.ts'
 const DIGITS = '0123456789'
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
-/** Text of `chars`: with `exact` as wide as its field, otherwise left-aligned and without blanks at its ends. */
+/** Text of `chars`: with `exact` it fills its field, otherwise it is left-aligned and trimmed. */
 export interface TextKind { type: 'text', chars: string, exact: boolean, rule: string }
-/** A whole number from `min` to `max`, written with zeros in front. */
+/** An integer from `min` to `max`, zero-padded. */
 export interface IntegerKind { type: 'integer', min: number, max: number, rule: string }
 /** A calendar day: YYYY-MM-DD in the record, DD/MM/YYYY on the line. */
 interface DayKind { type: 'day', rule: string }
 /** M or F in the record, the given character on the line. */
 export interface SexKind { type: 'sex', M: string, F: string, rule: string }
-/** What a field may hold; `rule` says it to the host, after "Il campo". */
+/** The content type of a field; `rule` describes it to the host, after "Il campo". */
 type Kind = TextKind | IntegerKind | DayKind | SexKind
 
 export interface Field {
   name: string
-  /** First column, counted from 1 as the manuals do. */
+  /** First column, 1-based as in the manuals. */
   start: number
   length: number
   kind: Kind
-  /** Whether every guest type has it. Which types need the others is for the rules to say. */
+  /** Whether every guest type requires it. The rules decide for the other fields. */
   required: boolean
-  /** Number and words of the field in the manuals. */
+  /** Number and text of the field in the manuals. */
   source: string
 }
 
-/** Nights that one schedina can announce; a longer stay needs another schedina when they are over (guide p. 7). */
+/** Maximum nights of one schedina; a longer stay needs another one afterwards (guide p. 7). */
 export const MAX_DECLARED_NIGHTS = 30
 
 /** Keeps the literal types of a kind. */
@@ -44,7 +44,7 @@ const code = kind({
 })
 const day = kind({ type: 'day', rule: 'deve essere una data che esiste' })
 const nights = kind({ type: 'integer', min: 1, max: MAX_DECLARED_NIGHTS, rule: wholeNumber(1, MAX_DECLARED_NIGHTS) })
-// The manuals name no character set; the service is known to refuse digits, hyphens, dots and accents in names.
+// The manuals specify no character set. The service is known to refuse digits, hyphens, dots and accents in names.
 const name = kind({
   type: 'text', chars: `${LETTERS} '`, exact: false, rule: 'ammette solo lettere A-Z, apostrofi e spazi interni'
 })
@@ -56,7 +56,7 @@ const documentCode = kind({
 const documentNumber = kind({
   type: 'text', chars: `${LETTERS}${DIGITS}-./`, exact: false, rule: 'ammette solo lettere A-Z, cifre e i segni - . /'
 })
-// The padding is not stated; the manual's samples show zeros.
+// The padding is unspecified; the manual's samples show zeros.
 const apartment = kind({
   type: 'integer',
   min: APARTMENT_IDS.minimum,
@@ -82,7 +82,7 @@ export const LAYOUT = [
   { name: 'luogo_rilascio', start: 160, length: 9, kind: code, required: false, source: '14 Luogo rilascio documento' }
 ] as const satisfies readonly Field[]
 
-/** The fields of a record of the "File Unico", which accounts that manage apartments send. */
+/** The fields of a "File Unico" record, for accounts that manage apartments. */
 export const LAYOUT_FILE_UNICO = [
   ...LAYOUT,
   { name: 'id_appartamento', start: 169, length: 6, kind: apartment, required: true, source: '15 IdAppartamento' }
@@ -104,8 +104,5 @@ export const FIELDS = Object.fromEntries(LAYOUT_FILE_UNICO.map((field) => [field
 type ValueOf<Of extends Kind> = Of extends IntegerKind ? number : Of extends SexKind ? 'M' | 'F' : string
 type Values<Of extends Field> = { [Each in Of as Each['name']]: ValueOf<Each['kind']> }
 
-/**
- * A guest's record, field by field as on the line. `''` is a blank field; only a record of the File Unico has
- * `id_appartamento`.
- */
+/** A guest's record, field by field. `''` is a blank field; only "File Unico" records have `id_appartamento`. */
 export type RecordSchedina = Values<(typeof LAYOUT)[number]> & Partial<Values<LayoutField>>

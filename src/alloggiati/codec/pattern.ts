@@ -1,8 +1,6 @@
 import type { Field, IntegerKind, TextKind } from './layout.ts'
 
-/**
- * What a field's columns may hold, as the source of a regular expression that matches exactly `length` characters.
- */
+/** The pattern of a field: the source of a regular expression that matches exactly `length` characters. */
 export function patternOf ({ kind, length, required }: Field): string {
   switch (kind.type) {
     case 'text': return textPattern(kind, length, required)
@@ -19,19 +17,19 @@ export function patternOf ({ kind, length, required }: Field): string {
 
 const blanks = (width: number) => ' '.repeat(width)
 
-/** Characters after which a name is tried for being over: few alternatives, short runs. */
+/** Interval at which a name may end: few alternatives, short runs. */
 const STEP = 12
 
 function textPattern ({ chars, exact }: TextKind, width: number, required: boolean): string {
   const char = oneOf(chars)
   if (exact) return required ? char.repeat(width) : `(?:${char.repeat(width)}|${blanks(width)})`
-  // A text in which blanks are allowed may go on after one; any other is over at its first blank.
+  // Text with blanks may continue after one; other text ends at its first blank.
   const step = chars.includes(' ') ? STEP : 1
   const text = oneOf(chars.replace(' ', '')) + leftAligned(char, width - 1, step)
   return required ? text : `(?:${blanks(width)}|${text})`
 }
 
-/** `width` columns of text that may be over after every `step` of them. */
+/** `width` columns of text that may end after every `step` of them. */
 function leftAligned (char: string, width: number, step: number): string {
   if (width <= step) return `(?:${blanks(width)}|${char.repeat(width)})`
   return `(?:${blanks(width)}|${char.repeat(step)}${leftAligned(char, width - step, step)})`
@@ -41,7 +39,7 @@ function oneOf (chars: string): string {
   return `[${chars.replace(/[-\]\\^]/g, '\\$&')}]`
 }
 
-/** The padding is stated nowhere and all three occur: zeros or blanks before the number, blanks after it. */
+/** The padding is unspecified, and all forms occur: leading zeros or blanks, trailing blanks. */
 function integerPattern ({ min, max }: IntegerKind, width: number): string {
   const padded = (number: string, digits: number) => [blanks(width - digits) + number, number + blanks(width - digits)]
   const isAny = min === 0 && max === 10 ** width - 1

@@ -53,7 +53,7 @@ async function renewLane ({ db, lane }: LedgerContext): Promise<void> {
   await db.update(invii).set({ lease_fino_al: LEASE }).where(and(isOneOf(invii.id, ids), eq(invii.stato, 'pronto')))
 }
 
-/** What this process handles itself: its account (null without credentials) and the submissions in its lane. */
+/** The account of this process (null without credentials), and the submissions in its lane. */
 interface Own { account: string | null, lane: readonly number[] }
 
 /**

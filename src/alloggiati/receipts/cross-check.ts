@@ -8,17 +8,17 @@ import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage
 import { closerLook } from '../ledger/coverage.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
-/** Bookings that are looked at in one go. */
+/** Bookings read per query. */
 const BATCH = 8000
-/** Those among them that are not covered, at most: what an answer holds in memory. */
+/** Maximum uncovered bookings per query, to bound memory. */
 const UNCOVERED = 2000
 
 type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
-/** Guests of a stay who are acquired and on a receipt, and those who are so or whose receipt is not due yet. */
+/** Counts guests acquired and on a receipt, and those plus guests whose receipt is not due yet. */
 interface CountedStay extends Stay { received: number, expected: number }
 
-/** Where a batch ends: its last booking in the order of arrival. */
+/** The cursor of a batch: its last booking by arrival. */
 type Position = Pick<Stay, 'check_in' | 'id'>
 
 interface Batch extends Record<string, unknown> {
@@ -28,11 +28,10 @@ interface Batch extends Record<string, unknown> {
 }
 
 /**
- * Compares bookings that have arrived with receipts; the answer as JSON, in pieces. A booking is covered when as many
- * of its guests as it says are acquired and the receipts of their days are kept; of a stay longer than 30 nights, those
- * of its first 30. What was sent before the last change of a booking counts only for guests whom it still has. One
- * whose receipts are not due yet is in `in_attesa`, and still in `mancanti`, because the police has given no receipt
- * yet. `discordanze` are the days whose receipt does not count what the ledger knows to be acquired. No connection is
+ * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its guests are acquired
+ * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count. Rows sent before the
+ * last change of a booking count only for guests whom it still has. If receipts are not due yet, the booking is in
+ * `in_attesa`, and also in `mancanti`. `discordanze` lists days whose receipt differs from the ledger. No connection is
  * held while a slow client reads.
  */
 export function crossCheck (comparison: Comparison, query: CrossCheckQuery): JsonPieces {
@@ -45,7 +44,7 @@ export function crossCheck (comparison: Comparison, query: CrossCheckQuery): Jso
 async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
   const { db, mode, today } = comparison
   const until = a !== undefined && a < today ? a : today
-  // Meanwhile, on another connection.
+  // Runs in parallel, on another connection.
   const days = differingDays(db, mode, { from: da, to: until })
   days.catch(() => {})
   const look = closerLook(comparison)
@@ -53,7 +52,7 @@ async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): A
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
-  // While the client reads only text is held, not the rows that it was made from.
+  // Keeps only text, not the rows, while the client reads.
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
     const stays = batch.uncovered.map((stay) => ({ ...stay, from: stay.check_in }))
@@ -88,7 +87,7 @@ function isAwaited ({ esito, isAwaited }: SentRow): boolean {
   return esito === 'acquisita' && isAwaited
 }
 
-/** @param deadlines those that were computed for a batch: it takes longer than all the rest */
+/** @param deadlines cache for a batch, because computing deadlines dominates its run time */
 function present (
   { id, nome_cognome, check_in, numero_notti, numero_ospiti, received }: CountedStay, deadlines: Map<string, string>
 ): BookingToVerify {
@@ -98,7 +97,7 @@ function present (
   return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti: numero_ospiti - received }
 }
 
-/** The next bookings by arrival, up to a number of them and of uncovered ones; `last` is null when no others follow. */
+/** The next bookings by arrival, up to both limits; `last` is null when no others follow. */
 async function readBatch (
   { db, mode }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
 ): Promise<Batch> {

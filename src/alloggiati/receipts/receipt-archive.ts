@@ -11,14 +11,14 @@ import { AlloggiatiCredentialsError, isServiceFailure } from '../service/soap/er
 
 /** The service gives receipts of the last 30 days, today excluded (manual, p. 17). */
 export const RECEIPT_WINDOW_DAYS = 30
-/** From this hour of the next day, Rome, the receipt of a day is taken to be complete. */
+/** The receipt of a day is assumed complete from this hour (Rome) of the next day. */
 const COMPLETE_HOUR = 6
-/** A copy from before this hour of the next day, Rome, may lack guests: a trigger allows to replace it. */
+/** A copy fetched before this hour (Rome) of the next day may lack guests. A trigger allows its replacement. */
 const EARLY_HOUR = 2
-/** After so many failures in a row the service is taken to be down: a call may take a minute to fail. */
+/** After this many failures in a row the service is assumed down, because a call may take a minute to fail. */
 const FAILURES_IN_A_ROW = 3
 
-/** From when on a look at the receipt of a day counts. */
+/** The instant from which a fetch of a day's receipt counts. */
 export function completeFrom (day: Day): Date {
   return instantInRome(addDays(day, 1), COMPLETE_HOUR)
 }
@@ -27,15 +27,15 @@ export type ReceiptArchive = ReturnType<typeof receiptArchive>
 
 interface Archive {
   db: Database
-  /** Null without credentials: what is kept is served all the same. */
+  /** Null without credentials. Stored receipts are still served. */
   service: PoliceService | null
   mode: PoliceService['mode']
   clock: Clock
 }
 
 /**
- * The daily receipts. The first copy that is no early one is kept for good, because what it proved must not change
- * later. Every fetch is written down.
+ * Stores the daily receipts. The first copy that is not early is final, because its proofs must not change. Every fetch
+ * is recorded.
  */
 export function receiptArchive (archive: Archive) {
   return {
@@ -47,8 +47,8 @@ export function receiptArchive (archive: Archive) {
 }
 
 /**
- * Asks the service for the receipt of a day, whether a copy is kept or not. Without a `pdf` the service has none, which
- * does not prove that nothing was sent; `differs`: its totals are not those of the copy that was kept before.
+ * Fetches the receipt of a day, even if a copy is stored. Without `pdf` the service has none, which does not prove that
+ * nothing was sent. `differs`: its totals differ from the stored copy's.
  * @throws CredenzialiMancanti, SoapTransportError, AlloggiatiCredentialsError
  */
 async function fetchReceipt ({ db, service, clock }: Archive, day: Day) {
@@ -68,17 +68,17 @@ async function fetchReceipt ({ db, service, clock }: Archive, day: Day) {
       target: [receipts.utente, receipts.giorno], set: { pdf, ...copy, scaricata_il: at }, setWhere: isEarly
     })
     await tx.insert(fetches).values({ ...of, letta_il: at, ...copy })
-    // Only the totals are compared: the service may make and sign the PDF anew each time, with other bytes.
+    // Compares totals only, because the service may generate and sign the PDF anew each time.
     const differs = before !== undefined && (before.schedine !== copy.schedine || before.notti !== copy.notti)
     return { pdf, differs }
   })
 }
 
 /**
- * The receipt of a day: the copy that is kept, or else the service's. A copy that was taken early is asked for again,
- * and served when the service cannot be had. Receipts of an account that was changed since are served, too.
- * @throws RicevutaNonTrovata for today, for the future, and for a day of which no copy is kept and the service has
- * none; ServizioNonRaggiungibile; CredenzialiMancanti
+ * Returns the stored receipt of a day, else the service's. An early copy is fetched again, and served if the service
+ * fails. Includes receipts of earlier accounts.
+ * @throws RicevutaNonTrovata for today, for the future, and if neither the archive nor the service has a receipt;
+ * ServizioNonRaggiungibile; CredenzialiMancanti
  */
 async function getReceipt (archive: Archive, day: Day): Promise<Buffer> {
   const { service, clock } = archive
@@ -98,7 +98,7 @@ async function getReceipt (archive: Archive, day: Day): Promise<Buffer> {
   }
 }
 
-/** The present account's copy, else another's of the same mode. */
+/** The current account's copy, else another account's of the same mode. */
 async function readKept (
   { db, service, mode }: Archive, day: Day
 ): Promise<{ pdf: Buffer, isEarly: boolean } | undefined> {
@@ -109,8 +109,8 @@ async function readKept (
 }
 
 /**
- * Fetches the receipts of the last 30 days of which no copy is kept, or an early one alone. A day that fails does not
- * keep the others. Without credentials it does nothing.
+ * Fetches receipts of the last 30 days without a final copy. A failed day does not stop the others. Without credentials
+ * it does nothing.
  * @throws the first failure, at the end; a refused login at once
  */
 async function fetchMissing (archive: Archive): Promise<void> {
@@ -136,8 +136,8 @@ async function fetchMissing (archive: Archive): Promise<void> {
 }
 
 /**
- * Reads the kept receipts of which the totals could not be read: a newer version of this server may be able to. It is
- * no further look at the service's receipt, so it is written down with the time of the copy.
+ * Parses stored receipts with unreadable totals again, because a newer version may read them. This is not a new fetch,
+ * so it is recorded with the time of the copy.
  */
 async function readAgain ({ db, mode }: Archive): Promise<void> {
   const unread = await db.select({ utente: receipts.utente, giorno: receipts.giorno, pdf: receipts.pdf })
@@ -154,13 +154,13 @@ async function readAgain ({ db, mode }: Archive): Promise<void> {
   }
 }
 
-/** The copy was taken when the day may not have been complete. */
+/** Whether the copy was fetched when the day may have been incomplete. */
 const isEarly = sql<boolean>`${receipts.scaricata_il} <
   ((${receipts.giorno} + 1) + make_interval(hours => ${sql.raw(String(EARLY_HOUR))})) at time zone 'Europe/Rome'`
 
 const isUnread = or(isNull(receipts.schedine), isNull(receipts.notti))
 
-/** When the receipt of each day was last seen, in milliseconds. */
+/** The time of each day's last fetch, in milliseconds. */
 async function readLastLooks (db: Executor, account: string, from: Day): Promise<Map<Day, number>> {
   const found = await db.select({ day: fetches.giorno, at: sql<string>`max(${fetches.letta_il})` }).from(fetches)
     .where(and(eq(fetches.utente, account), gte(fetches.giorno, from), isNotNull(fetches.sha256)))
@@ -168,14 +168,14 @@ async function readLastLooks (db: Executor, account: string, from: Day): Promise
   return new Map(found.map(({ day, at }) => [day, Date.parse(at)]))
 }
 
-/** What a receipt counts: the schedine, and the sum of their nights. Null where the text does not say it. */
+/** The totals of a receipt: schedine and sum of nights; null if unreadable. */
 interface ReceiptTotals { schedine: number | null, notti: number | null }
 
 /* The two lines of a real receipt: it only counts, and holds no names. */
 const SCHEDINE = /SCHEDINE\s+INVIATE\s*:?\s*(\d+)/i
 const NIGHTS = /GG\.?\s+PERMANENZA\s+PRESUNTA\s+TOT\.?\s*:?\s*(\d+)/i
 
-/** Reads the totals from the text of a receipt's PDF. A PDF that cannot be read gives nulls: it is kept anyway. */
+/** Parses the totals from a receipt's PDF. An unreadable PDF gives nulls, and is stored anyway. */
 export async function readTotals (pdf: Buffer): Promise<ReceiptTotals> {
   try {
     const text = await extractText(pdf)
@@ -185,7 +185,7 @@ export async function readTotals (pdf: Buffer): Promise<ReceiptTotals> {
   }
 }
 
-/** The PDF reader is large: it is loaded when the first receipt comes. */
+/** The PDF reader is large, so it is loaded on first use. */
 async function extractText (pdf: Buffer): Promise<string> {
   const { getDocument, VerbosityLevel } = await import('unpdf/pdfjs')
   const task = getDocument({

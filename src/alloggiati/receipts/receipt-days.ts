@@ -9,23 +9,23 @@ type Mode = 'sandbox' | 'production'
 /** A day of one account. */
 export interface DayOfAccount { account: string, day: Day }
 
-/** A day in which the service may have counted attempts of ours. */
+/** A day on which the service may have counted our attempts. */
 export interface AttemptDay extends DayOfAccount {
-  /** Its receipt is in the store. */
+  /** Whether its receipt is stored. */
   hasReceipt: boolean
-  /** The outcome of an attempt is unknown, or rests on a person's decision. */
+  /** Whether an outcome is unknown, or decided by a person. */
   hasUncertain: boolean
 }
 
 /**
- * The days from `from` to `to`, both included, of all accounts of a mode, with an attempt that is unknown, or was
- * acquired and is not proven by a receipt yet; in their order.
+ * Finds days of all accounts of a mode, both bounds included, with an attempt that is unknown, or acquired and not
+ * proven by a receipt yet. Ordered by day.
  */
 export async function unprovenDays (
   db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }
 ): Promise<readonly AttemptDay[]> {
-  // An attempt around midnight may count in the day after its dispatch, too. What was acquired in part stays so: of it
-  // only the receipt of its day is waited for.
+  // An attempt around midnight may also count on the next day. A partly acquired submission stays so, and only waits
+  // for its day's receipt.
   return db.execute<AttemptDay & Record<string, unknown>>(sql`
     select a.utente as account, d.giorno::date::text as day, bool_or(r.giorno is not null) as "hasReceipt",
       bool_or(a.incerto) as "hasUncertain"
@@ -48,10 +48,7 @@ export async function unprovenDays (
     order by d.giorno, a.utente`)
 }
 
-/**
- * The days from `from` until yesterday, of all accounts of a mode, on which guests were acquired and whose receipt is
- * not in the store. Only days without a receipt are looked into.
- */
+/** Finds days until yesterday, of all accounts of a mode, with acquired guests but no stored receipt. */
 export async function daysWithoutReceipt (
   db: Executor, mode: Mode, from: Day, today: Day
 ): Promise<readonly DayOfAccount[]> {

@@ -51,9 +51,7 @@ const SET_ACCOUNT_POLIZIA = {
   }
 } satisfies RouteShorthandOptions
 
-/**
- * What an administrator sets: whether anything is sent at all, and whether the account is used from here only.
- */
+/** Settings of an administrator: the suspension of sending, and the exclusive use of the account. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{
   ledger: LedgerContext | null
   mode: PoliceAccount['modalita']
@@ -70,14 +68,14 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
     await db.transaction(async (tx) => {
       await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
       await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
-      // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
-      // could suspend sending again.
+      // Resuming accepts the current chain as the true one. Update the head before the commit, otherwise the next Send
+      // could suspend again.
       await resuming?.chainHead.update(tx).catch((err: unknown) => {
         throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
       })
     })
     request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
-    // What is ready leaves now, not with the next sweep; the answer does not wait for it.
+    // Send ready submissions now, not with the next sweep. The answer does not wait.
     if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
     return readSuspension()
   })

@@ -17,11 +17,11 @@ import type { Executor } from '#src/database/connect.ts'
 import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import { answerBegunDay, dayFaults, submitDay } from '../schedine/day/arrival-day.ts'
 
-// An Idempotency-Key that was used for something else is a 422 too, of the common shape.
+// An Idempotency-Key reused for another request is also a 422, of the common shape.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
-// 202: begun, for who asked not to wait (`Prefer: respond-async`).
+// 202: in progress, for callers with `Prefer: respond-async`.
 const sendResponses = { 200: InvioAnswer, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
-// Wherever a submission was begun, under a key before or now; a rehearsal is none.
+// Set when this or an earlier request with the same key created a submission; a test call does not.
 const headers = { sends: { Location: [200, 202, 409, 422] } } as const
 
 const VALIDA_SCHEDINE = {
@@ -105,7 +105,7 @@ const INVIA_GIORNATA = {
   }
 } satisfies RouteShorthandOptions
 
-/** Schedine, given in the request or made from saved guests: checked, sent, or written as a file. */
+/** Routes that check schedine, send them, or write them to a file. They come from the request or from saved guests. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
   const { db } = app
   const repeated = (request: FastifyRequest, reply: FastifyReply) => answerRepeated(db, request, reply)
@@ -121,7 +121,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     const { records, lines } = await accept(context, request.body)
     const name = `schedine_${records[0]!.data_arrivo}.txt`
     reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=${name}`)
-    // CRLF between the lines, none at the end, and no byte order mark (guide, p. 31 and 33).
+    // CRLF between lines, none at the end, no byte order mark (guide, p. 31 and 33).
     return reply.send(lines.join('\r\n'))
   })
   app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async (request) => {
@@ -130,7 +130,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     return { schedine, soggiorno, valid, errors, warnings }
   })
   app.post('/api/v1/prenotazioni/:id/invio', { ...INVIA_PRENOTAZIONE, preHandler: repeated }, (request, reply) => {
-    // The guests are saved here, and can be put right: what is refused before anything is begun is tried anew.
+    // Saved guests can be corrected, so a refusal before a submission exists is not stored under the key.
     request.isUndecided = true
     return submitBooking(db, context, request, requesterOf(request, reply))
   })
@@ -147,14 +147,14 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   })
 }
 
-/** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */
+/** Answers a repeated Idempotency-Key with its submission, and creates none. */
 async function answerRepeated (db: Executor, request: FastifyRequest, reply: FastifyReply) {
   const [ricevuta] = request.begun ?? []
   if (ricevuta === undefined) return undefined
   return reply.send(await answerBegun(db, ricevuta, requesterOf(request, reply)))
 }
 
-/** Sends the saved guests of a booking, or those who were not sent yet. */
+/** Sends the saved guests of a booking, or the missing ones. */
 async function submitBooking (
   db: Executor,
   context: SchedineContext,
@@ -176,16 +176,13 @@ async function submitBooking (
   return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
 }
 
-/** Guests of the booking against whom nothing stands can be sent without the others. */
+/** Notes in the error whether guests without a conflict can be sent alone. */
 function ofBooking ({ duplicati, confirmable, movedFrom }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
   const othersLeft = new Set(duplicati.map(({ ospite }) => ospite)).size < guests
   return new SchedineGiaInviate(duplicati, { confirmable, othersLeft, movedFrom })
 }
 
-/**
- * A person says that the guests are others than those sent before, or more than the booking says, and why: the word
- * does not come without its reason, nor the reason without the word.
- */
+/** Requires confirmation and reason together: other guests than those sent before, or more than the booking has. */
 function confirmationFaults (
   { confermo_diverso = false, motivo }: Readonly<Record<string, unknown>>
 ): FieldError[] {
@@ -197,7 +194,7 @@ function confirmationFaults (
   ]
 }
 
-/** A list of guests says for which stay. */
+/** Requires the stay of a list of guests. */
 function stayGivenFaults ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
   if (prenotazione !== undefined || soggiorno !== undefined) return []
   return [{ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' }]

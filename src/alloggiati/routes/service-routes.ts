@@ -30,7 +30,7 @@ const LIST_APPARTAMENTI = {
 } satisfies RouteShorthandOptions
 
 const ADD_APPARTAMENTO = {
-  // The service does not say which id it gave.
+  // The service does not return the new id.
   config: { access: 'admin', idempotent: true, headers: { sends: { Location: [] } } },
   schema: {
     operationId: 'addAppartamento',
@@ -58,7 +58,7 @@ const CHECK_ALLOGGIATI = {
     operationId: 'checkAlloggiati',
     errorCodes: [...POLICE_ERRORS],
     summary: 'Prova la connessione e le credenziali',
-    // Too much load is a 503 too, of the common shape.
+    // Overload is also a 503, of the common shape.
     response: { 200: CheckAnswer, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
   }
 } satisfies RouteShorthandOptions
@@ -85,8 +85,8 @@ const LIST_SCHEDINE_SANDBOX = {
 interface ServiceRoutesOptions { service: PoliceService | null, tables (): Promise<Tables> }
 
 /**
- * The service itself, its code tables, and the apartments of an account of category "Gestione Appartamenti", which the
- * service keeps.
+ * Routes of the service, its code tables, and the apartments that it stores for accounts of category "Gestione
+ * Appartamenti".
  */
 export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (app, { service, tables }) => {
   for (const schema of [Apartment, ApartmentRefused, CheckFailure, Codice, Codici]) app.addSchema(schema)
@@ -124,8 +124,8 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
 }
 
 /**
- * The answer of `GET /api/alloggiati/codici`: every list whole, or what matches `q` in each, at most `limit` entries a
- * list. A comune is described with its province, a ceased place with its last day.
+ * The answer of `GET /api/alloggiati/codici`: whole lists, or at most `limit` matches of `q` per list. A comune is
+ * shown with its province, a ceased place with its last day.
  */
 export function codici (tables: Tables, { q, limit }: CodiciQuery = {}): Codici {
   return {

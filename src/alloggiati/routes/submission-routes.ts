@@ -24,7 +24,7 @@ import type { ChainHead } from '#src/database/chain-head.ts'
 import { verifyLedger } from '../ledger/verify-ledger.ts'
 
 interface SubmissionRoutesOptions {
-  /** Null without credentials: what was sent can be read all the same. */
+  /** Null without credentials. Past submissions can still be read. */
   ledger: LedgerContext | null
   mode: 'sandbox' | 'production'
   keys: Keys
@@ -96,12 +96,12 @@ const VERIFICA_INVII = {
   }
 } satisfies RouteShorthandOptions
 
-/** Days that are verified unless others are asked for. */
+/** Days verified by default. */
 const DAYS = 30
-/** For the answer to come within 25 s. */
+/** Keeps the answer below 25 s. */
 const WITHIN_MS = 20_000
 
-/** The submissions with what came of them, and what a person decides where no rule can. */
+/** Routes to read submissions, and to decide where no rule can. */
 export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
   app, { ledger, mode, keys, clock }
 ) => {
@@ -122,7 +122,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   })
   app.get('/api/v1/invii/:id', GET_INVIO, async (request, reply) => {
     const data = await readSubmission(db, keys, scope, request.params.id)
-    // For deciding, not for caching: a receipt that comes in changes the answer and not the version.
+    // The ETag is for decisions, not for caching: a new receipt changes the answer but not the version.
     reply.header('etag', etag(data.versione))
     return { data }
   })
@@ -146,7 +146,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   })
 }
 
-/** Whether the ledger is as it was written. */
+/** Routes that verify the ledger against tampering. */
 export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
   app, { clock, chainHead }
 ) => {
@@ -157,7 +157,7 @@ export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptio
   })
 }
 
-/** A decision to send again is refused while nothing can be sent. */
+/** Refuses a resend while nothing can be sent. */
 async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext> {
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
@@ -165,8 +165,8 @@ async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext
 }
 
 /**
- * Sends again, and waits no longer than the caller does. When it does not succeed at once, the sweep tries again: a
- * guest who may have been acquired is never reported as not sent.
+ * Resends, and waits at most as long as the caller. If it fails, the sweep retries: a guest who may have been acquired
+ * is never reported as not sent.
  */
 async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
   const sending = carryOut(ledger, id, false).catch((err: unknown) => {

@@ -114,7 +114,7 @@ export function guestTypes (stored: readonly StoredType[]): string[] {
   })
 }
 
-/** The type of a guest without a leader by the guest who comes next: null has no type yet, undefined is no guest. */
+/** The type of a guest without a leader, by the next guest's: null is untyped, undefined means no next guest. */
 function leaderOf (next: StoredType | undefined): string {
   if (next === null) return FAMILY_LEADER
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { GUEST_TYPES } from '#schemas/guest-types.ts'
 import type { Stato, TablesData } from './types.ts'
 
-/** The states of the snapshot: the only source of their ISO codes and other names, which the service's table lacks. */
+/** The states of the snapshot: the only source of their ISO codes and alternative names, which the service lacks. */
 export function bundledStates (): Stato[] {
   return rows('stati').map(([codice = '', descrizione = '', cessato, iso2, iso3, others]) => ({
     codice,
@@ -14,15 +14,12 @@ export function bundledStates (): Stato[] {
   }))
 }
 
-/** The Italian names of the provinces, by the signs that the `Luoghi` table carries. */
+/** The Italian names of the provinces, by the abbreviations of the `Luoghi` table. */
 export function bundledProvinces (): ReadonlyMap<string, string> {
   return new Map(rows('province').map(([sign = '', name = '']) => [sign, name]))
 }
 
-/**
- * The snapshot of the service's tables that ships with the product (see `bundled/README.md`). Read from disk at every
- * call.
- */
+/** The bundled snapshot of the service's tables (see `bundled/README.md`). Read from disk at every call. */
 export function bundledData (): TablesData {
   return {
     comuni: rows('comuni').map(([codice = '', descrizione = '', provincia = '', cessato]) => (

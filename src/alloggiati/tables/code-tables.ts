@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-// The package's main module would load the names in all 79 languages.
+// The package's main module would load all 79 languages.
 import countries from 'i18n-iso-countries/index.js'
 import { bundledProvinces } from './bundled.ts'
 import { search, searchKey, type Entry } from './search-codes.ts'
@@ -14,24 +14,21 @@ interface Lists {
 }
 
 export interface Tables {
-  /** SHA-256 (hex) of the content: the same rows have the same version, wherever they come from. */
+  /** SHA-256 (hex) of the content, whatever its source. */
   readonly version: string
   comune (codice: string): Comune | undefined
   /**
-   * The comuni whose code ends with these six digits. Looked up, never computed: ISTAT codes and these do not always
-   * agree.
+   * The comuni whose code ends with these six digits. Looked up, because the digits do not always match the ISTAT code.
    */
   comuniByShortCode (sixDigits: string): readonly Comune[]
   stato (codice: string): Stato | undefined
   documento (codice: string): Codice | undefined
   provincia (sigla: string): Provincia | undefined
-  /** All rows of a list, or those that match `query`, best first, at most `limit`. */
+  /** The rows of a list that match `query` (all by default), best first, at most `limit`. */
   search<K extends keyof Lists> (list: K, query?: string, limit?: number): readonly Lists[K][]
 }
 
-/**
- * Builds the look-ups over `data`. What few callers need (short codes, search keys, the version) is built at first use.
- */
+/** Builds the look-ups over `data`. Short codes, search keys and the version are built on first use. */
 export function createTables (data: TablesData): Tables {
   const comuni = byCode(data.comuni)
   const stati = byCode(data.stati)
@@ -72,7 +69,7 @@ function byCode<T extends Codice> (rows: readonly T[]): Map<string, T> {
   return new Map(rows.map((row) => [row.codice, row]))
 }
 
-/** The signs that the comuni carry; a sign without a name here (a new province) is shown as it is. */
+/** The provinces of the comuni. A new one without a name here is shown by its abbreviation. */
 function provincesOf (comuni: readonly Comune[]): Provincia[] {
   const names = bundledProvinces()
   const active = new Map<string, boolean>()
@@ -88,7 +85,7 @@ function entry<T extends Codice> (row: T, ceased: boolean, provincia?: string): 
   return { row, name, text: provincia === undefined ? name : `${name} ${provincia}`, code: row.codice, ceased }
 }
 
-/** A state is found by its ISO codes and by what people call it, too. */
+/** States are also found by ISO codes and alternative names. */
 function stateEntry (row: Stato): Entry<Stato> {
   const { iso2, iso3, altri_nomi: names, cessato_il: ceased } = row
   const codes = [iso2, iso3, iso2 && countries.alpha2ToNumeric(iso2)].filter((code) => code != null)

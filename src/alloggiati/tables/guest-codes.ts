@@ -4,7 +4,7 @@ import { inForce, ITALY, STATELESS } from './types.ts'
 import { searchKey } from './search-codes.ts'
 import type { Tables } from './code-tables.ts'
 
-/** The types of the table `Tipi_Documento`, by what a document is. The others are no documents of identity. */
+/** The codes of the table `Tipi_Documento` by kind. Other kinds are no identity documents. */
 const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
   passport: 'PASOR',
   'diplomatic-passport': 'PASDI',
@@ -16,8 +16,8 @@ const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
 }
 
 /**
- * Codes of documents that ISO 3166-1 does not have, or no longer has: British nationals who are no citizens, Kosovo,
- * and states under their former codes (ICAO Doc 9303 part 3, section 5).
+ * Document country codes that ISO 3166-1 lacks: British nationals who are not citizens, Kosovo, and former codes of
+ * states (ICAO Doc 9303 part 3, section 5).
  */
 const OTHER_CODES: Readonly<Record<string, string>> = {
   GBD: 'GBR', GBN: 'GBR', GBO: 'GBR', GBP: 'GBR', GBS: 'GBR', RKS: 'XKX', XKK: 'XKX', ROM: 'ROU', TMP: 'TLS', ZAR: 'COD'

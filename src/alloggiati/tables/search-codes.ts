@@ -1,27 +1,24 @@
-/** Text as searches compare it: no case, accents, apostrophes (the tables write `FORLI'`), hyphens or brackets. */
+/** Normalizes text for search: no case, accents, apostrophes (the tables write `FORLI'`), hyphens or brackets. */
 export function searchKey (text: string): string {
   return text.normalize('NFD').replace(/[\p{M}'’`´]/gu, '').replace(/[^\p{L}\p{N}]+/gu, ' ').trim().toUpperCase()
 }
 
-/**
- * One searchable row: its name and the whole text looked through (both as search keys), and whether it is out of force.
- */
+/** One searchable row: its name and its whole text (both as search keys), and whether it is out of force. */
 export interface Entry<T> {
   row: T
   name: string
   text: string
   code: string
   ceased: boolean
-  /** Other names, as search keys: looked through like the name. */
+  /** Alternative names as search keys, matched like the name. */
   aliases?: readonly string[]
-  /** Other codes: they match whole. */
+  /** Alternative codes, matched as a whole. */
   codes?: readonly string[]
 }
 
 /**
- * The rows that contain `query`, best first: the name is just that, the text begins with it, a word does, it is inside.
- * Rows in force come before ceased ones of the same rank; then in alphabetical order. A code matches from its start,
- * another name like the name.
+ * Finds rows that contain `query`. Rank: exact name, start of the text, start of a word, inside. Within a rank, rows in
+ * force first, then alphabetical. A code matches by prefix, an alternative name like the name.
  */
 export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
   const wanted = searchKey(query)

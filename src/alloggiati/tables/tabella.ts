@@ -4,14 +4,14 @@ import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
 import { ITALY, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
 
-/** The code tables that the service's `Tabella` operation gives, by their names on the wire. */
+/** The code tables of the service's `Tabella` operation, by their wire names. */
 export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato'] as const
 export type TipoTabella = typeof TIPI_TABELLA[number] | 'ListaAppartamenti'
 
 /** The code tables as CSV. */
 export type Csvs = Readonly<Partial<Record<typeof TIPI_TABELLA[number], string>>>
 
-/** A downloaded table that is not what it should be. The message says which table, where and why. */
+/** An invalid download of a table. The message says which table, where and why. */
 export class TabellaError extends Error {
   readonly tipo: TipoTabella
   constructor (tipo: TipoTabella, reason: string) {
@@ -22,9 +22,9 @@ export class TabellaError extends Error {
 }
 
 /**
- * What a good download looks like. `header` is how its first row begins: WS manual p. 18 for the apartments, seen on
- * the live service for the others. The least numbers of rows are well below the snapshot's (11 294 comuni, 236 states,
- * 95 documents) and well above any cut-off answer.
+ * Checks of a download. `header` is the start of its first row (WS manual p. 18 for apartments, seen live for the
+ * others). The minimum row counts are well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well
+ * above any truncated answer.
  */
 const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
   Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, rows: 10_000 },
@@ -36,9 +36,8 @@ const LEAST_STATES = 200
 const ESTERO = 'ES'
 
 /**
- * Reads the CSVs of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
- * @throws TabellaError for one that is missing, and when header, number of rows, codes or dates are not as expected, or
- * a code comes twice
+ * Parses the CSVs of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
+ * @throws TabellaError for a missing table, an unexpected header, row count, code or date, or a duplicate code
  */
 export function parseTabelle (csvs: Csvs): TablesData {
   return {
@@ -70,7 +69,7 @@ function codes (tipo: TipoTabella, csv: string): Codice[] {
 }
 
 /**
- * Reads the table of apartments. An account without any may give an empty text.
+ * Parses the table of apartments. It may be empty for an account without any.
  * @throws TabellaError
  */
 export function parseApartments (csv: string): Static<typeof Apartment>[] {
@@ -87,7 +86,7 @@ export function parseApartments (csv: string): Static<typeof Apartment>[] {
   )
 }
 
-/** The data rows of a CSV as fields without blanks around, checked against what is expected of the table. */
+/** The data rows of a CSV as trimmed fields, checked against `EXPECTED`. */
 function records (tipo: TipoTabella, csv: string): string[][] {
   const expected = EXPECTED[tipo]
   const [header = [], ...rows] = csv.replace(/^\uFEFF/, '').split(/\r?\n/).filter((line) => line.trim() !== '')
@@ -102,7 +101,7 @@ function records (tipo: TipoTabella, csv: string): string[][] {
   rows.forEach((row, index) => {
     const [code = '', description = ''] = row
     const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + 2}: ${reason}`) }
-    // Hosts write the apartments' texts: a `;` there shifts what follows the id. Elsewhere it means a damaged row.
+    // A `;` in a host's apartment text may add fields after the id. Elsewhere it means a damaged row.
     if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) {
       refuse(`${row.length} campi`)
     }

@@ -10,8 +10,8 @@ import type { TablesData } from './types.ts'
 export type TablesSource = ReturnType<typeof tablesSource>
 
 /**
- * The code tables in force. They are read on first use: a process that is never asked for a code does not keep them.
- * After `goodForMs` they are read anew: another process may have downloaded others.
+ * Caches the current code tables. They are loaded on first use, and reloaded after `goodForMs`, because another process
+ * may have downloaded new ones.
  */
 export function tablesSource (db: Database, goodForMs = 3_600_000) {
   let current: Promise<Tables> | undefined
@@ -27,9 +27,9 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
     },
 
     /**
-     * Downloads the code tables one after the other, and puts them in force all or none.
-     * @param download gives a table's CSV
-     * @throws TabellaError for an unacceptable table, or what `download` throws; all the old ones then stay
+     * Downloads all code tables in turn, and replaces them all or none.
+     * @param download returns a table's CSV
+     * @throws TabellaError for an invalid table, and errors of `download`; the old tables stay
      */
     async refresh (download: (tipo: typeof TIPI_TABELLA[number]) => Promise<string>): Promise<void> {
       const csvs: Record<string, string> = {}
@@ -50,7 +50,7 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
 async function saveTables (db: Database, csvs: Readonly<Record<string, string>>): Promise<void> {
   const rows = Object.entries(csvs).map(([nome, csv]) => (
     { nome, csv, sha256: createHash('sha256').update(csv).digest('hex') }))
-  // One statement: a reader sees all old tables or all new ones, and two refreshes at once cannot mix theirs.
+  // One statement: readers see only old or only new tables, and two concurrent refreshes cannot mix.
   await db.insert(stored).values(rows).onConflictDoUpdate({
     target: stored.nome,
     set: { csv: sql`excluded.csv`, sha256: sql`excluded.sha256`, scaricata_il: sql`now()` }
@@ -58,8 +58,8 @@ async function saveTables (db: Database, csvs: Readonly<Record<string, string>>)
 }
 
 /**
- * The tables last downloaded from the service, else the bundled snapshot. Stored tables that this version of the
- * program would no longer accept count as none: the next refresh replaces them.
+ * The tables last downloaded, else the bundled snapshot. Stored tables that this version rejects are ignored, and
+ * replaced by the next refresh.
  */
 async function loadTables (db: Executor): Promise<Tables> {
   const rows = await db.select({ nome: stored.nome, csv: stored.csv }).from(stored)
