@@ -81,7 +81,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   await app.register(receiptRoutes, { archive, mode, keys, clock })
 }
 
-/** Starts what needs police credentials. */
+/** Starts the parts that need police credentials. */
 async function startLedger (
   app: FastifyInstance, ledger: LedgerContext, parts: Pick<ServiceParts, 'archive' | 'tables'>
 ): Promise<void> {

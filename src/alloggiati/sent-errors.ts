@@ -4,7 +4,7 @@ import { counted } from '#src/lib/counted.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import { inRome, type Day } from '#src/lib/time.ts'
 
-/* What stands against a Send: guests who were sent before, or may have been, or are being sent. */
+/* Errors that block a Send: guests were sent before, may have been, or are being sent. */
 
 const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
 const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`

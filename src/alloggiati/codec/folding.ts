@@ -18,9 +18,9 @@ const MARKS = /\p{M}/gu
 const PLAIN = /^[A-Z]+$/
 
 /**
- * Folds a name to the characters that the police service accepts (A-Z, blank, apostrophe): diacritics and dots dropped,
- * special letters spelled out, dashes to blanks, blanks collapsed. Digits and other scripts are refused: the host
- * copies the name from the machine-readable zone. The result is not truncated.
+ * Folds a name to the characters that the police service accepts: A-Z, blank, apostrophe. Drops diacritics and dots,
+ * spells out special letters, turns dashes into blanks, and collapses blanks. Digits and other scripts are refused: the
+ * host copies the name from the machine-readable zone. The result is not truncated.
  */
 export function foldName (text: string): Folded {
   return fold(text, foldCharacter)

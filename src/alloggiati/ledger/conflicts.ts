@@ -151,8 +151,8 @@ export interface Addition {
 
 /**
  * Finds bookings whose live rows would exceed their number of guests. Only rows of the same 30 nights count, since
- * guests of longer stays are sent again for each period. Also finds bookings with a sent guest who is no longer saved:
- * a guest corrected after the Send has new fingerprints, and could be sent twice.
+ * guests of longer stays are sent again for each period. Also finds bookings with a sent guest who is no longer saved.
+ * A guest corrected after the Send has new fingerprints, and could be sent twice.
  */
 export async function findExcess (
   db: Executor, keys: Keys, account: string, arrival: Day, additions: readonly Addition[]

@@ -19,9 +19,9 @@ function fingerprintOf (keys: Keys): Buffer {
 const OTHER = 'il database è stato scritto con un’altra chiave'
 
 /**
- * Refuses to start with a key other than the database's. With another key nobody could sign in, and fingerprints would
- * not match, so guests could be sent again. A key file generated for this start is deleted, so that nobody takes it for
- * the lost one. Register this before anything that writes.
+ * Refuses to start with a key other than the database's. Encrypted values would be unreadable, and changed fingerprints
+ * would let guests be sent again. A key file generated for this start is deleted, so that it is not taken for the lost
+ * one. Register this before anything that writes.
  */
 export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db }, { config, keys }) {
   // The first server records its key.

@@ -51,7 +51,7 @@ type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeR
 /**
  * Inserts a submission. From then on its guests are live, and no other submission can hold them.
  * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when they are
- * being sent, OspitiOltreLaPrenotazione when they exceed their booking; a confirmation lifts these
+ * being sent, OspitiOltreLaPrenotazione when they exceed their booking. A confirmation lifts these.
  * @throws PrenotazioneCambiata when a booking changed since its guests were read, PrenotazioneNonTrovata when it was
  * deleted
  * @throws SchedineInCorso when guests who are being sent fill the booking's places, confirmed or not

@@ -64,8 +64,8 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * Returns the current suspension. First suspends sending, and raises an alarm, when the database is older than its
- * history, cannot be compared with it, or is on a promoted standby.
+ * Returns the current suspension. First suspends sending, and raises an alarm, if the database is older than its
+ * history, cannot be compared with it, or was promoted.
  * Not inside a transaction: the suspension must survive a rollback of the caller.
  */
 export async function checkSuspension (

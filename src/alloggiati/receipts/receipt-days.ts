@@ -18,8 +18,8 @@ export interface AttemptDay extends DayOfAccount {
 }
 
 /**
- * Finds days of all accounts of a mode, both bounds included, with an attempt that is unknown, or acquired and not
- * proven by a receipt yet. Ordered by day.
+ * Finds days of all accounts of a mode, both bounds included, with an attempt that is unknown, or acquired and not yet
+ * proven by a receipt. Ordered by day.
  */
 export async function unprovenDays (
   db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }

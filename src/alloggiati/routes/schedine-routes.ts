@@ -105,7 +105,7 @@ const INVIA_GIORNATA = {
   }
 } satisfies RouteShorthandOptions
 
-/** Routes that check schedine, send them, or write them to a file. They come from the request or from saved guests. */
+/** Routes that check schedine, send them, or write them to a file. Guests are given in the request, or saved ones. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
   const { db } = app
   const repeated = (request: FastifyRequest, reply: FastifyReply) => answerRepeated(db, request, reply)

@@ -42,7 +42,7 @@ interface Options {
 
 /**
  * Sets up the service. In sandbox mode it starts a sandbox on loopback. Makes no call yet.
- * @returns the service, or null in production without credentials; and what to close at the end
+ * @returns the service, or null in production without credentials; `close` stops the sandbox
  */
 export async function policeService (
   { config, keys, clock, db, log, timeoutMs, answerWithinMs = ANSWER_WITHIN_MS }: Options

@@ -16,8 +16,8 @@ const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
 }
 
 /**
- * Document country codes that ISO 3166-1 lacks: British nationals who are not citizens, Kosovo, and former codes of
- * states (ICAO Doc 9303 part 3, section 5).
+ * Document country codes that ISO 3166-1 lacks: British nationals who are not citizens, Kosovo, former codes of states
+ * (ICAO Doc 9303 part 3, section 5).
  */
 const OTHER_CODES: Readonly<Record<string, string>> = {
   GBD: 'GBR', GBN: 'GBR', GBO: 'GBR', GBP: 'GBR', GBS: 'GBR', RKS: 'XKX', XKK: 'XKX', ROM: 'ROU', TMP: 'TLS', ZAR: 'COD'

@@ -34,7 +34,7 @@ interface Kind {
   message: string
   /** The facts that identify a matter. Each matter is raised once a day. */
   tells: readonly (keyof AlarmFacts)[]
-  /** The subject of the mail; `text` says what happened and what to do. */
+  /** The subject of the mail; `text` explains the alarm and gives advice. */
   subject: string
   text: string
 }
@@ -180,7 +180,7 @@ interface Section { title: string, lines: readonly string[] }
 /** Cases listed in a mail. The rest is only counted. */
 const MAX_LINES = 100
 
-/** The mail of an alarm: what happened, to what, and what to do. Italian, no names. */
+/** The mail of an alarm, with the cases and advice. Italian, no names. */
 export function alarmMail (kind: AlarmKind, cases: readonly AlarmFacts[], mode: 'sandbox' | 'production'): Content {
   const { subject, text } = kindOf(kind)
   return letter({ subject, paragraphs: [text], sections: [{ title: 'Riguarda', lines: cases.map(describe) }] }, mode)

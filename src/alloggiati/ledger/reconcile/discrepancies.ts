@@ -21,8 +21,8 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
 
 /**
  * Finds days whose stored receipt counts other schedine than the ledger knows to be acquired. A missing `from` is open.
- * Days tied by a call around midnight are compared together. They are omitted while the receipts do not tell on which
- * day it counts.
+ * Days tied by a call around midnight are compared together. They are omitted until the receipts settle the day of the
+ * call.
  */
 export async function differingDays (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }

@@ -37,8 +37,8 @@ export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Readin
 }
 
 /**
- * Whether to fetch the receipt of a day now: while the service has none, or, if an outcome is uncertain, until two
- * fetches hours apart have returned it. More fetches prove nothing more.
+ * Whether to fetch the receipt of a day now. It is fetched while the service has none. If an outcome is uncertain, it
+ * is fetched until two fetches hours apart have returned it. More fetches prove nothing more.
  */
 export function isFetchDue (
   { day, hasReceipt, hasUncertain }: AttemptDay, fetches: readonly ReceiptFetch[], clock: Clock

@@ -231,8 +231,8 @@ function changeByNotAcquired (
 }
 
 /**
- * Refers an acquired submission to a person, once per reason, so that the person's decision stands. Undefined when
- * there is nothing to refer.
+ * Refers an acquired submission to a person, once per reason, so that it does not overrule the person's decision.
+ * Undefined when there is nothing to refer.
  */
 function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: AlarmKind): Change | undefined {
   return UNRECEIPTED.includes(stato) && !reasons.includes(note) ? { path: ['da_verificare'], note, alarm } : undefined

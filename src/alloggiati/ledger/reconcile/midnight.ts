@@ -11,8 +11,8 @@ import { readFetches } from './fetches.ts'
 interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
 /**
- * Assigns each call around midnight to the day whose receipt counts it; undefined while the receipts do not tell. A
- * receipt tells when it counts all of them, or none.
+ * Assigns each call around midnight to the day whose receipt counts it; undefined while the receipts leave it open. A
+ * receipt settles it when it counts all of them, or none.
  * @param rests the counts of a day's receipt minus its certain calls. A day without an entry proves nothing: it has no
  * receipt yet, or an uncertain call.
  */
@@ -49,8 +49,8 @@ export function isStraddler ({ esito, isDecided, giorno_da, giorno_a }: DayAttem
 }
 
 /**
- * Resolves the calls around midnight of one day. A call counts on this day, or moves to the other, when the receipts of
- * `all` tied days tell. Unresolved calls stay as they are.
+ * Resolves the calls around midnight of one day. If the receipts of `all` tied days settle a call, it counts on this
+ * day or on the other. Unresolved calls stay as they are.
  */
 export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDay[]): AccountDay {
   const { day, attempts, submissions } = accountDay

@@ -174,7 +174,7 @@ async function isFlying (db: Executor, account: string): Promise<boolean> {
 }
 
 /**
- * Excludes the rows that the test call refused, and the rest of their family or group: a member cannot be filed without
+ * Excludes the rows that the test call refused, and the rest of their family or group. A member cannot be filed without
  * its leader, nor later alone. If an earlier attempt may have been acquired, nothing is split and a person decides.
  * @returns the rows to send; none when all are refused, which ends the submission, or when another worker owns it
  */

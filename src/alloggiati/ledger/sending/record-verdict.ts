@@ -142,8 +142,8 @@ async function apply (
     await move(tx, id, { da, a, chi, perche: verdict.errore ?? 'risposta del servizio' })
     da = a
   }
-  // Rows keep their outcome when a final outcome contradicts the reply, when they will be sent again, or when the
-  // verdict neither moves the submission nor proves rows acquired.
+  // Rows keep their outcome when a final outcome contradicts the reply, or when they will be sent again. They also keep
+  // it when the verdict neither moves the submission nor proves rows acquired.
   const kept = contradicted || path.at(-1) === 'pronto' || (path.length === 0 && verdict.tentativo !== 'K')
   for (const { indice, before, esito, seen } of kept ? [] : after) {
     if (esito === before) continue

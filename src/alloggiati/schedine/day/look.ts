@@ -37,7 +37,7 @@ interface Before {
   guests: readonly Guest[]
 }
 
-/** The bookings of an arrival day to look at, and their apartment. */
+/** The chosen bookings of an arrival day, and their apartment. */
 interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
 
 /** Reports the bookings of a day: ready, incomplete or sent already. It writes nothing. */
@@ -117,8 +117,8 @@ export function bookingOf (
 }
 
 /**
- * The rows of a booking that is sent completely: all saved guests, and as many as the booking has, are or may be with
- * the police. Undefined otherwise. Without saved guests only the rows count.
+ * The rows of a booking that is sent completely: all saved guests, and as many as the booking has, are or may be filed.
+ * Undefined otherwise. Without saved guests only the rows count.
  */
 function sentBefore (
   { id, numero_ospiti }: StayWithGuests, { rows, guests, conflicts }: Before, day: Day
