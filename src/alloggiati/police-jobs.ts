@@ -67,8 +67,8 @@ interface WatchParts {
 }
 
 /**
- * Adds the jobs that guard the ledger, with or without credentials. Every process runs them, because each handles only
- * its own mode. They are idempotent.
+ * Adds the jobs that guard the ledger, with or without credentials. Most run in every process, because each process
+ * handles only its own mode. They are idempotent.
  */
 export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, archive }: WatchParts): void {
   // Without credentials nothing is sent, but submissions of dead processes are still recovered.

@@ -11,7 +11,7 @@ import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { WatchContext } from './ledger-context.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/* The live rows with which the guests of bookings are compared. */
+/* Reads the live rows that guests of bookings are compared with. */
 
 /** Context of a comparison, as of `today`. */
 export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
@@ -132,7 +132,7 @@ function readRows ({ db, mode, today }: Comparison, { rows, isOwn, isCurrent, wh
  * `schedine_cambiate_il`) whose first 30 nights are surely covered. Enough guests were sent since the last change, and
  * their submissions are receipted. Nearly all past bookings qualify, and only the others need `closerLook`.
  *
- * All submissions of the page's period are read by one merge, which costs a fraction of a look-up per booking.
+ * All submissions of the page's period are read at once, which costs a fraction of a look-up per booking.
  */
 export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
   return sql`arrivati as materialized (
@@ -148,7 +148,7 @@ export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
       select r.prenotazione_id, i.data_arrivo, i.creato_il, count(*) as ospiti
       from arrivati i join righe r on r.invio_id = i.id group by r.prenotazione_id, i.data_arrivo, i.creato_il
     ), coperte as (
-      -- By the difference, which no index knows: otherwise the submissions of 30 days would be read for each stay.
+      -- Compares the difference, so no index is used: an index would read 30 days of submissions per stay.
       select p.id from pagina p join inviati i on i.prenotazione_id = p.id
         and i.data_arrivo - p.check_in between 0 and ${MAX_DECLARED_NIGHTS - 1}::int
         and i.creato_il >= p.schedine_cambiate_il

@@ -14,7 +14,7 @@ export interface BirthPlace {
   /** Code of the birth state: given, or implied by the comune; `''` if unknown. */
   stateCode: string
   state: Stato | undefined
-  /** Sign of the province: given, or the comune's; `''` if unknown. */
+  /** Abbreviation of the province: given, or the comune's; `''` if unknown. */
   provincia: string
   /** `found` only for a birth in Italy. `misplaced`: born abroad, but the comune does not repeat the state's code. */
   comune: ComuneLookup | { status: 'misplaced' }

@@ -22,7 +22,6 @@ export interface Rule {
   applies (guest: GuestCase): boolean | Values
 }
 
-/** The fields of the stay. */
 export const STAY_FIELDS = ['check_in', 'numero_notti', 'id_appartamento'] as const
 
 /** The possible subjects of a remark, by API name; `ospiti` is the whole list. */
@@ -38,7 +37,7 @@ const API_NAMES: Partial<Record<FieldFault['field'], RemarkField>> = {
   line: 'ospiti'
 }
 
-/** The API's name of a field of the record. */
+/** Converts a record's field name to the API's. */
 export function apiName (field: FieldFault['field']): string {
   return API_NAMES[field] ?? field
 }

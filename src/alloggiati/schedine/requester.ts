@@ -54,7 +54,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
 
 /**
  * A caller who waits until the time is up, or disconnects. Once held, the caller gets the result. Once answered, `hold`
- * fails.
+ * returns false.
  */
 export function waitingCaller (
   { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>

@@ -43,7 +43,6 @@ const RISK = 'Non inviarle di nuovo: il sistema non lo fa da solo e rifiuta gli 
 const DECIDE = 'Se resta dubbio, un amministratore decide con POST /api/v1/invii/{id}/decisione.'
 const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web.'
 
-/** Every kind of alarm. */
 const ALARM_KINDS = {
   'unknown-outcome': {
     message: 'outcome of a submission unknown',
