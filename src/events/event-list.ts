@@ -6,10 +6,10 @@ import type { Executor } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { CursoreScaduto } from './errors.ts'
 
-/** An event up to which a reader has read: its place, and the beginning of its id. */
+/** The content of a cursor: the position of an event, and the beginning of its id. */
 export interface Position { posizione: number, mark: string }
 
-/** Up to where events were read: a place, and the cursor that names it. */
+/** The position up to which events were read, with its cursor. */
 export interface Reached { place: number, cursor: string }
 
 /** Before the first event. */
@@ -19,8 +19,8 @@ const CURSOR = /^([1-9]\d{0,9})-([\da-f]{8})$/
 const LAST = 2_147_483_647
 
 /**
- * The cursor of an event. The id tells whether the event in that place is still the same: after a restore of the
- * database places are given a second time.
+ * The cursor of an event. It includes the id because positions are assigned a second time after a restore of the
+ * database.
  */
 function cursorOf ({ posizione, id }: { posizione: number, id: string }): string {
   return `${posizione}-${id.slice(0, 8)}`
@@ -42,10 +42,10 @@ export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
   all: boolean
 }
 
-/** Some events, whether more follow that the reader wants, and up to where was looked. */
+/** A page of events, whether more events pass the filters, and the position that the query reached. */
 export interface EventPage { events: Event[], hasMore: boolean, reached: Reached }
 
-/** The columns of an event; also for the worker that delivers it. */
+/** The columns of an event, for pages and deliveries. */
 export const eventColumns = {
   posizione: t.posizione,
   id: t.id,
@@ -56,28 +56,28 @@ export const eventColumns = {
   quando: isoInstant(t.quando)
 }
 
-/** An event as it is shown. */
+/** An event as the API presents it. */
 export function presentEvent ({ posizione, ...event }: Omit<Event, 'cursor'> & { posizione: number }): Event {
   return { ...event, cursor: cursorOf({ posizione, id: event.id }) }
 }
 
 /**
- * The next events after a place, in their order. Those that the reader does not want are passed, too: it goes on behind
- * them, does not walk through them again, and has a cursor that does not grow old.
- * @param from undefined: the first of those that are kept
- * @throws CursoreScaduto when the event in that place is gone by then, and with it perhaps some of the next
+ * The next events after a position, in order. The returned cursor also skips events that the filters exclude, so they
+ * are not scanned again and the cursor does not expire.
+ * @param from undefined: start at the oldest event that is kept
+ * @throws CursoreScaduto when the event at that position was deleted meanwhile, and perhaps some after it
  */
 export async function readEvents (
   db: Executor, filters: EventFilters, from: number | undefined, limit: number
 ): Promise<EventPage> {
   const after = from ?? BEGINNING.place
-  // Before the events are read: those up to here are seen then, and later ones may not be.
+  // Before the main query, which is then sure to see all events up to here.
   const end = await endOfEvents(db)
   if (end.place <= after) return { events: [], hasMore: false, reached: end }
-  // One more than asked for tells whether any follows.
+  // One more row than the limit shows whether more follow.
   const rows = await db.select(eventColumns).from(t).where(and(gt(t.posizione, after), ...conditions(filters)))
     .orderBy(asc(t.posizione)).limit(limit + 1)
-  // Events are forgotten in their order: after one that is still there none was missing when they were read.
+  // Events are deleted in order. If the starting event still exists, none after it was missing from the query.
   if (from === BEGINNING.place) await requireFirst(db)
   else if (from && await db.$count(t, eq(t.posizione, from)) === 0) throw new CursoreScaduto()
   const wanted = rows.slice(0, limit)
@@ -94,8 +94,8 @@ export function countEvents (db: Executor, filters: EventFilters): Promise<numbe
 }
 
 /**
- * Where a reader is who has read up to the event that a cursor names, or not even the first one.
- * @throws CursoreScaduto when that event, or for the beginning the first one, is gone: the reader may have missed some
+ * Checks a cursor: that its event exists, or for the cursor of the beginning, that the first event exists.
+ * @throws CursoreScaduto when that event was deleted, so that the reader may have missed some
  */
 export async function reachedBy (db: Executor, { posizione, mark }: Position): Promise<Reached> {
   if (posizione === BEGINNING.place) {
@@ -107,13 +107,13 @@ export async function reachedBy (db: Executor, { posizione, mark }: Position): P
   return { place: posizione, cursor: cursorOf({ posizione, id: row.id }) }
 }
 
-/** @throws CursoreScaduto when the first event is gone */
+/** @throws CursoreScaduto when the first event was deleted */
 async function requireFirst (db: Executor): Promise<void> {
   const [first] = await db.select({ posizione: t.posizione }).from(t).orderBy(asc(t.posizione)).limit(1)
   if (first && first.posizione !== BEGINNING.place + 1) throw new CursoreScaduto()
 }
 
-/** Where a reader is who has read all events so far. */
+/** The position of the newest event. */
 export async function endOfEvents (db: Executor): Promise<Reached> {
   const [last] = await db.select({ posizione: t.posizione, id: t.id }).from(t).orderBy(desc(t.posizione)).limit(1)
   return last ? { place: last.posizione, cursor: cursorOf(last) } : BEGINNING

@@ -11,8 +11,8 @@ import { queueWorker } from '#src/services/queue/worker.ts'
 import { endOfEvents } from './event-list.ts'
 
 /**
- * The end of a statement that has `ordered` events: one delivery for each active webhook that wants each of them. A
- * test is for the webhook that is tested, whatever it wants otherwise.
+ * Inserts one delivery for each event of the CTE `ordered` and each active webhook subscribed to its type. A test event
+ * goes only to the webhook under test.
  */
 const fanOut = sql`
   insert into ${deliveries} (webhook_id, evento, oggetto)
@@ -23,19 +23,18 @@ const fanOut = sql`
     end
   order by o.posizione, w.id`
 
-/** Events that one transaction moves on, or forgets. */
+/** Events that one transaction orders or deletes. */
 const BATCH = 1000
 const KEPT = sql`now() - interval '30 days'`
-/** After each place. */
+/** Greater than every position. */
 const BEYOND = 2 ** 31
 
 /**
- * Gives the events of committed transactions their places in the order, and writes them down for the webhooks that want
- * them. A number that a transaction takes while it writes says nothing of when its commit is seen: a reader that has
- * passed it would miss a late one. A place is given when the event is seen, by one process at a time: whoever gets the
- * lock sees every place that was given before. (The numbers of PostgreSQL's transactions would do, too, but for a
- * database that was restored elsewhere, where they begin anew.)
- * @param batches of 1,000 events, the oldest first
+ * Assigns positions to the events of committed transactions, and queues their webhook deliveries. Sequence numbers are
+ * assigned at write time, not in commit order, so a reader could miss an event that commits late. Therefore one process
+ * at a time, under a lock, assigns the position after the commit. (Transaction ids of PostgreSQL would not do: they
+ * start again in a database that is restored elsewhere.)
+ * @param batches how many batches of 1,000 events, the oldest first
  */
 export async function orderEvents (db: Database, batches = Infinity): Promise<void> {
   for (let turn = 0; turn < batches && await anyArriving(db); turn++) await db.transaction(moveOn)
@@ -47,15 +46,15 @@ async function anyArriving (db: Database): Promise<boolean> {
 }
 
 async function moveOn (tx: Transaction): Promise<void> {
-  // A statement of its own: the next one sees what was committed while this one waited.
+  // A separate statement, so that the next one sees what was committed while this one waited for the lock.
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
-  // A transaction that was rolled back has used numbers up: they are given again, so that the first event has place 1.
+  // A rolled-back transaction leaves a gap in the sequence. Reset it, so that positions have no gaps and start at 1.
   await tx.execute(sql`
     select setval(pg_get_serial_sequence('eventi', 'posizione'), coalesce(max(posizione), 1), count(*) > 0)
       from (select posizione from ${eventi} order by posizione desc limit 1) as last`)
-  // So that none goes, or is suspended, in the middle of the next statement.
+  // Prevents that a webhook is deleted or suspended during the next statement.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
-  // Two transactions that change the same thing write their events one after the other: `numero` keeps their order.
+  // Row locks serialise transactions that change the same object, so `numero` has the order of their events.
   await tx.execute(sql`
     with taken as (
       delete from ${arriving}
@@ -69,10 +68,9 @@ async function moveOn (tx: Transaction): Promise<void> {
 }
 
 /**
- * Forgets events of more than 30 days ago, but the last one of these: who has read up to it has missed nothing. What
- * waits for a delivery stays. So does all that comes after something that stays, and what is forgotten goes in its
- * order: of a list with gaps no cursor could say whether something was missed. (A long transaction is given its place
- * when it ends, among events that happened later.)
+ * Deletes events older than 30 days, except the last of them, which keeps its cursor valid. Events with a queued
+ * delivery stay, and so do all events after them. Events are deleted in order: in a list with gaps a cursor could not
+ * tell whether its reader missed one. (The event of a long transaction gets its position late, among newer events.)
  */
 export async function forgetOldEvents (db: Database): Promise<void> {
   while (await db.transaction(forgetSome) === BATCH);
@@ -80,10 +78,10 @@ export async function forgetOldEvents (db: Database): Promise<void> {
 
 /** Deletes the next batch of old events, the oldest first. @returns how many were deleted */
 async function forgetSome (tx: Transaction): Promise<number> {
-  // A delivery that is asked for again locks its webhook first: either it is committed before the next statement, which
-  // sees it then, or it waits until this transaction has ended.
+  // Repeating a delivery locks its webhook first. Either it commits before the next statement, which then sees it, or
+  // it waits for the end of this transaction.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
-  // If another transaction holds one of these events, this waits: later events must not be deleted before it.
+  // No `skip locked`: later events must not be deleted before an earlier one that another transaction has locked.
   const { count } = await tx.execute(sql`
     delete from ${eventi} where posizione in (
       select posizione from ${eventi} where posizione < (
@@ -94,30 +92,30 @@ async function forgetSome (tx: Transaction): Promise<number> {
   return count
 }
 
-/** Between two looks at the database, so that many changes cost one look. */
+/** Minimum pause between two queries, so that many changes cost one query. */
 const PAUSE_MS = 100
 /**
- * Between looks without a notice, while anybody follows. Of transactions that commit at once one gives notice; the
- * others may commit after that look, or stay open for long.
+ * Polling interval while there are followers. When several transactions write events at once, only one of them
+ * notifies. The others may commit later.
  */
 const LOOK_MS = 1000
-/** A request waits for so much of the work, and not for all of a large import. */
+/** Limits how long a request waits during a large import. */
 const BATCHES_OF_A_REQUEST = 5
 
 interface FeedOptions {
   db: Database
   changes: Changes
   log: Pick<FastifyBaseLogger, 'error'>
-  /** Whether an error comes of a full disk: then the log says so already. */
+  /** Whether the error is a full disk, which is logged elsewhere. */
   isTold: (err: unknown) => boolean
 }
 
 export type EventFeed = ReturnType<typeof eventFeed>
 
-/** Tells those in this process who follow the events that there are new ones. */
+/** Notifies the followers in this process of new events. */
 export function eventFeed ({ db, changes, log, isTold }: FeedOptions) {
   const followers = new Set<() => void>()
-  /** The last place that followers were told of. Another process, or a request, may have given it. */
+  /** The last position that followers were notified of. Another process or a request may have assigned it. */
   let told: number | undefined
   const worker = queueWorker<never>({
     async claim () {
@@ -142,17 +140,17 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions) {
   }
 
   return {
-    /** Calls `onNews` from now on; returns what ends that. */
+    /** Calls `onNews` for new events, until the returned function is called. */
     follow (onNews: () => void): () => void {
       followers.add(onNews)
       look()
       return () => { followers.delete(onNews) }
     },
-    /** Whether the process hears of changes; it does from the first call on. */
+    /** Resolves when the process listens for notifications. The first call starts to listen. */
     ready: () => listener.ready(),
-    /** Puts in order what has been committed so far; of a large import a part, unless all is asked for. */
+    /** Assigns positions to committed events: by default to a limited number of batches. */
     order: (batches = BATCHES_OF_A_REQUEST) => orderEvents(db, batches),
-    /** Ends it, and waits for the look under way. */
+    /** Stops the feed, and waits for the query in progress. */
     async close () {
       clearInterval(timer)
       await worker.stop()

@@ -1,2 +1,2 @@
-/* What the app may use of the events. */
+/* The exports of the events area. */
 export { default as events, type EventTimes } from './routes.ts'

@@ -16,15 +16,15 @@ import { frames, openStreams } from './stream.ts'
 import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
 
 const URL = '/api/v1/eventi'
-/** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */
+/** Limits of open streams in this process. A browser opens at most six connections to a host. */
 const STREAMS = { total: 1000, perCaller: 6 }
 const HEARTBEAT_MS = 15_000
 
 /** For tests. */
 export interface EventTimes extends Partial<WebhookTimes> {
-  /** Milliseconds of silence after which a sign shows that the connection lives. */
+  /** Milliseconds of silence before a heartbeat. */
   heartbeatMs?: number | undefined
-  /** Milliseconds without progress after which a client that does not read is cut. */
+  /** Milliseconds without progress after which a client that does not read is disconnected. */
   stalledReaderMs?: number | undefined
 }
 
@@ -52,8 +52,8 @@ const eventsRoute = {
 } as const
 
 /**
- * What happened: triggers of the database write it down with the change itself. It is read in pages, followed as a
- * stream, and delivered to webhooks.
+ * Events, which database triggers write in the transaction of the change. Clients read pages or follow a stream, and
+ * webhooks receive deliveries.
  */
 const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, keys, times = {} }) => {
   const { heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS, ...webhookTimes } = times
@@ -65,7 +65,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     description: 'Elimina gli eventi di più di 30 giorni fa, con le loro consegne; non quelli ancora da consegnare',
     cron: '23 * * * *',
     run: async () => {
-      // Where nobody reads them, they would wait for their places for ever.
+      // Without readers and webhooks nothing else assigns positions.
       await orderEvents(db)
       await forgetOldEvents(db)
     }
@@ -97,7 +97,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
   async function onStream (request: EventRequest, reply: FastifyReply) {
     const { cursor, tipo, prenotazione_id } = request.query
     const header = request.headers['last-event-id']
-    // A client that comes again repeats its address, too: what it has seen last is in the header.
+    // An EventSource reconnects with the same URL. The header has the newer cursor, so it takes precedence.
     const position = typeof header === 'string' && header !== ''
       ? readCursor('Last-Event-ID', header)
       : cursor === undefined ? undefined : readCursor('cursor', cursor)
@@ -108,7 +108,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     await feed.order()
     const from = position ? await reachedBy(db, position) : await endOfEvents(db)
     const filters = { tipo, prenotazione_id, all: request.principal!.admin }
-    // What ends the stream does not reach it while it waits for a client that does not read.
+    // The abort signal has no effect while the stream waits for a client that does not read.
     cutWhenStalled(reply.raw, stalledReaderMs)
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
       .send(Readable.from(frames({ db, feed, filters, from, signal, heartbeatMs }), { objectMode: false }))

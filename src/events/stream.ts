@@ -10,27 +10,26 @@ import { CursoreScaduto } from './errors.ts'
 import { readEvents, type EventFilters, type Reached } from './event-list.ts'
 import type { EventFeed } from './feed.ts'
 
-/** Events read at a time. */
+/** Events per query. */
 const BATCH = 100
-/** Milliseconds after which a client that has lost the connection comes again. */
+/** Milliseconds after which a disconnected client reconnects. */
 const RETRY_MS = 3000
 
 interface StreamOptions {
   db: Database
   feed: EventFeed
   filters: EventFilters
-  /** Where it begins. */
+  /** The position after which the stream begins. */
   from: Reached
-  /** Ends it. */
+  /** Ends the stream. */
   signal: AbortSignal
-  /** Milliseconds of silence after which a sign shows that the connection lives. */
+  /** Milliseconds of silence before a heartbeat. */
   heartbeatMs: number
 }
 
 /**
- * Events as they happen, in the format of server-sent events
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
- * They are read when the client has read those before, so that a slow client costs no memory.
+ * Yields new events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * It queries the next batch only when the client has read the last one, so a slow client costs no memory.
  */
 export async function * frames (
   { db, feed, filters, from, signal, heartbeatMs }: StreamOptions
@@ -42,29 +41,29 @@ export async function * frames (
   const leave = feed.follow(ring)
   signal.addEventListener('abort', ring, { once: true })
   try {
-    // An id without data makes no event: a client that loses the connection before the first one begins here again.
+    // An id without data dispatches no event, but a client that disconnects before the first event resumes from it.
     yield `retry: ${RETRY_MS}\nid: ${from.cursor}\n\n`
     while (!signal.aborted) {
-      // Before the events are read: news that come meanwhile are not missed.
+      // Reset before the query, so that no notification during the query is missed.
       news = Promise.withResolvers<void>()
       const { events, reached } = await readEvents(db, filters, place, BATCH)
       place = reached.place
       if (events.length > 0) {
         yield events.map(frame).join('')
       } else {
-        // News that this reader does not want ring, too: they do not put off the sign of life.
+        // Filtered-out events wake this loop, too. They must not postpone the heartbeat.
         const restMs = silentSince + heartbeatMs - performance.now()
         if (restMs > 0) {
           await within(restMs, news.promise)
           continue
         }
-        // A sign of life, which makes no event: a client that loses the connection begins behind what it does not want.
+        // The heartbeat: an id without data, so that a client that reconnects skips the events filtered out so far.
         yield `id: ${reached.cursor}\n\n`
       }
       silentSince = performance.now()
     }
   } catch (err) {
-    // The client was too slow, and what it has read last is forgotten: it is told so when it comes again.
+    // The client was too slow, and its cursor has expired. It gets a 410 when it reconnects.
     if (!(err instanceof CursoreScaduto)) throw err
   } finally {
     leave()
@@ -76,21 +75,21 @@ function frame (event: Event): string {
   return `id: ${event.cursor}\nevent: ${event.tipo}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-/** A client comes again by itself, with the last event that it has seen: what changed meanwhile holds from then on. */
+/** Maximum duration of a stream. The client reconnects by itself, and is authenticated again. */
 const LONGEST_MS = 15 * 60_000
-/** So many changes are remembered, for longer than a stream takes to be opened. */
+/** Remembered notifications. Opening a stream takes less than the TTL. */
 const HEARD = { max: 5000, ttl: 60_000 }
 const EVERYBODY = 'everybody'
 
-/** The changes after which a caller may not be let in any more. */
+/** The notifications that may revoke the access of a principal. */
 function concerns ({ userId, sessionId, keyId }: Principal): string[] {
   return [EVERYBODY, `user:${userId}`, `session:${sessionId}`, `key:${keyId}`]
 }
 
-/** The streams that are open, and whose they are. */
+/** The open streams, which end when a notification concerns their principal. */
 export function openStreams (changes: Changes) {
   const open = new Map<LimitedSignal, Principal>()
-  /** When a change was heard, as `performance.now()` says it. */
+  /** When a notification arrived (`performance.now()`). */
   const heard = new LRUCache<string, number>(HEARD)
 
   function endThose (change: string): void {
@@ -98,7 +97,7 @@ export function openStreams (changes: Changes) {
     for (const [limited, principal] of open) if (concerns(principal).includes(change)) limited.abort()
   }
 
-  /** The first time hearing begins: credentials are looked at after that. */
+  /** False until the first call, when listening begins: credentials are checked after that. */
   let isHearing = false
   function endAll (): void {
     if (isHearing) endThose(EVERYBODY)
@@ -115,16 +114,16 @@ export function openStreams (changes: Changes) {
 
   return {
     /**
-     * Aborted when what let the caller in is not good any more, or may not be: the session, the key or the person has
-     * changed since the request came, the credential has run out, keys that sign tokens or the settings have changed,
-     * or 15 minutes are over; or one of the others is.
+     * Aborts when access may have been revoked: the session, the key or the user has changed since the request began,
+     * or the signing keys or the settings have. It also aborts when the credential expires, after 15 minutes, and with
+     * any of `others`.
      */
     signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]) {
       const principal = request.principal!
       const { goodUntil = Infinity } = principal
       const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, goodUntil - Date.now())))
       open.set(limited, principal)
-      // The credentials were looked at before: a change that came between was told to nobody who was open then.
+      // Abort also for notifications that arrived after the credential check, before this stream was registered.
       const begun = performance.now() - reply.elapsedTime
       if (concerns(principal).some((change) => (heard.get(change) ?? -1) >= begun)) limited.abort()
       return {
