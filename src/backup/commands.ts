@@ -23,18 +23,18 @@ import { readBackup, type Pace, type Summary } from './sealed-tar.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
 
-/** The parts of an installation, for work beside its servers, which may be running or not. */
+/** The parts of an installation, for commands that may run beside its servers. */
 export interface Installation {
   config: Config
   keys: Keys
-  /** Of one session. */
+  /** A pool of one connection. */
   sql: postgres.Sql
   db: Database
   backend: Backend
 }
 
 /**
- * The configuration of a server's environment. No key is made for a server that does not exist.
+ * Reads the configuration from a server's environment. It generates no master key.
  * @throws OperationError
  */
 export function readEnvironment (environ: Environ): Config {
@@ -47,7 +47,7 @@ export function readEnvironment (environ: Environ): Config {
   }
 }
 
-/** A key that another user's server has is not missing: whoever is told so would make a new one. */
+/** Reports a key file that this user cannot read as unreadable, not as missing: the operator might make a new one. */
 function requireKeyFile (path: string): void {
   try {
     accessSync(path, constants.R_OK)
@@ -61,9 +61,9 @@ function requireKeyFile (path: string): void {
 }
 
 /**
- * Does work on an installation.
- * @param mayBeNew where there is no embedded database yet, one is made
- * @throws OperationError for all that an operator can put right
+ * Connects to an installation and runs work on it.
+ * @param mayBeNew creates the embedded database when it is missing
+ * @throws OperationError for every problem that an operator can fix
  */
 export async function onInstallation<T> (
   environ: Environ,
@@ -91,7 +91,7 @@ export async function onInstallation<T> (
   }
 }
 
-/** What an operator can put right, in one line; undefined: something else, or said already. */
+/** One line about a problem that the operator can fix; undefined for other errors, and for an OperationError. */
 function reasonOf (err: unknown): string | undefined {
   if (err instanceof OperationError) return undefined
   if (err instanceof EmbeddedError) return err.message
@@ -100,12 +100,12 @@ function reasonOf (err: unknown): string | undefined {
   return problem === undefined ? undefined : `DATABASE_URL: ${problem}`
 }
 
-/** Is given a function that interrupts the work, once there is something to remove; gives one that takes it back. */
+/** Registers a function that interrupts the work, once there is something to clean up; returns the deregistration. */
 type OnInterrupt = (leave: () => void) => () => void
 
 /**
- * Makes a backup of the installation whose environment this is.
- * @throws OperationError; BrokenOff after an interruption, when no part of the file is left
+ * Backs up the installation of this environment.
+ * @throws OperationError; BrokenOff after an interruption, when the partial file is removed
  */
 export function backUp (environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt): Promise<Made> {
   return onInstallation(environ, false, (installation) => interruptible('Salvataggio interrotto', installation.sql,
@@ -113,9 +113,9 @@ export function backUp (environ: Environ, path: string, passphrase: string, onIn
 }
 
 /**
- * Puts a backup into the empty installation whose environment this is, and writes it down in the audit log. The backup
- * is read whole first, for which no database is needed: one that is refused has made none.
- * @throws OperationError; BrokenOff after an interruption, when no row and no file is left
+ * Restores a backup into the empty installation of this environment, and records it in the audit log. It verifies the
+ * whole backup first, so a backup that is refused creates no database.
+ * @throws OperationError; BrokenOff after an interruption, when rows are rolled back and files removed
  */
 export async function restore (
   environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt
@@ -138,7 +138,7 @@ async function interruptible<T> (
   const { signal } = interruption
   const letGo = onInterrupt(() => {
     interruption.abort()
-    // It may be waiting for the database, which without its connection is over at once.
+    // The work may be waiting for the database. Closing the connection ends that at once.
     void sql.end({ timeout: 0 })
   })
   return await work((pieces) => addAbortSignal(signal, Readable.from(pieces))).catch((err: unknown) => {

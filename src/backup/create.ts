@@ -11,26 +11,26 @@ import { OperationError } from './errors.ts'
 import { copyOut, onlyKnown, readSequences, readTables, SPELLING } from './saved-tables.ts'
 import { atOnce, isSealed, readBackup, rowsIn, seal, type Entry, type Manifest, type Summary } from './sealed-tar.ts'
 
-/** Of an installation; `sql` has one session. */
+/** The parts of an installation that a backup reads. `sql` is a pool of one connection. */
 export interface Source { sql: postgres.Sql, backend: Backend, keys: Pick<Keys, 'fingerprint'> }
 
-/** A backup that was made; `size` is the bytes of its file. */
+/** A completed backup; `size` is its file size in bytes. */
 export interface Made { size: number, summary: Summary }
 
-/** By this a backup and an installation know that they have the same master key. */
+/** A fingerprint of the master key, to check that a backup and an installation have the same one. */
 export const masterKeyMark = (keys: Source['keys']) => keys.fingerprint('backup', 'master-key').toString('hex')
 
 /**
- * Writes a backup: the rows of one instant, and the files that they name. Servers work meanwhile; files that they
- * discard are removed once the backup has ended.
- * @param isNightly whether the name is the program's own, and the file is read before it gets it
+ * Writes a backup: the rows of one snapshot, and the files that they name. Servers may run meanwhile. The files that
+ * they discard are kept until the backup ends.
+ * @param isNightly whether the program chose the name, and verifies the file before the rename
  * @throws OperationError
  */
 export async function createBackup (
   source: Source, path: string, passphrase: string, { pace = atOnce, isNightly = false } = {}
 ): Promise<Made> {
   const { sql } = source
-  // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
+  // Taken before the snapshot, so that files discarded after it are kept. It also waits for another backup.
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
     const summary: Summary = { tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
@@ -39,11 +39,11 @@ export async function createBackup (
         await tx.unsafe(SPELLING)
         return await writePartial(partial, pace(seal(entriesOf(tx, source, summary), passphrase)))
       })
-      // Behind the transaction: the server ends one that does nothing for so long, and keeps all dead rows meanwhile.
+      // After the transaction: an idle one would time out, and would block VACUUM.
       if (isNightly) await readBackup(partial, passphrase, { pace })
       return written
     })
-    // The backup is made, also when its event cannot be written.
+    // The backup is valid even when its event cannot be written.
     await noteBackup(sql, 'salvataggio.riuscito').catch(() => {})
     return { size, summary }
   } finally {
@@ -51,7 +51,7 @@ export async function createBackup (
   }
 }
 
-/** Writes down the event of a backup that was made, or failed. */
+/** Writes the event of a completed or failed backup. */
 export async function noteBackup (sql: postgres.Sql, tipo: Extract<EventType, `salvataggio.${string}`>): Promise<void> {
   await sql`select evento_annota(${tipo}, 'salvataggio:' || (now() at time zone 'Europe/Rome')::date, null)`
 }
@@ -70,7 +70,7 @@ async function * entriesOf (tx: postgres.TransactionSql, source: Source, summary
     columns: Object.fromEntries(own.map(({ name, columns }) => [name, columns]))
   } satisfies Manifest)
   for (const table of own) {
-    // Twice, for the size that tar wants to know first: in one snapshot the rows stay the same.
+    // Reads the table twice, because tar needs the size first. Both reads see the same snapshot.
     let [size, rows] = [0, 0]
     for await (const piece of copyOut(tx, table)) {
       size += piece.length
@@ -89,7 +89,7 @@ function jsonEntry (name: string, value: object): Entry {
   return { name, size: content.length, content: [content] }
 }
 
-/** Where the place of the files is another one, all of them would be missing, in one backup after the other. */
+/** Refuses a wrong or unmounted file store. Otherwise every backup would lack all files. */
 async function requirePlace (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store === undefined || await backend.head(store.id).catch(unlessOfFile)) return
@@ -117,7 +117,7 @@ async function * filesOf (tx: postgres.TransactionSql, backend: Backend, summary
 
 const ZEROS = Buffer.alloc(64 * 1024)
 
-/** The bytes of a file; what a disk has lost of them is made up with zeros, so that the rest is saved. */
+/** Reads a file. Bytes that the disk has lost are replaced by zeros, so that the backup continues. */
 async function * inFull ({ content, size, close }: OpenedFile, onCut: () => void): AsyncGenerator<Buffer> {
   let length = 0
   try {
@@ -134,7 +134,7 @@ async function * inFull ({ content, size, close }: OpenedFile, onCut: () => void
   for (; length < size; length += ZEROS.length) yield ZEROS.subarray(0, size - length)
 }
 
-/** Faults of one file, or of a part of the disk. Others are of the whole place, and not of the database. */
+/** Error codes that concern a single file or bad sectors. Other codes concern the whole file store. */
 const OF_FILE = ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP', 'EUCLEAN', 'EBADMSG']
 
 function unlessOfFile (err: unknown): undefined {
@@ -144,14 +144,14 @@ function unlessOfFile (err: unknown): undefined {
 }
 
 /**
- * Has `<file>.partial` written, and gives it its name. Where that fails, no part of it stays.
- * @param isOwnName whether the name is for backups alone: a file that has it is replaced, however damaged it is
+ * Has `<file>.partial` written, then renames it to `file`. If that fails, the partial file is removed.
+ * @param isOwnName whether the name is reserved for backups: an existing file is replaced even when it is damaged
  */
 export async function writeWhole<T> (
   file: string, isOwnName: boolean, write: (partial: string) => Promise<T>
 ): Promise<T> {
   const there = await lstat(file).catch(() => undefined)
-  // A name that is mistyped may be that of the master key.
+  // The operator may mistype the name, for example as that of the master key.
   if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orTell(file, isSealed(file))))) {
     throw new OperationError(`${file} c’è già, e non è un salvataggio`)
   }
@@ -166,9 +166,9 @@ export async function writeWhole<T> (
   }
 }
 
-/** Writes a file that its owner alone can read, to the disk; gives its bytes. */
+/** Writes a file that only its owner can read, with fsync. @returns its size in bytes */
 export async function writePartial (partial: string, content: AsyncIterable<Uint8Array>): Promise<number> {
-  // One that is there was left by a process that was killed.
+  // A killed process may have left one.
   await orTell(partial, rm(partial, { force: true }))
   const handle = await orTell(partial, open(partial, 'wx', 0o600))
   let size = 0
@@ -184,7 +184,7 @@ export async function writePartial (partial: string, content: AsyncIterable<Uint
   return size
 }
 
-/** The content may fail as well: a lost connection is no fault of the file. */
+/** Reports only errors of the file this way. An error of the content, such as a lost connection, stays as it is. */
 async function orTell<T> (file: string, work: Promise<T>): Promise<T> {
   return await work.catch((err: NodeJS.ErrnoException) => {
     throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })

@@ -1,5 +1,5 @@
-/** Why an operator's command is not carried out: one Italian line. */
+/** The reason why an operator's command failed, as one Italian line. */
 export class OperationError extends Error {}
 
-/** A signal, as of Ctrl-C, has interrupted the work. */
+/** A signal, for example Ctrl-C, interrupted the command. */
 export class BrokenOff extends OperationError {}

@@ -1,4 +1,4 @@
-/* What the tool and the app may use of backup, restore and doctor. */
+/* The exports of the backup area, for the command-line tool and the app. */
 export { backUp, restore } from './commands.ts'
 export { examine } from './doctor/examine.ts'
 export { BrokenOff, OperationError } from './errors.ts'

@@ -2,9 +2,9 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addDays, type Day } from '#src/lib/time.ts'
 
-/** Milliseconds: a night was missed, and the next one, too. */
+/** Age in milliseconds at which two nightly backups in a row are missing. */
 export const OLD_MS = 2 * 24 * 60 * 60_000
-/** Of so many days the backup stays, and of so many weeks the last one. */
+/** Daily backups that are kept, and below the weekly ones. */
 const DAYS = 7
 const WEEKS = 4
 
@@ -12,12 +12,12 @@ const NAME = /^locanda-(\d{4}-\d{2}-\d{2})\.tar\.age(\.partial)?$/
 const MONDAY = Date.UTC(2024, 0, 1)
 const WEEK_MS = 7 * 24 * 60 * 60_000
 
-/** Where the backup of a day is. */
+/** The path of a day's backup. */
 export function backupFile (folder: string, day: Day): string {
   return join(folder, `locanda-${day}.tar.age`)
 }
 
-/** The days whose backups stay: the last seven that there are, and the last one of each of the last four weeks. */
+/** The days whose backups are kept: the last seven, and the last one of each of the last four weeks. */
 export function daysToKeep (days: readonly Day[]): Day[] {
   const weekOf = (day: Day) => Math.floor((Date.parse(day) - MONDAY) / WEEK_MS)
   const latest = days.toSorted().reverse()
@@ -26,25 +26,25 @@ export function daysToKeep (days: readonly Day[]): Day[] {
 }
 
 /**
- * Removes the backups that are not to be kept, and parts that killed processes have left. Days to come, which a clock
- * that was wrong has written, take no place of those before them, and stay until they have come.
+ * Removes expired backups, and partial files of killed processes. Backups dated in the future, written under a wrong
+ * clock, are kept until that day and do not count among the seven.
  */
 export async function rotate (folder: string, today: Day): Promise<void> {
   const files = await filesIn(folder)
   const kept = daysToKeep(files.filter(({ day, isWhole }) => isWhole && day <= today).map(({ day }) => day))
-  // That of yesterday may be under way: it was begun before midnight.
+  // Yesterday's backup may still be in progress if it started before midnight.
   const yesterday = addDays(today, -1)
   const old = files.filter(({ day, isWhole }) => isWhole ? day <= today && !kept.includes(day) : day < yesterday)
   for (const { path } of old) await rm(path, { force: true })
 }
 
-/** The last backup up to now: milliseconds since it was whole (`Infinity`: there is none), and its bytes. */
+/** The last backup up to now: its age in milliseconds (`Infinity`: there is none), and its size in bytes. */
 export async function lastBackup (folder: string, now = Date.now()): Promise<{ age: number, size: number }> {
   let last = { age: Infinity, size: 0 }
   for (const { path, isWhole } of await filesIn(folder)) {
     const file = await stat(path).catch(() => undefined)
     const age = now - (file?.mtimeMs ?? 0)
-    // A folder, or an empty file, has the name alone.
+    // Ignores a folder or an empty file of that name.
     if (isWhole && file?.isFile() && file.size > 0 && age >= 0 && age < last.age) last = { age, size: file.size }
   }
   return last

@@ -10,7 +10,7 @@ import type { Pace } from './sealed-tar.ts'
 
 /* The thread of a nightly backup (`plugin.ts`). */
 
-/** Pauses behind each piece, three times as long as it took but not for ever: requests are answered meanwhile. */
+/** Pauses after each chunk, three times as long as it took up to a limit, so that requests are not slowed down. */
 const gently: Pace = async function * (pieces) {
   let begun = performance.now()
   for await (const piece of pieces) {
@@ -21,7 +21,7 @@ const gently: Pace = async function * (pieces) {
 }
 
 const { config, databaseUrl, path, passphrase } = workerData as NightlyBackup
-// What is handed to a thread loses its class.
+// Worker data are cloned and lose their class.
 const keys = createKeys(Buffer.from(config.MASTER_KEY))
 const sql = openClient(databaseUrl, 1, PATIENT)
 try {

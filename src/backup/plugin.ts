@@ -9,7 +9,7 @@ import { backupFile, lastBackup, OLD_MS, rotate } from './kept-backups.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** The nightly backup, where the settings name a folder for it. */
+/** The nightly backup job, when `BACKUP_DIR` is set. */
 const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
   const { config, clock } = options
   const { BACKUP_DIR: folder, BACKUP_PASSPHRASE: passphrase } = config
@@ -21,7 +21,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
     cron: '40 3 * * *',
     run: () => makeBackup().catch(async (err: unknown) => {
-      // One that the end of the server has broken off is made at the next start.
+      // A backup interrupted by shutdown is no failure: the next start repeats it.
       if (!app.closing.aborted) await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
       throw err
     })
@@ -55,23 +55,23 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
 }
 export default backup
 
-/** The thread of a nightly backup is given it. */
+/** The worker data of the backup thread. */
 export interface NightlyBackup { config: Config, databaseUrl: string, path: string, passphrase: string }
 
 const THREAD = new URL('nightly-thread.ts', import.meta.url)
-/** Its heap: a small young one, for buffers that are garbage at once. */
+/** Heap limits of the thread. A small young generation suits its short-lived buffers. */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 }
 
 /**
- * Makes a backup in a thread of its own: the garbage of its buffers is collected there, where no request waits for it.
- * @param stop ends it, which throws; what was written of it is left, and the next backup of the day takes its place
- * @throws what went wrong, without its class
+ * Makes a backup in a worker thread, so that its garbage collection does not delay requests.
+ * @param stop ends the thread and rejects; the partial file is left, and the next backup of the day replaces it
+ * @throws the error of the thread, without its class
  */
 async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Promise<Made> {
   const thread = new Worker(THREAD, { workerData, env: {}, argv: [], execArgv: [], resourceLimits: LIMITS })
   try {
     const [made] = await once(thread, 'message', { signal: stop }) as [Made]
-    // The backup is made, however the thread's connection ends.
+    // The backup is complete, so later errors of the thread do not matter.
     thread.on('error', () => {})
     return made
   } catch (err) {
@@ -80,7 +80,7 @@ async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Pr
   }
 }
 
-/** The disk of the data is another one, and must not be taken for full (`database/disk.ts`). */
+/** An error without the code `ENOSPC`: the data disk is another one, and not full (`database/disk.ts`). */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
 }

@@ -13,17 +13,17 @@ import { OperationError } from './errors.ts'
 import { copyTarget, putRulesAside, readTables, SPELLING } from './saved-tables.ts'
 import { readBackup, type Manifest, type Pace, type Reader, type Summary } from './sealed-tar.ts'
 
-/** For a person who asks why sending is suspended. */
+/** The reason that is shown for the suspension. */
 const SUSPENDED = 'È stato ripristinato un salvataggio del %: ciò che è stato inviato dopo non vi è registrato. ' +
   'Confrontare le ricevute dei giorni seguenti, poi riprendere gli invii'
 
 const USED_DATABASE = 'il database non è vuoto: un ripristino vuole un database nuovo (di quello incorporato, ' +
   'spostare via la cartella postgres di DATA_DIR)'
-/** Two databases must not share a place: each would remove the files of the other. */
+/** Two databases must not share a file store: each would delete the files of the other. */
 const USED_PLACE = 'il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: un ripristino ne ' +
   'vuole uno vuoto, anche dei resti di un altro ripristino'
 
-/** @throws OperationError where this program, or its master key, cannot restore the backup */
+/** @throws OperationError when this version or this master key cannot restore the backup */
 export function requireFitting ({ migration, version, masterKey }: Manifest, keys: Pick<Keys, 'fingerprint'>): void {
   if (!knownMigrations().some(({ folderMillis }) => folderMillis === migration)) {
     throw new OperationError(`il salvataggio è di Locanda ${version}, più recente di questa: usare quella versione`)
@@ -35,14 +35,14 @@ export function requireFitting ({ migration, version, masterKey }: Manifest, key
 }
 
 /**
- * Puts a backup that fits into an empty database and an empty place of files: the rows in one transaction, which ends
- * last. Sending to the police is suspended in it: it is not known what was sent since the backup.
- * @throws OperationError; then no row and no file is there
+ * Restores a backup into an empty database and an empty file store. All rows are in one transaction, which commits last
+ * and suspends sending to the police, because submissions sent after the backup are unknown.
+ * @throws OperationError; then no row and no file is left
  */
 export async function restoreBackup (
   { sql, backend }: Omit<Source, 'keys'>, path: string, passphrase: string, pace?: Pace
 ): Promise<Summary> {
-  // A server that starts meanwhile waits.
+  // A server that starts meanwhile waits for this lock.
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
   if ((await readTables(sql)).length > 0 || await lastMigration(sql)) throw new OperationError(USED_DATABASE)
   if (!(await backend.list()[Symbol.asyncIterator]().next()).done) throw new OperationError(USED_PLACE)
@@ -51,12 +51,12 @@ export async function restoreBackup (
     loading = load(tx, sql, backend, (reader) => readBackup(path, passphrase, { reader, pace }))
     return loading
   }).catch(async (err: unknown) => {
-    // A connection that is lost at the commit does not say whether the rows are there, and need their files.
+    // If the connection is lost during the commit, the rows may exist. Then their files must stay.
     const isLoaded = await loading?.then(() => true, () => false)
     if (!isLoaded) for await (const { id } of backend.list()) await backend.delete(id).catch(() => {})
     throw err
   })
-  // Files that were made up with zeros are missing, and found missing.
+  // Deletes files that the backup padded with zeros, so that they are reported as missing.
   for (const id of summary.missing) await backend.delete(id).catch(() => {})
   await sql`analyze`.catch(() => {})
   return summary
@@ -83,14 +83,14 @@ async function load (
     file: (id, content) => backend.put(id, content)
   })
   for (const [name, last] of Object.entries(summary.sequences)) {
-    // One that an operator had made is not there.
+    // A sequence that an operator had added is missing here.
     await tx`select setval(to_regclass(quote_ident(${name})), ${last}::bigint)`
   }
   await putRulesBack()
   await carryOut(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
-  // The driver's types and drizzle want the settings that only the pool itself has.
+  // Drizzle needs `options`, which only the pool has, not the transaction.
   await suspendSending(drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql), 'sistema',
     SUSPENDED.replace('%', manifest.created.slice(0, 10)))
   return summary

@@ -2,17 +2,17 @@ import { finished } from 'node:stream/promises'
 import type postgres from 'postgres'
 import type { Schema } from '#src/database/journal.ts'
 
-/** A table of the product, and its columns but for those that PostgreSQL computes. */
+/** A table and its columns, without generated ones. */
 export interface Table { name: string, columns: string[] }
 
-/** Settings of the session of a command, a backup or a restore: they take as long as they take. */
+/** Session timeouts for commands, backups and restores, which may run for a long time. */
 export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
 
-/** How values are spelled, whatever the database's own settings: what one server writes, another one reads. */
+/** Fixed output formats, so that another server can read the values whatever its settings are. */
 export const SPELLING = `set local datestyle to 'ISO, YMD'; set local intervalstyle to 'postgres';
   set local extra_float_digits to 3; set local bytea_output to 'hex'`
 
-/** The product's tables, by name. Those of extensions are not among them. */
+/** The tables by name, without those of extensions. */
 export async function readTables (sql: postgres.ISql): Promise<Table[]> {
   return sql<Table[]>`
     select c.relname as name, json_agg(a.attname order by a.attnum) as columns
@@ -25,8 +25,8 @@ export async function readTables (sql: postgres.ISql): Promise<Table[]> {
 }
 
 /**
- * The part of the tables that the migrations make, and the names of the rest, which an operator has added.
- * @param schema undefined: the database is a newer program's, of which all is saved
+ * Separates the tables and columns of the migrations from those that an operator has added.
+ * @param schema undefined: the database belongs to a newer version, and everything is saved
  */
 export function onlyKnown (tables: Table[], schema: Schema | undefined): { own: Table[], foreign: string[] } {
   if (!schema) return { own: tables, foreign: [] }
@@ -40,18 +40,18 @@ export function onlyKnown (tables: Table[], schema: Schema | undefined): { own: 
   }
 }
 
-/** A table with its columns, as `COPY` names them. */
+/** A table with its columns in the syntax of `COPY`. */
 export function copyTarget ({ name, columns }: Table): string {
   return `${quoted(name)} (${columns.map(quoted).join(', ')})`
 }
 
-/** The rows of a table as `COPY` writes them, row by row. */
+/** Streams the rows of a table in the text format of `COPY`. */
 export async function * copyOut (tx: postgres.TransactionSql, table: Table): AsyncGenerator<Buffer> {
   const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
   try {
     yield * rows.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   } finally {
-    // The connection takes no other statement before the copy has ended: what is not wanted of it is passed over.
+    // The connection accepts no other statement before the copy ends, so the rest is read and discarded.
     await finished(rows.resume()).catch(() => {})
   }
 }
@@ -60,7 +60,7 @@ function quoted (name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** The last values of the sequences that have given one. Of values given meanwhile, later ones. */
+/** The last values of the sequences in use. They are not part of the snapshot, and may be later. */
 export async function readSequences (sql: postgres.ISql): Promise<Record<string, string>> {
   return Object.fromEntries(await sql<{ name: string, last: string }[]>`
     select sequencename as name, last_value::text as last from pg_sequences
@@ -68,9 +68,9 @@ export async function readSequences (sql: postgres.ISql): Promise<Record<string,
 }
 
 /**
- * Puts aside the triggers of the product, which would count or chain anew, and foreign keys, so that the order of
- * tables is no matter. Takes out the rows that the migrations have written.
- * @returns puts rules back, in the same transaction: a foreign key is checked on all rows
+ * Disables triggers, which would count or chain rows again, and drops foreign keys, so that tables can be loaded in any
+ * order. Deletes the rows that the migrations have written.
+ * @returns a function that restores the rules in the same transaction, which checks foreign keys on all rows
  */
 export async function putRulesAside (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
   const tables = (await readTables(tx)).map(({ name }) => quoted(name))

@@ -6,53 +6,53 @@ import { isDeepStrictEqual } from 'node:util'
 import { extract, pack } from 'tar-stream'
 import { OperationError } from './errors.ts'
 
-/* The file of a backup: a tar that age has encrypted. `age -d FILE | tar x` opens it without this program. */
+/* The backup format: a tar encrypted with age. `age -d FILE | tar x` opens it without this program. */
 
-/** The first line of a file that age has encrypted. */
+/** The first line of an age file. */
 const MARK = Buffer.from('age-encryption.org/v1\n')
-/** The cost of the key: scrypt with N = 2^16 takes 64 MiB, in a server that may have no more than a gigabyte. */
+/** scrypt with N = 2^16 needs 64 MiB, in a server that may have only 1 GiB. */
 const WORK_FACTOR = 16
 const PIECE_BYTES = 256 * 1024
 const NO_BACKUP = 'non è un salvataggio di Locanda, o ne manca l’inizio'
 const OTHER_PASSPHRASE = 'la passphrase non è quella di questo salvataggio, o il suo inizio è danneggiato'
 const DAMAGED = 'il salvataggio è danneggiato o incompleto: usarne un altro'
 
-/** A file in the tar, which wants to know its bytes before they come. */
+/** A file in the tar, whose header needs the size before the content. */
 export interface Entry { name: string, size: number, content: Iterable<Buffer> | AsyncIterable<Buffer> }
 
-/** `manifest.json`, the first file: what the rest is, and who can use it. */
+/** `manifest.json`, the first file: it describes the content and which installation can restore it. */
 export interface Manifest {
   version: string
   created: string
   /** The last migration of the database, as drizzle's journal has it (`when`). */
   migration: number
-  /** By which the master key is known with which the content was written; not the key. */
+  /** A fingerprint of the master key, not the key. */
   masterKey: string
-  /** In the order in which the rows of `tables/<table>.copy` have them. */
+  /** The columns of each table, in the order of `tables/<table>.copy`. */
   columns: Record<string, string[]>
 }
 
-/** `summary.json`, the last file: rows, files and their bytes that there must have been. */
+/** `summary.json`, the last file: the expected numbers of rows, files and bytes. */
 export interface Summary {
   tables: Record<string, number>
   files: number
   bytes: number
-  /** Files that a row names and that were missing, cut or illegible; one that was cut has zeros for its end. */
+  /** Files named by a row that were missing, truncated or unreadable. Truncated ones are padded with zeros. */
   missing: string[]
-  /** Tables and columns of the database that no migration has made, and that are not in the backup. */
+  /** Tables and columns that no migration has made, which are not in the backup. */
   foreign: string[]
-  /** The last values of those that have one. */
+  /** The last values of the sequences in use. */
   sequences: Record<string, string>
 }
 
-/** Reads all of what it is given, in this order: rows are lines of `COPY`, files encrypted as they lie in storage. */
+/** Consumes the content in this order. Rows are lines of `COPY`, and files are encrypted as in the file store. */
 export interface Reader {
   manifest (manifest: Manifest): Promise<void>
   table (name: string, rows: AsyncIterable<Buffer>): Promise<void>
   file (id: string, content: AsyncIterable<Buffer>): Promise<void>
 }
 
-/** Passes pieces on, as fast as it likes. */
+/** Passes chunks on, and may throttle them. */
 export type Pace = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
 export const atOnce: Pace = (pieces) => pieces
 
@@ -60,7 +60,7 @@ export async function * seal (entries: AsyncIterable<Entry>, passphrase: string)
   const { Encrypter } = await import('age-encryption')
   const age = new Encrypter()
   age.setScryptWorkFactor(WORK_FACTOR)
-  // Keyboards spell an accented letter in more than one way.
+  // Keyboards encode an accented letter in more than one way.
   age.setPassphrase(passphrase.normalize('NFC'))
   yield * await age.encrypt(ReadableStream.from(packed(entries)))
 }
@@ -81,7 +81,7 @@ async function * packed (entries: AsyncIterable<Entry>): AsyncGenerator<Uint8Arr
   }
 }
 
-/** Copies, in pieces of a good size: `COPY` gives row by row, and whoever reads a file uses its buffer again. */
+/** Copies the content into larger chunks: `COPY` gives single rows, and file readers reuse their buffer. */
 async function * inPieces (content: Entry['content']): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let length = 0
@@ -100,8 +100,8 @@ const drain = (_name: string, content: AsyncIterable<Buffer>) => Readable.from(c
 const CHECK: Reader = { manifest: async () => {}, table: drain, file: drain }
 
 /**
- * Reads a backup from its beginning to its end, and counts.
- * @throws OperationError for a wrong passphrase, and where a byte is missing or was changed
+ * Reads a whole backup and compares its counts with the summary.
+ * @throws OperationError for a wrong passphrase, and when the file is truncated or was changed
  */
 export async function readBackup (
   path: string, passphrase: string, { pace = atOnce, reader = CHECK } = {}
@@ -142,14 +142,14 @@ async function * counted (pieces: AsyncIterable<Buffer>, count: (piece: Buffer) 
   }
 }
 
-/** Rows that end in a piece: `COPY` writes a newline inside of a value as `\n`, two characters. */
+/** Counts the rows that end in a chunk: `COPY` escapes a newline inside a value as the two characters `\n`. */
 export function rowsIn (piece: Buffer): number {
   let rows = 0
   for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, at + 1)) rows++
   return rows
 }
 
-/** The tar; only bytes that age has authenticated. */
+/** Decrypts the tar. It yields only authenticated bytes. */
 async function * opened (path: string, passphrase: string): AsyncGenerator<Buffer> {
   if (!await isSealed(path).catch((err: NodeJS.ErrnoException) => {
     throw new OperationError(`${path} non si può leggere (${err.code})`, { cause: err })
@@ -166,7 +166,7 @@ async function * opened (path: string, passphrase: string): AsyncGenerator<Buffe
   }
 }
 
-/** Whether a file begins as one that age has encrypted. */
+/** Whether a file starts with the age header. */
 export async function isSealed (path: string): Promise<boolean> {
   return (await buffer(createReadStream(path, { end: MARK.length - 1 }))).equals(MARK)
 }

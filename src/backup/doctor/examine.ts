@@ -6,7 +6,7 @@ import { fault, look, type Finding } from './finding.ts'
 import { backups, disk, masterKey, proxy, publicUrl, tls } from './host.ts'
 import { clock, database, files, mail, police, provider, redis } from './servers.ts'
 
-/** Looks at everything that an installation needs; nothing is changed, and nothing is sent. */
+/** Checks everything that an installation needs. It changes nothing and sends nothing. */
 export function examine (environ: Environ): Promise<Finding[]> {
   return orFault('configurazione', async () => {
     const config = readEnvironment(environ)
@@ -22,7 +22,7 @@ export function examine (environ: Environ): Promise<Finding[]> {
   })
 }
 
-/** What is known through the database alone. */
+/** The checks that need the database. */
 async function inside (installation: Installation): Promise<Finding[]> {
   const { config, keys, sql, db } = installation
   const isMigrated = await lastMigration(sql) !== undefined
@@ -38,7 +38,7 @@ async function inside (installation: Installation): Promise<Finding[]> {
   ]
 }
 
-/** What cannot be opened is a fault, and the rest is told. */
+/** Turns an OperationError into a fault, so that the other checks are still reported. */
 async function orFault (subject: string, work: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await work()

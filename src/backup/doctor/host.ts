@@ -13,7 +13,7 @@ const MIB = 1024 * 1024
 const TIGHT = 1024 * MIB
 const FULL = 64 * MIB
 
-/** Room where the embedded database and the files are. */
+/** Free space in `DATA_DIR`. */
 export async function disk ({ DATA_DIR }: Config): Found {
   const room = await roomIn(DATA_DIR)
   const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
@@ -26,7 +26,7 @@ async function roomIn (folder: string): Promise<number> {
   return bavail * bsize
 }
 
-/** The nightly backups, and whether there is room for the next one: it is whole before an old one goes. */
+/** The nightly backups, and whether there is space for the next one, which is complete before an old one is removed. */
 export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found {
   if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
   try {
@@ -51,7 +51,7 @@ export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found 
   }
 }
 
-/** Where the master key is. */
+/** The location of the master key, and whether it is the key of this database. */
 export async function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn: boolean | undefined): Found {
   if (isOwn === false) return fault('non è quella con cui è stato scritto il database: rimettere quella di allora')
   return file === undefined
@@ -62,10 +62,10 @@ export async function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn:
 const WITHIN_MS = 10_000
 const DAY_MS = 24 * 60 * 60_000
 const RENEW_DAYS = 14
-/** Codes of a certificate that is refused. With others the server was not reached, and nothing is known of it. */
+/** Error codes of a rejected certificate. With other codes the server was not reached. */
 const REFUSED = /CERT|SIGNATURE|CRL|PATH_LENGTH|PURPOSE|^ERR_(?:SSL|TLS)|^EPROTO/
 
-/** Whether clients reach the server where they are told that it is. */
+/** Checks that `PUBLIC_URL` is reachable. */
 export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
   const { hostname, protocol } = new URL(url)
   const isHere = isLoopbackHost(hostname)
@@ -88,7 +88,7 @@ export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
   }
 }
 
-/** The certificate of an https address. */
+/** Checks the certificate of an https URL. */
 export async function tls ({ PUBLIC_URL }: Config): Found {
   const { hostname, port, protocol } = new URL(PUBLIC_URL)
   if (protocol !== 'https:') return undefined
@@ -110,7 +110,7 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
   }
 }
 
-/** Whose `X-Forwarded-*` headers count. */
+/** Lists the proxies whose `X-Forwarded-*` headers are trusted. */
 export async function proxy ({ PUBLIC_URL, TRUST_PROXY }: Config): Found {
   if (TRUST_PROXY.length > 0) return ok(`si crede a ${TRUST_PROXY.join(', ')}`)
   return PUBLIC_URL.startsWith('https:')

@@ -15,7 +15,7 @@ import { fault, ok, warning, type Found } from './finding.ts'
 
 const LEAST_VERSION = 140_000
 
-/** Version, rights and migrations. */
+/** Checks version, privileges and migrations. */
 export async function database (sql: postgres.Sql, { QUERY_PASSWORD }: Config): Found {
   const [found] = await sql<[{ number: number, version: string, tables: boolean, schemas: boolean, roles: boolean }]>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
@@ -39,7 +39,7 @@ export async function database (sql: postgres.Sql, { QUERY_PASSWORD }: Config): 
 
 const SKEW_MS = 5000
 
-/** The clock of this machine, beside that of the database. Deadlines of the police depend on both. */
+/** Compares the clocks of this machine and the database. Deadlines of the police depend on both. */
 export async function clock (sql: postgres.Sql): Found {
   const before = Date.now()
   const [{ now }] = await sql<[{ now: string }]>`select (extract(epoch from clock_timestamp()) * 1000)::text as now`
@@ -51,14 +51,14 @@ export async function clock (sql: postgres.Sql): Found {
     : ok('concorde con quello del database')
 }
 
-/** Where files are kept. Nothing is written. */
+/** Checks the file store, without writing to it. */
 export async function files ({ config, sql, backend }: Installation): Found {
   const place = s3Settings(config) ? `bucket S3 ${config.S3_BUCKET}` : 'cartella files di DATA_DIR'
   const [row] = await sql<{ id: string, adopted: boolean }[]>`
     select id, adopted_at is not null as adopted from file_store`
   try {
     if (!row?.adopted) {
-      // Whether the bucket can be read at all.
+      // Checks that the bucket can be read.
       if (s3Settings(config)) await backend.list('00')[Symbol.asyncIterator]().next()
       return ok(`${place}: ancora nessun file`)
     }
@@ -70,7 +70,7 @@ export async function files ({ config, sql, backend }: Installation): Found {
   }
 }
 
-/** The mail server takes the login; no mail is sent. */
+/** Checks that the mail server accepts the login. It sends no mail. */
 export async function mail ({ config: { SMTP_URL: url } }: Installation): Found {
   if (url === undefined) return warning('SMTP_URL non è impostata: non partono né e-mail né allarmi')
   try {
@@ -81,14 +81,14 @@ export async function mail ({ config: { SMTP_URL: url } }: Installation): Found 
   }
 }
 
-/** Redis answers. */
+/** Checks that Redis answers. */
 export async function redis ({ config: { REDIS_URL: url } }: Installation): Found {
   if (url === undefined) return undefined
   const { Redis } = await import('ioredis')
   const client = new Redis(url, {
     lazyConnect: true, connectTimeout: 5000, commandTimeout: 5000, retryStrategy: () => null
   })
-  // What the library throws in the end does not say why.
+  // The rejection of `connect` does not contain the cause.
   let reason: unknown
   client.on('error', (err) => { reason = err })
   try {
@@ -103,7 +103,7 @@ export async function redis ({ config: { REDIS_URL: url } }: Installation): Foun
   }
 }
 
-/** The provider of `IDP_URL` gives the keys by which its tokens are known. */
+/** Checks that the provider of `IDP_URL` returns the public keys that verify its tokens. */
 export async function provider (config: Config): Found {
   if (config.IDP_URL === undefined) return undefined
   try {
@@ -117,7 +117,7 @@ export async function provider (config: Config): Found {
 
 const silent = pino({ level: 'silent' }) as FastifyBaseLogger
 
-/** The police service takes the credentials; nothing is sent. */
+/** Checks that the police service accepts the credentials. It sends no schedina. */
 export async function police ({ config, keys, db }: Installation): Found {
   if (config.ALLOGGIATI_MODE === 'sandbox') {
     return warning('sandbox: nulla arriva alla Polizia; per inviare davvero ALLOGGIATI_MODE=production, con ' +
@@ -133,7 +133,7 @@ export async function police ({ config, keys, db }: Installation): Found {
     const isAway = err instanceof Error && 'code' in err && err.code === 'SERVIZIO_NON_RAGGIUNGIBILE'
     const address = config.ALLOGGIATI_ENDPOINT === undefined ? 'la rete' : 'la rete e ALLOGGIATI_ENDPOINT'
     const what = isAway ? address : 'ALLOGGIATI_UTENTE, PASSWORD e WSKEY'
-    // Of this program's own catalogue, and without what was sent.
+    // The message comes from our own error catalogue, and contains no request data.
     return fault(`${err instanceof Error ? err.message : 'errore'}: controllare ${what}`)
   }
 }

@@ -10,7 +10,7 @@ import { ConsegnaNonTrovata, WebhookSospeso } from '../errors.ts'
 import { eventColumns, presentEvent } from '../event-list.ts'
 import { GONE, type Outcome } from './send-event.ts'
 
-/** A delivery that this process is to attempt now; `tentativi`, this one included, tells its claim from later ones. */
+/** A claimed delivery. `tentativi`, which includes this attempt, distinguishes the claim from later ones. */
 export interface Claimed {
   id: number
   webhook_id: number
@@ -20,31 +20,31 @@ export interface Claimed {
   event: Event
 }
 
-/** Of a webhook that has just received something, or is to begin anew. */
+/** Resets the failure count of a webhook, after a successful delivery or when it is resumed. */
 export const NO_FAILURES = { errori_di_fila: 0, errori_dal: null, ultimo_errore: null }
 
-/** A webhook that was suspended, and what came of the last attempt. */
+/** A suspended webhook, and the outcome of the last attempt. */
 export interface Suspended { id: number, url: string, descrizione: string | null, outcome: Outcome }
 
-/** What an attempt has changed. */
+/** The state that follows an attempt. */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
 /** Seconds. */
 const LONGEST_DELAY = 4 * 3600
-/** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
+/** After this many consecutive failures of any deliveries, the whole webhook backs off. */
 const FAILURES_IN_A_ROW = 3
-/** A success ends the rest that failures began, and not what the receiver has asked for. */
+/** A success ends the backoff after failures, but not a `Retry-After` of the receiver. */
 const GOES_ON = sql`least(${webhooks.fermo_fino_al}, greatest(now(), ${webhooks.chiesto_fino_al}))`
 const PATIENCE = sql`interval '3 days'`
-/** And at least so many failed attempts. */
+/** A webhook is suspended after `PATIENCE` and at least this many failed attempts. */
 const FAILURES_MIN = 10
-/** A rest and the attempt after it are shorter. In a longer time without an attempt this server was off. */
+/** Longer than any backoff with its attempt. In a longer gap between attempts this server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
 /**
- * Takes the delivery that has been due for longest, of a webhook that may be served now, and that waits for no earlier
- * one of the same object. No other process gets it before the lease is over.
- * @param busy webhooks that are left out
+ * Claims the delivery that has been due longest. It skips webhooks that back off, and deliveries behind an earlier one
+ * of the same object. No other process claims it before the lease expires.
+ * @param busy webhooks to skip
  */
 export async function claim (db: Database, busy: readonly number[] = []): Promise<Claimed | undefined> {
   const [taken] = await db.execute<Omit<Claimed, 'event' | 'url'> & { evento: number }>(sql`
@@ -72,16 +72,16 @@ export async function claim (db: Database, busy: readonly number[] = []): Promis
   const { evento, ...claimed } = taken
   const [found] = await db.select({ url: webhooks.url, ...eventColumns }).from(eventi)
     .innerJoin(webhooks, eq(webhooks.id, claimed.webhook_id)).where(eq(eventi.posizione, evento))
-  // Deleted meanwhile, and its delivery with it.
+  // The webhook was deleted meanwhile, with its deliveries.
   if (!found) return undefined
   const { url, ...event } = found
   return { ...claimed, url, event: presentEvent(event) }
 }
 
 /**
- * Writes down what came of an attempt, and what follows from it.
+ * Records the outcome of an attempt, and schedules the next one or suspends the webhook.
  * @param firstDelayMs until the second attempt; each further delay is twice as long
- * @param onSuspension is called in the same transaction, with the webhook that gets nothing more
+ * @param onSuspension is called in the same transaction, with the suspended webhook
  */
 export async function settle (
   db: Database,
@@ -95,14 +95,14 @@ export async function settle (
   const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: LONGEST_DELAY })
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
-    // Those of one webhook one after the other: its failures are counted.
+    // Serialises the outcomes of one webhook, because its failures are counted.
     const [webhook] = await tx.select({ descrizione: webhooks.descrizione }).from(webhooks)
       .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
     if (!webhook) return 'gone'
     const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
     const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
       .where(stillMine).for('update')
-    // Another process has taken this one for dead, or nothing is delivered any more.
+    // The lease has expired and another process claimed the delivery, or the webhook is suspended.
     if (!mine) return 'gone'
     await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
     if (isGood) {
@@ -115,12 +115,12 @@ export async function settle (
     const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1)
     const next = inSeconds(Math.max(delay(claimed.falliti + 1), asked))
     await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
-    // What it has asked for in answer to another attempt holds.
+    // Keeps a later `Retry-After` from another attempt.
     await tx.update(webhooks).set({
       fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${inSeconds(Math.max(rest, asked))})`,
       ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${inSeconds(asked)})` }
     }).where(eq(webhooks.id, claimed.webhook_id))
-    // This one fails while others have arrived: what waits behind it must not wait unseen.
+    // This delivery fails while others succeed. It must not block the later ones of its object unnoticed.
     const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
     if (!isDead && !isStuck && stato_http !== GONE) return 'in_coda'
     const { webhook_id: id, url } = claimed
@@ -131,8 +131,8 @@ export async function settle (
 }
 
 /**
- * Counts a failure of the webhook, whichever delivery it was: where many wait, each is tried too seldom to tell.
- * @returns how many there are since the last success, and whether the receiver is to be taken for dead
+ * Counts a failure per webhook, not per delivery: in a long queue each delivery is attempted too rarely.
+ * @returns the failures since the last success, and whether the webhook is to be suspended
  */
 async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: number, isDead: boolean }> {
   const absence = sql`greatest(now() - ${webhooks.ultimo_errore} - ${LONGEST_SILENCE}, interval '0')`
@@ -148,13 +148,13 @@ async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: numb
   return noted!
 }
 
-/** Sets free what this process has claimed and has not tried to the end. */
+/** Releases the claim of an attempt that was aborted. */
 export async function release (db: Database, { id, tentativi }: Claimed): Promise<void> {
   await db.update(t).set({ prossimo_tentativo: sql`now()`, presa: false })
     .where(and(eq(t.id, id), eq(t.tentativi, tentativi), eq(t.stato, 'in_coda')))
 }
 
-/** Nothing more is delivered to it until a person sets it going again. That is an event, for those who still listen. */
+/** Suspends a webhook until an administrator resumes it. Other webhooks receive an event about it. */
 async function suspend (tx: Transaction, id: number): Promise<void> {
   await tx.update(webhooks).set({ stato: 'sospeso', sospeso_il: sql`now()` }).where(eq(webhooks.id, id))
   await tx.update(t).set({ stato: 'abbandonata', presa: false })
@@ -162,9 +162,9 @@ async function suspend (tx: Transaction, id: number): Promise<void> {
   await tx.execute(sql`select evento_annota('webhook.sospeso', ${`webhook:${id}`}, null)`)
 }
 
-/** The only order of the list: the newest first. */
+/** The only sort order of the list: newest first. */
 const SORT = '-id'
-/** Attempts that are shown of a delivery. */
+/** Maximum number of attempts shown per delivery. */
 const ATTEMPTS = 20
 
 const columns = {
@@ -185,7 +185,7 @@ const columns = {
   )`
 }
 
-/** A page of a webhook's deliveries, the newest first. */
+/** A page of a webhook's deliveries, newest first. */
 export async function deliveryPage (
   db: Executor, webhook: number, { stato }: { stato?: Delivery['stato'] | undefined }, limit: number, cursor?: string
 ): Promise<{ data: Delivery[], next: Position | undefined }> {
@@ -201,15 +201,15 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
 }
 
 /**
- * Has a delivery made once more, in any of its states, before those that wait. One that was made or given up is outside
- * the order of its object. One that waits keeps that order: it comes after the earlier deliveries of its object.
- * @param isTest it is outside the order too, and one that was tried meanwhile stays as it is
+ * Repeats a delivery in any state, ahead of the queue. A delivered or abandoned one ignores the order of its object.
+ * A queued one still follows the earlier deliveries of its object.
+ * @param isTest the delivery ignores that order too, and stays unchanged if it was attempted meanwhile
  * @throws ConsegnaNonTrovata, WebhookSospeso
  */
 export async function repeatDelivery (
   tx: Transaction, webhook: number, id: number, isTest = false
 ): Promise<Delivery> {
-  // The webhook is locked first, as where attempts are written down.
+  // Locks the webhook first, in the same order as `settle`, to avoid deadlocks.
   const [owner] = await tx.update(webhooks).set(NO_REST).where(eq(webhooks.id, webhook))
     .returning({ stato: webhooks.stato })
   const mine = and(eq(t.id, id), eq(t.webhook_id, webhook))
@@ -229,10 +229,10 @@ async function findDelivery (db: Executor, webhook: number, id: number): Promise
   return found
 }
 
-/** A delivery by hand ends the rest of its webhook, the one that the receiver has asked for, too. */
+/** A manual delivery ends the backoff of its webhook, including a `Retry-After`. */
 const NO_REST = { fermo_fino_al: sql`now()`, chiesto_fino_al: null }
 
-/** Those that wait are taken in the order of their times: before all others of the webhook. */
+/** A due time before all other queued deliveries of the webhook. */
 const FIRST = sql`(select least(now(), min(q.prossimo_tentativo) - interval '1 millisecond')
   from ${t} q where q.webhook_id = ${t}.webhook_id and q.stato = 'in_coda')`
 const SOONER = { prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo} else ${FIRST} end` }
@@ -245,7 +245,7 @@ const AGAIN = {
   prossimo_tentativo: FIRST
 }
 
-/** How many deliveries there are in each state. */
+/** Counts deliveries by state. */
 export async function countByState (db: Executor): Promise<Record<Delivery['stato'], number>> {
   const found = await db.select({ stato: t.stato, total: count() }).from(t).groupBy(t.stato)
   const counts = { in_coda: 0, consegnata: 0, abbandonata: 0 }
@@ -253,7 +253,7 @@ export async function countByState (db: Executor): Promise<Record<Delivery['stat
   return counts
 }
 
-/** Seconds for which the oldest delivery in the queue has waited; 0 when nothing waits. */
+/** Age of the oldest queued delivery in seconds; 0 when the queue is empty. */
 export async function queueAge (db: Executor): Promise<number> {
   const [row] = await db.select({
     seconds: sql<number>`coalesce(extract(epoch from now() - min(${t.creata_il})), 0)::float8`

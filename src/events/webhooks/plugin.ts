@@ -26,10 +26,10 @@ interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, times: 
 
 const FIRST_DELAY_MS = 5000
 const ATTEMPT_MS = 10_000
-/** Between looks for what has come due. */
+/** Polling interval for due deliveries. */
 const LOOK_MS = 1000
 
-/** The mail that tells of a suspension, Italian. It names the host alone: the rest of the address may hold a secret. */
+/** The Italian mail about a suspension. It names only the host, because the rest of the URL may contain a secret. */
 function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mail, 'to'> {
   const name = `Il webhook ${id}${descrizione === null ? '' : ` (${descrizione})`} verso ${new URL(url).host}`
   const { stato_http: status, errore } = outcome
@@ -47,7 +47,7 @@ function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mai
   }
 }
 
-/** Webhooks, and the worker of this process that delivers to them. */
+/** The webhooks, and the worker of this process that delivers to them. */
 const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed, config, keys, times }) => {
   const { db, log } = app
   const { firstDelayMs = FIRST_DELAY_MS, attemptMs = ATTEMPT_MS } = times
@@ -55,7 +55,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   const worker = deliveryWorker(app, { config, keys, send: sender(receivers, attemptMs), firstDelayMs })
   let timer: NodeJS.Timeout | undefined
 
-  /** Has the worker follow the events, and look now and then, once there is a webhook to serve. */
+  /** Starts the worker once there is an active webhook. It then follows the feed and polls. */
   async function refresh (): Promise<void> {
     if (!await hasActive(db)) return
     if (timer === undefined) {
@@ -70,7 +70,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     name: 'webhooks',
     description: 'Consegna gli eventi ai webhook',
     cron: '* * * * *',
-    // It wakes the worker of this process.
+    // Each process wakes its own worker.
     everyProcess: true,
     atStart: true,
     run: refresh
@@ -93,7 +93,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
 
   await app.register(noBody)
   const closePast = () => feed.order(Infinity)
-  // After what is committed: the answer says so, and the job makes good what fails here.
+  // The change is already committed. If this fails, the job retries it within a minute.
   const onChange = () => refresh().catch((err: unknown) => log.error({ err }, 'webhooks could not be looked up'))
   for (const routes of [webhookRoutes, deliveryRoutes]) {
     await app.register(routes, { keys, receivers, closePast, onChange })
@@ -101,9 +101,9 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
 }
 export default webhooks
 
-/** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
+/** Concurrent attempts per webhook in this process, so that a slow receiver does not delay others. */
 const AT_ONCE = 2
-/** The end of the process waits no longer for attempts under way, and for the note of those that it aborts. */
+/** On shutdown, the time limit for attempts in progress and for releasing those that are aborted. */
 const CLOSE_WITHIN_MS = 2000
 
 interface WorkerOptions {
@@ -115,11 +115,11 @@ interface WorkerOptions {
 }
 
 /**
- * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
- * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
+ * Makes deliveries; any number of processes may run it. Delivery is at least once: when a process dies before it
+ * records the receiver's answer, another attempt follows with the same `webhook-id`.
  */
 function deliveryWorker (app: FastifyInstance, options: WorkerOptions): QueueWorker {
-  /** Attempts under way, by webhook. */
+  /** Attempts in progress, by webhook. */
   const underWay = new Map<number, number>()
   const count = (webhook: number, change: number) => underWay.set(webhook, (underWay.get(webhook) ?? 0) + change)
 
@@ -134,7 +134,7 @@ function deliveryWorker (app: FastifyInstance, options: WorkerOptions): QueueWor
       try {
         await attempt(app, claimed, signal, options)
       } catch (err) {
-        // Deleted meanwhile, and its deliveries with it.
+        // The webhook was deleted meanwhile, with its deliveries.
         if (!(err instanceof WebhookNonTrovato)) throw err
       } finally {
         count(claimed.webhook_id, -1)
@@ -179,7 +179,7 @@ function messageOf ({ url, event }: Claimed, at: Date, secrets: readonly string[
 }
 
 /**
- * The headers of a message: with each secret one signature, so that a receiver may know either. Standard Webhooks:
+ * The headers of a message, with one signature per secret, so that the receiver may use either. Standard Webhooks:
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 function signatureHeaders (

@@ -12,7 +12,7 @@ import { NO_FAILURES } from './delivery-queue.ts'
 export const MAX_WEBHOOKS = 20
 export const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
-/** How long deliveries are signed with the secret before, too. */
+/** Until then deliveries are also signed with the previous secret. */
 const BOTH = sql`now() + interval '24 hours'`
 
 const columns = {
@@ -54,14 +54,14 @@ export async function createWebhook (
   return await findWebhook(tx, id)
 }
 
-/** Its deliveries go with it. @throws WebhookNonTrovato */
+/** Deletes a webhook with its deliveries. @throws WebhookNonTrovato */
 export async function deleteWebhook (tx: Transaction, id: number): Promise<void> {
   const gone = await tx.delete(t).where(eq(t.id, id)).returning({ id: t.id })
   if (gone.length === 0) throw new WebhookNonTrovato()
 }
 
 /**
- * Sets a webhook going again: what was given up when it was suspended waits for its turn once more.
+ * Resumes a webhook, and queues again the deliveries that were abandoned when it was suspended.
  * @throws WebhookNonTrovato
  */
 export async function resumeWebhook (tx: Transaction, id: number): Promise<Webhook> {
@@ -75,7 +75,7 @@ export async function resumeWebhook (tx: Transaction, id: number): Promise<Webho
   return await findWebhook(tx, id)
 }
 
-/** A new secret; the one before is good for a day more. @throws WebhookNonTrovato */
+/** Makes a new secret. The previous one stays valid for a day. @throws WebhookNonTrovato */
 export async function rotateSecret (tx: Transaction, keys: Keys, id: number): Promise<Webhook> {
   await tx.update(t)
     .set({ segreto: sealedSecret(keys, id), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: BOTH })
@@ -100,12 +100,12 @@ export async function readSecret (db: Executor, keys: Keys, id: number): Promise
   }
 }
 
-/** Whether any is to be served. */
+/** Whether there is an active webhook. */
 export async function hasActive (db: Executor): Promise<boolean> {
   return await db.$count(t, eq(t.stato, 'attivo')) > 0
 }
 
-/** A new secret, sealed, in the form that Standard Webhooks gives receivers. */
+/** A new sealed secret in the format of Standard Webhooks. */
 function sealedSecret (keys: Keys, id: number): Buffer {
   return keys.seal(SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64'), contextOf(id))
 }

@@ -29,9 +29,9 @@ const ONE = { errorCodes: ['WEBHOOK_NON_TROVATO'], tags, params: IdParams } as c
 interface WebhookRoutesOptions {
   keys: Keys
   receivers: Receivers
-  /** Gives what has happened so far to the webhooks of so far. */
+  /** Queues the deliveries of past events, so that they go only to the webhooks that exist now. */
   closePast: () => Promise<void>
-  /** There is one more to serve, or something more to deliver. */
+  /** Called when a webhook or a delivery was added. */
   onChange: () => Promise<void>
 }
 
@@ -85,7 +85,7 @@ const resumeRoute = {
 } as const
 
 const secretRoute = {
-  // A HEAD would be written down, and show nothing.
+  // A HEAD would be audited without showing the secret.
   exposeHeadRoute: false,
   config: { access: 'admin' },
   schema: {
@@ -108,7 +108,7 @@ const rotationRoute = {
   }
 } as const
 
-/** Does something to a webhook, writes down who did it, and notes what a repeated request is answered from. */
+/** Changes a webhook, with an entry in the audit log, and stores the answer for the idempotency key. */
 async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
   request: FastifyRequest<{ Params: { id: number } }>,
@@ -125,7 +125,7 @@ async function audited<T> (
   })
 }
 
-/** Webhooks: made, listed, deleted, set going again; their secrets. */
+/** Routes that create, list, delete and resume webhooks, and show or rotate their secrets. */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
   const { keys, receivers, closePast, onChange } = options
   const { db, audit } = app
@@ -179,7 +179,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = as
 const TEST: EventType = 'webhook.prova'
 
 /**
- * Writes down an event that is delivered to one webhook alone, in the way of all others.
+ * Writes a test event, which is delivered only to this webhook, like any other event.
  * @returns the event's id
  * @throws WebhookNonTrovato, WebhookSospeso
  */
@@ -235,7 +235,7 @@ const testRoute = {
   }
 } as const
 
-/** What became of the deliveries of a webhook, making one once more, and one to try it. */
+/** Routes that list the deliveries of a webhook, repeat one, and send a test event. */
 export const deliveryRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
   const { closePast, onChange } = options
   const { db } = app
@@ -266,7 +266,7 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = a
     await closePast()
     const [consegna] = await db.select({ id: t.id }).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento))
       .where(and(eq(t.webhook_id, id), eq(eventi.id, event)))
-    // It was suspended, or deleted, meanwhile.
+    // The webhook was suspended or deleted meanwhile.
     if (!consegna) throw new WebhookSospeso()
     const data = await db.transaction((tx) => repeatDelivery(tx, id, consegna.id, true))
     await onChange()

@@ -8,34 +8,34 @@ import { errorCode } from '#src/lib/error-code.ts'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { isLoopbackAddress, isPublicAddress } from '#src/lib/public-addresses.ts'
 
-/* To whom events may be delivered: an administrator names the address, and it must not be one of our own network. */
+/* Allowed receivers: an administrator chooses the URL, which must not lead into our own network (SSRF). */
 
-/** Names that stand for this machine or a private network (RFC 6761, 6762, 8375, ICANN's `internal`). */
+/** Names of this machine or of private networks (RFC 6761, 6762, 8375, ICANN's `internal`). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|lan|intranet)\.?$/
-/** Three silent name servers take less time than an attempt has. */
+/** Three name servers that time out take less time than an attempt has. */
 const DNS = { timeout: 2000, tries: 1 }
 
-/** All IP addresses of a name. */
+/** Resolves a host name to all its IP addresses. */
 export type Resolve = (name: string) => Promise<string[]>
 
-/** The receiver is not one to which anything may be sent. */
+/** The URL or one of its IP addresses is not allowed as a receiver. */
 export class ForbiddenReceiver extends Error {
   readonly code = 'INDIRIZZO_VIETATO'
 }
 
 export interface Receivers {
-  /** What is wrong with an address, Italian, as far as can be told without asking for it. */
+  /** The fault of a URL in Italian, as far as it can be checked without DNS; undefined: none. */
   faultOf (url: string): string | undefined
   /**
-   * The IP addresses of a receiver, all of them allowed. The connection must go to one of these: a name that is
-   * resolved again may say something else.
-   * @throws ForbiddenReceiver; or the error of the resolution
+   * Resolves a receiver, and checks that all its IP addresses are allowed. The connection must go to one of these,
+   * because a second DNS query may give another answer (DNS rebinding).
+   * @throws ForbiddenReceiver; or the DNS error
    */
   addressesOf (url: URL): Promise<string[]>
 }
 
 /**
- * @param toLoopback this machine may be a receiver, over plain HTTP too
+ * @param toLoopback allows receivers on this machine, also over plain HTTP
  * @param resolve for tests
  */
 export function receivers (toLoopback: boolean, resolve: Resolve = resolveName): Receivers {
@@ -57,7 +57,7 @@ export function receivers (toLoopback: boolean, resolve: Resolve = resolveName):
   return {
     faultOf,
     async addressesOf (url) {
-      // The setting may have been another one when the address was saved.
+      // `WEBHOOKS_TO_LOOPBACK` may have changed since the URL was saved.
       if (faultOf(url.href) !== undefined) throw new ForbiddenReceiver()
       const host = bare(url.hostname)
       const addresses = isIP(host) === 0 && host !== 'localhost' ? await resolve(host) : [host]
@@ -72,7 +72,7 @@ function bare (hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** By DNS alone, without the threads that files and passwords need: a name server that is silent would hold them up. */
+/** Does not use `dns.lookup`: a silent name server would block the thread pool that files and passwords need. */
 async function resolveName (name: string): Promise<string[]> {
   const resolver = new Resolver(DNS)
   const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
@@ -85,8 +85,8 @@ async function resolveName (name: string): Promise<string[]> {
 const SECONDS = /^\d+$/
 
 /**
- * Milliseconds that a receiver wants to be left alone, by its header `Retry-After` (RFC 9110, 10.2.3: seconds, or a
- * date); undefined where it says nothing that can be understood.
+ * Milliseconds until the next attempt by the header `Retry-After` (RFC 9110, 10.2.3: seconds or a date); undefined
+ * when the header is missing or malformed.
  */
 export function retryAfterMs (header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined
@@ -94,27 +94,27 @@ export function retryAfterMs (header: string | undefined, now = Date.now()): num
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
-/** Of an answer nothing is used but its status; so much of its body is read, for receivers that want it read. */
+/** Only the status of an answer is used. This much of its body is read, for receivers that need a reading client. */
 const BODY_MAX = 65_536
-/** The receiver wants nothing more (Standard Webhooks). */
+/** This status asks for no more deliveries (Standard Webhooks). */
 export const GONE = 410
 
-/** What came of one attempt: a status, or a code where no answer came. */
+/** The outcome of an attempt: an HTTP status, or an error code when there was no answer. */
 export interface Outcome {
   stato_http: number | null
   errore: string | null
-  /** Milliseconds that the receiver wants to be left alone. */
+  /** From the header `Retry-After`, in milliseconds. */
   retryAfterMs?: number
 }
 
 export interface Message { url: string, headers: Readonly<Record<string, string>>, body: string }
 
-/** Sends a message and says what came of it; it never fails. */
+/** Sends a message and returns the outcome. It never rejects. */
 export type Send = (message: Message, signal: AbortSignal) => Promise<Outcome>
 
 /**
- * One POST: over a connection of its own to an address that was checked, certificates verified, within a time limit,
- * and a redirect is an answer like others.
+ * Sends one POST on a new connection to a checked IP address, with certificates verified and a time limit. It does not
+ * follow redirects.
  */
 export function sender (receivers: Receivers, limitMs: number): Send {
   return async (message, signal) => {
@@ -144,7 +144,7 @@ async function exchange (receivers: Receivers, message: Message, signal: AbortSi
   return answer
 }
 
-/** The status is known by now: how the body ends changes nothing. */
+/** Reads up to `BODY_MAX` bytes. An error in the body does not matter, because the status is already known. */
 async function readSome (answer: IncomingMessage): Promise<void> {
   let size = 0
   try {
@@ -153,11 +153,11 @@ async function readSome (answer: IncomingMessage): Promise<void> {
       if (size > BODY_MAX) return
     }
   } catch {
-    // Cut off, by the receiver or at the time limit.
+    // The receiver disconnected, or the attempt timed out.
   }
 }
 
-/** Takes the place of the name's resolution: the connection goes to what was checked, and to nothing else. */
+/** A `lookup` that returns the checked IP addresses, so that the connection goes to no other. */
 function pinned (addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_name, { all: wantsAll }, callback) => {
