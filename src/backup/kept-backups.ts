@@ -4,7 +4,7 @@ import { addDays, type Day } from '#src/lib/time.ts'
 
 /** Age in milliseconds at which two nightly backups in a row are missing. */
 export const OLD_MS = 2 * 24 * 60 * 60_000
-/** Daily backups that are kept, and below the weekly ones. */
+/** The numbers of daily and of weekly backups that are kept. */
 const DAYS = 7
 const WEEKS = 4
 

@@ -7,18 +7,18 @@ import type { Event } from '#schemas/event.ts'
 import { connect } from '#src/database/connect.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 
-/** A stream as a client sees it. */
+/** A stream as the client sees it. */
 export interface EventSource {
   status: number
   headers: IncomingMessage['headers']
-  /** The bytes so far. */
+  /** The text received so far. */
   text (): string
   events (): Event[]
-  /** Waits until this text has come. */
+  /** Waits until the stream contains this text. */
   hears (text: string): Promise<void>
-  /** Waits until so many events have come. */
+  /** Waits for this many events. */
   await (count: number): Promise<Event[]>
-  /** Resolves when the server has ended it. */
+  /** Resolves when the server has ended the stream. */
   ended: Promise<unknown>
   close (): void
 }
@@ -61,8 +61,8 @@ export async function openStream (
 }
 
 /**
- * A second connection, with a booking that is committed later. Its country is another one than those of bookings that
- * are made meanwhile: they are counted by country.
+ * Opens a transaction with a booking that commits later. It uses another country than the bookings made meanwhile, to
+ * avoid a lock on the same counter row.
  */
 export async function lateTransaction (t: Pick<Test, 'teardown'>, url: string, paese = 276) {
   const other = connect(url, 1)

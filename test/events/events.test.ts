@@ -15,7 +15,7 @@ import { runJob } from '#test/run-job.ts'
 import { type EventSource, lateTransaction, listen, openStream } from './event-source.ts'
 
 const EVENTS = '/api/v1/eventi'
-/** What happens between the look at the credentials of a request and its stream. */
+/** Runs after the credentials of a request were checked and before its stream opens. */
 let meanwhile: (() => Promise<void>) | undefined
 
 const server = await build(t, { TODAY: '2026-11-21' }, (app) => {
@@ -30,7 +30,7 @@ const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
 const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
 
-/** Of somebody who has just signed in. That the person is new has been told by then: it ends no stream of theirs. */
+/** Headers of a new user. Waits for the notification about the user, which would end the user's streams. */
 async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {
   const authorization = `Bearer ${await token({ name, role })}`
   await ready()
@@ -44,7 +44,7 @@ async function read (query = ''): Promise<Event[]> {
   return answer.json<{ data: Event[] }>().data
 }
 
-/** What happened from now on. */
+/** Returns a function that reads the events since this call. */
 async function following (): Promise<() => Promise<Event[]>> {
   const cursor = (await read()).at(-1)?.cursor
   return () => read(cursor === undefined ? '' : `&cursor=${cursor}`)
@@ -55,7 +55,7 @@ const words = (events: Event[]) => events.map(({ tipo, oggetto }) => `${tipo} ${
 const forgetful = await build(t)
 const { sql } = forgetful.app
 
-t.test('a booking leaves an event for each thing that happens to it, in order', async (t) => {
+t.test('each change of a booking writes an event, in order', async (t) => {
   const news = await following()
   const { id } = await create(call)
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '031 555' })
@@ -75,7 +75,7 @@ t.test('a booking leaves an event for each thing that happens to it, in order', 
   t.equal(new Set(events.map((event) => event.id)).size, 5)
 })
 
-t.test('a request that is refused, or changes nothing, leaves no event', async (t) => {
+t.test('a request that is refused, or changes nothing, writes no event', async (t) => {
   const { id } = await create(call)
   const news = await following()
   await call('PUT', `${BOOKINGS}/${id}`, { numero_ospiti: 0 })
@@ -88,7 +88,7 @@ t.test('a request that is refused, or changes nothing, leaves no event', async (
   t.same(words(await news()), [])
 })
 
-t.test('a submission leaves an event in each of its states, and its alarm and its receipt one', async (t) => {
+t.test('each state of a submission writes an event, and so do its alarm and its receipt', async (t) => {
   const news = await following()
   const { id } = await create(call, { check_in: '2026-11-21', numero_ospiti: 1 })
   await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guestNo(1)] })
@@ -115,7 +115,7 @@ t.test('a submission leaves an event in each of its states, and its alarm and it
   ])
 })
 
-t.test('readers who follow while many write see every event once, and each booking\'s in order', async (t) => {
+t.test('readers see every event once during concurrent writes, and the events of a booking in order', async (t) => {
   const news = await following()
   const start = (await read()).at(-1)!.cursor
   let writing = true
@@ -150,7 +150,7 @@ t.test('readers who follow while many write see every event once, and each booki
   t.same(words(await news()), words(all[0]!), 'in one order for all')
 })
 
-t.test('pages follow each other by cursor, counted on the first, filtered by type and booking', async (t) => {
+t.test('pages continue at the cursor, the first has the count, and type and booking filter them', async (t) => {
   const { id } = await create(call)
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '2' })
@@ -169,7 +169,7 @@ t.test('pages follow each other by cursor, counted on the first, filtered by typ
   t.same(words(created), [`prenotazione.creata prenotazione:${id}`])
 })
 
-t.test('a cursor that names no event that is kept is told: some may have been missed', async (t) => {
+t.test('a cursor whose event is no longer kept is a 410', async (t) => {
   await create(call)
   const all = await read()
   const [first] = all
@@ -190,7 +190,7 @@ t.test('a cursor that names no event that is kept is told: some may have been mi
   t.same(await read(`&cursor=${all.at(-1)!.cursor}`), [])
 })
 
-t.test('an erased booking leaves no personal data in the events', async (t) => {
+t.test('events of an erased booking contain no personal data', async (t) => {
   const news = await following()
   const { id } = await create(call, { nome_cognome: 'Zeno Quintavalle', email: 'zeno.quintavalle@example.org' })
   await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [{ nome: 'Zeno', cognome: 'Quintavalle' }] })
@@ -200,7 +200,7 @@ t.test('an erased booking leaves no personal data in the events', async (t) => {
   t.notMatch(await dump(server), /quintavalle/i)
 })
 
-t.test('a second factor leaves an event when it is proven and when it goes, for administrators alone', async (t) => {
+t.test('enrolling and removing a second factor write events that only administrators see', async (t) => {
   const news = await following()
   await token({ name: 'fattori' })
   const [{ id: user }] = await app.sql<[{ id: string }]>`select id from users where email = 'fattori@example.org'`
@@ -225,7 +225,7 @@ t.test('a second factor leaves an event when it is proven and when it goes, for 
 /** Before the first event. */
 const BEGINNING = '0-00000000'
 
-t.test('a reader from before the first event misses none, as long as the first ones are kept', async (t) => {
+t.test('a reader that starts before the first event misses none, as long as the first ones are kept', async (t) => {
   const server = await build(t, { TODAY: '2026-11-21' })
   const { app, call } = server
   const address = await listen(app)
@@ -253,7 +253,7 @@ t.test('a reader from before the first event misses none, as long as the first o
 
 interface Page { data: Event[], cursor: string }
 
-t.test('a reader of what does not happen keeps a cursor that is good, and misses nothing', async (t) => {
+t.test('a reader whose filter matches no event keeps a valid cursor, and misses nothing', async (t) => {
   const server = await build(t, { TODAY: '2026-11-21' }, undefined, { times: { heartbeatMs: 300 } })
   const { app, call } = server
   const address = await listen(app)
@@ -283,7 +283,7 @@ t.test('a reader of what does not happen keeps a cursor that is good, and misses
 /** The log of events is empty. */
 const nothingHappened = () => sql`truncate eventi restart identity cascade`
 
-/** Events that are so many days old, in their places; returns their cursors. */
+/** Inserts events that are this many days old; returns their cursors. */
 async function happened (...days: number[]): Promise<string[]> {
   const rows = await sql<{ cursor: string }[]>`
     insert into eventi (id, tipo, oggetto, quando)
@@ -296,7 +296,7 @@ async function happened (...days: number[]): Promise<string[]> {
 const places = async () => (await sql<{ posizione: number }[]>`select posizione from eventi order by 1`)
   .map(({ posizione }) => posizione)
 
-t.test('a reader of the last event may come back after any time, also when more has happened', async (t) => {
+t.test('the cursor of the last event stays valid for any time, also when newer events follow', async (t) => {
   await nothingHappened()
   const [, last] = await happened(40, 31)
   await runJob(forgetful, 'old-events')
@@ -306,7 +306,7 @@ t.test('a reader of the last event may come back after any time, also when more 
   t.match((await forgetful.call('GET', `${EVENTS}?cursor=${last}`)).json(), { data: [{ cursor: next }] })
 })
 
-t.test('an event that was long in coming stays as long as one before it: no reader passes a gap', async (t) => {
+t.test('an old event behind a newer one is kept as long as that one, so positions have no gaps', async (t) => {
   await nothingHappened()
   const [first] = await happened(29, 31, 31, 1)
   await runJob(forgetful, 'old-events')
@@ -314,13 +314,13 @@ t.test('an event that was long in coming stays as long as one before it: no read
   t.match((await forgetful.call('GET', `${EVENTS}?cursor=${first}`)).json(), { data: { length: 3 } })
 })
 
-t.test('a stream that is overtaken ends, and its client is told when it comes again', async (t) => {
+t.test('a stream whose cursor expires ends, and its client gets a 410 when it reconnects', async (t) => {
   await nothingHappened()
   const [, cursor] = await happened(40, 35)
   const address = await listen(forgetful.app)
   const stream = await openStream(t, address, key)
   await stream.hears(`id: ${cursor}\n`)
-  // What becomes of a client that reads nothing for a long time, in one step: a stream that reads is not overtaken.
+  // Simulates in one step a client that reads nothing for a long time.
   await sql.begin(async (tx) => {
     await tx`delete from eventi`
     await tx`insert into eventi (id, tipo, oggetto, quando)
@@ -333,7 +333,7 @@ t.test('a stream that is overtaken ends, and its client is told when it comes ag
   t.same(forgetful.logs.filter(({ level }) => Number(level) > 40), [])
 })
 
-t.test('a stream brings what happens from now on, whichever process does it, uncompressed', async (t) => {
+t.test('a stream sends new events of all processes, uncompressed', async (t) => {
   await create(call)
   const stream = await openStream(t, address, key)
   t.equal(stream.status, 200)
@@ -350,7 +350,7 @@ t.test('a stream brings what happens from now on, whichever process does it, unc
   t.equal(stream.events().length, 2, 'nothing of before, and nothing twice')
 })
 
-t.test('a stream that comes again goes on after the last event that it has seen', async (t) => {
+t.test('a reconnected stream resumes after the last event that the client received', async (t) => {
   const first = await openStream(t, address, key)
   const begins = /^id: (\S+)$/m.exec(first.text()) ?? await until(() => first.text().includes('id: '))
     .then(() => /^id: (\S+)$/m.exec(first.text()))
@@ -360,7 +360,7 @@ t.test('a stream that comes again goes on after the last event that it has seen'
   const second = await openStream(t, address, { ...key, 'last-event-id': begins![1]! })
   const [created, changed] = await second.await(2)
   t.same([created!.tipo, changed!.tipo], ['prenotazione.creata', 'prenotazione.modificata'])
-  // The header of a client that comes again goes before the address that it repeats.
+  // The header of a client that reconnects takes precedence over the cursor of its URL.
   const third = await openStream(t, address, { ...key, 'last-event-id': created!.cursor }, `?cursor=${begins![1]!}`)
   t.same(await third.await(1), [changed])
   const gone = await openStream(t, address, { ...key, 'last-event-id': '2000000000-00000000' })
@@ -369,35 +369,35 @@ t.test('a stream that comes again goes on after the last event that it has seen'
   t.equal(bad.status, 400)
 })
 
-t.test('a transaction that stays open holds back its own events alone; they come once it is committed', async (t) => {
-  // A stream reads at each heartbeat, too: without one, what it is told of alone brings events.
+t.test('an open transaction delays only its own events, which are sent after its commit', async (t) => {
+  // A stream also queries at each heartbeat. Without heartbeats only notifications make it query.
   const times = { heartbeatMs: 3_600_000 }
   const silence = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url }, undefined, { times })
   const stream = await openStream(t, await listen(silence.app), key)
-  // The first that writes an event tells those who listen, at its end: until then no other one does.
+  // The first transaction that writes an event notifies at its commit. Until then no other one does.
   const late = await lateTransaction(t, url)
   const { id } = await create(call)
   await stream.await(1)
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
   await stream.await(2)
-  // Not the first any more: nobody tells of its end.
+  // It is not the first one, so its commit sends no notification.
   const silent = await lateTransaction(t, url, 250)
   await late.commit()
   await stream.await(3)
   await sleep(1500)
   await silent.commit()
-  // A request for a page, here in another process, gives the event its place, and gives no notice.
+  // A request for a page, here in another process, assigns the position without a notification.
   await call('GET', '/api/v1/eventi?limit=1')
   t.same((await stream.await(4)).map(({ prenotazione_id }) => prenotazione_id), [id, id, late.id, silent.id])
 })
 
-t.test('in silence ids without data show that the connection lives', async (t) => {
+t.test('without events the stream sends ids without data as heartbeats', async (t) => {
   const stream = await openStream(t, address, key)
   await until(() => /(?:\nid: \S+\n\n?){3}$/.test(stream.text()))
   t.same(stream.events(), [])
 })
 
-t.test('a caller has six streams at a time, and gets the place of one that is closed', async (t) => {
+t.test('a caller may open six streams at a time, and another one when one is closed', async (t) => {
   const headers = await bearer('molti')
   const streams = []
   for (let n = 0; n < 6; n++) streams.push(await openStream(t, address, headers))
@@ -413,7 +413,7 @@ t.test('a caller has six streams at a time, and gets the place of one that is cl
   })
 })
 
-t.test('a stream ends when its session, its key or its person is not good any more', async (t) => {
+t.test('a stream ends when its session or key is revoked, or its user is blocked', async (t) => {
   const stays = await openStream(t, address, await bearer('resta'))
   const leaver = await bearer('esce')
   const signedOut = await openStream(t, address, leaver)
@@ -444,7 +444,7 @@ t.test('a stream ends when its session, its key or its person is not good any mo
   t.match(await stays.await(1), [{ prenotazione_id: booking }], 'others go on')
 })
 
-/** A stream opened with what is good for a short time: for a longer one where the machine was too slow to open it. */
+/** Opens a stream with a short-lived credential, and retries with a longer life if the machine was too slow. */
 async function brief (t: Test, credentials: (ms: number) => Promise<Record<string, string>>): Promise<EventSource> {
   for (let ms = 1000; ms < 100_000; ms *= 2) {
     const stream = await openStream(t, address, await credentials(ms))
@@ -454,7 +454,7 @@ async function brief (t: Test, credentials: (ms: number) => Promise<Record<strin
   throw new Error('no stream could be opened')
 }
 
-t.test('a stream ends when its access token runs out, and goes on with a new one where it was', async (t) => {
+t.test('a stream ends when its access token expires, and resumes with a new token', async (t) => {
   const { authorization } = await bearer('scade')
   const { privatePem: key, kid } = await app.identity.signer.signingKeys.current()
   let ends = 0
@@ -477,7 +477,7 @@ t.test('a stream ends when its access token runs out, and goes on with a new one
   ], 'nothing is missing, and nothing comes twice')
 })
 
-t.test('a stream ends when its API key, or its session, runs out before its token', async (t) => {
+t.test('a stream ends when its API key or its session expires before its token', async (t) => {
   await token({ name: 'breve' })
   const [{ id: person }] = await app.sql<[{ id: string }]>`select id from users where email = 'breve@example.org'`
   const format = apiKeyFormat(createKeys(Buffer.from(masterKey, 'base64')))
@@ -490,14 +490,14 @@ t.test('a stream ends when its API key, or its session, runs out before its toke
   const ofSession = await brief(t, async (ms) => {
     const headers = await bearer('breve')
     await app.sql`update sessions set not_after = now() + make_interval(secs => ${ms / 1000}) where user_id = ${person}`
-    // The stream ends by the time, and not because the session has changed.
+    // The stream must end by its timer, not by the notification about the session.
     await waitForListeners(60_000)
     return headers
   })
   await ofSession.ended
 })
 
-t.test('a session that ends while its stream is being opened ends the stream, too', async (t) => {
+t.test('a stream ends when its session is revoked while the stream opens', async (t) => {
   const headers = await bearer('frattempo')
   const others = await bearer('altrove')
   meanwhile = async () => {
@@ -515,7 +515,7 @@ t.test('a session that ends while its stream is being opened ends the stream, to
   t.match(await stays.await(1), [{ prenotazione_id: id }], 'others go on')
 })
 
-t.test('a stream ends when the keys that sign access tokens are replaced at once', async (t) => {
+t.test('a stream ends when the signing keys of access tokens are replaced at once', async (t) => {
   const stream = await openStream(t, address, await bearer('firmata'))
   const headers = await bearer('capo', 'admin')
   const payload = { immediate: true }
@@ -524,7 +524,7 @@ t.test('a stream ends when the keys that sign access tokens are replaced at once
   await stream.ended
 })
 
-t.test('a client that does not read is cut, though it cannot be told that its session has ended', async (t) => {
+t.test('a client that does not read is disconnected when its session is revoked', async (t) => {
   const { id } = await create(call)
   const [{ cursor }] = (await call('GET', `/api/v1/eventi?prenotazione_id=${id}`)).json<{ data: [Event] }>().data
   await app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
@@ -545,14 +545,14 @@ t.test('a client that does not read is cut, though it cannot be told that its se
   await app.sql`delete from eventi where oggetto like 'prova:%'`
 })
 
-t.test('the end of the server ends streams', async (t) => {
+t.test('shutdown ends streams', async (t) => {
   const other = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url })
   const stream = await openStream(t, await listen(other.app), key)
   t.equal(stream.status, 200)
   await Promise.all([other.app.close(), stream.ended])
 })
 
-t.test('a page is what everybody gets who does not ask for a stream by name', async (t) => {
+t.test('a request that does not explicitly accept a stream gets a page', async (t) => {
   for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
     const answer = await call('GET', '/api/v1/eventi?limit=1', undefined, { accept })
     t.equal(answer.json<{ data: Event[] }>().data.length, 1, accept)
@@ -563,11 +563,11 @@ t.test('a page is what everybody gets who does not ask for a stream by name', as
   t.equal(head.status, 200)
 })
 
-t.test('a reader passes the events of administrators that it may not see', async (t) => {
+t.test('the cursor skips administrator events that the reader may not see', async (t) => {
   const { app, call } = await build(t, { TODAY: '2026-11-21' }, undefined, { times: { heartbeatMs: 300 } })
   const stream = await openStream(t, await listen(app), key)
   await stream.hears('0-00000000')
-  // Both get their places at once, so that one look finds both.
+  // Both get their positions at once, so that one query finds both.
   await app.sql`insert into eventi_in_arrivo (transazione, tipo, oggetto)
     values (0, 'prenotazione.creata', 'prenotazione:1'), (0, 'fattore.aggiunto', 'utente:x')`
   const page = await call('GET', '/api/v1/eventi')

@@ -11,7 +11,7 @@ import type { TestApp } from '#test/helper.ts'
 
 export interface Received { path: string, headers: IncomingHttpHeaders, body: string, message: EventMessage }
 
-/** Answers a delivery, or does not. */
+/** Handles a delivery, with or without an answer. */
 export type Behaviour = (received: Received, response: ServerResponse) => void
 
 export const answer = (status: number, headers: Record<string, string> = {}): Behaviour =>
@@ -19,13 +19,13 @@ export const answer = (status: number, headers: Record<string, string> = {}): Be
 
 export const hang: Behaviour = () => {}
 
-/** Somebody else's program to which events are delivered. */
+/** A webhook receiver. */
 export interface Receiver {
   url: string
   received: Received[]
-  /** By default everything is taken. */
+  /** Accepts every delivery by default. */
   behave: Behaviour
-  /** Answers under way. */
+  /** The number of answers in progress. */
   open (): number
   await (count: number): Promise<Received[]>
   ids (): string[]
@@ -97,9 +97,9 @@ export async function hooking ({ app, token }: Pick<TestApp, 'app' | 'token'>) {
     repeat: (id: number, delivery: number) => ask('POST', `${WEBHOOKS}/${id}/consegne/${delivery}/ripeti`, {}),
     secret: (id: number) => answered<WebhookSecret>('GET', `${WEBHOOKS}/${id}/segreto`),
     rotate: (id: number) => answered('POST', `${WEBHOOKS}/${id}/segreto`, {}),
-    /** Waits until so many deliveries have come to a state. */
+    /** Waits until this many deliveries have the state. */
     settled: async (id: number, stato: Delivery['stato'], count: number) => {
-      // Asked of the database: a request costs ten times as much.
+      // Queries the database, because a request costs ten times as much.
       await until(async () => (await app.sql`
         select from webhook_consegne where webhook_id = ${id} and stato = ${stato}`).length >= count)
       return await deliveries(id, `?stato=${stato}`)

@@ -32,7 +32,7 @@ const { ask, add, find, remove, resume, repeat, secret, rotate, deliveries, sett
 const NEW_BOOKING = ['prenotazione.creata']
 const bookingOf = ({ message }: Received) => message.data.prenotazione_id
 
-t.test('a delivery says what happened, and is signed as Standard Webhooks says', async (t) => {
+t.test('a delivery contains the event, and is signed according to Standard Webhooks', async (t) => {
   const receiver = await startReceiver(t)
   const { id } = await add(receiver.url, NEW_BOOKING)
   const booking = await create(call)
@@ -82,7 +82,7 @@ t.test('a delivery says what happened, and is signed as Standard Webhooks says',
   await remove(id)
 })
 
-t.test('a delivery that is not taken is repeated, with the same id, until it is', async (t) => {
+t.test('a failed delivery is retried with the same id until it succeeds', async (t) => {
   const receiver = await startReceiver(t)
   const elsewhere = await startReceiver(t)
   const behaviours = [
@@ -120,7 +120,7 @@ t.test('only a part of an endless answer is read, and its status counts', async 
   await remove(id)
 })
 
-t.test('events of one object are delivered in order; those of others do not wait for it', async (t) => {
+t.test('events of one object are delivered in order, and do not delay those of others', async (t) => {
   const receiver = await startReceiver(t)
   let isStuck = true
   const [one, two] = [await create(call), await create(call)]
@@ -145,7 +145,7 @@ t.test('events of one object are delivered in order; those of others do not wait
   await remove(id)
 })
 
-t.test('1,000 events for a receiver that never answers hold no request back, and two of them are out', async (t) => {
+t.test('1,000 events for a receiver that never answers delay no request, and only two are in flight', async (t) => {
   const receiver = await startReceiver(t)
   receiver.behave = hang
   const { id } = await add(receiver.url, NEW_BOOKING)
@@ -165,7 +165,7 @@ t.test('1,000 events for a receiver that never answers hold no request back, and
   t.equal((await app.sql`select from webhook_consegne`).length, 0)
 })
 
-t.test('after three days of failures a webhook is suspended, and that is an event; a person resumes it', async (t) => {
+t.test('three days of failures suspend a webhook and write an event, and an administrator resumes it', async (t) => {
   const receiver = await startReceiver(t)
   receiver.behave = answer(500)
   const listening = await startReceiver(t)
@@ -203,7 +203,7 @@ t.test('after three days of failures a webhook is suspended, and that is an even
   await Promise.all([id, listener].map(remove))
 })
 
-t.test('a receiver that says when to ask again is left alone until then, four hours at most', async (t) => {
+t.test('Retry-After delays the next attempt, by four hours at most', async (t) => {
   const receiver = await startReceiver(t)
   for (const [header, least, most] of [['3600', 3590, 3600], ['999999', 14_000, 14_400]] as const) {
     receiver.behave = answer(503, { 'retry-after': header })
@@ -221,7 +221,7 @@ t.test('a receiver that says when to ask again is left alone until then, four ho
   }
 })
 
-t.test('a webhook can be tried: it alone gets an event, whatever types it wants', async (t) => {
+t.test('a test event is delivered only to the tested webhook, whatever types it subscribes to', async (t) => {
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await add(receiver.url, ['allarme.sollevato'])
   const { id: otherId } = await add(other.url)
@@ -240,7 +240,7 @@ t.test('a webhook can be tried: it alone gets an event, whatever types it wants'
   await Promise.all([id, otherId].map(remove))
 })
 
-t.test('a delivery is repeated by hand, whatever became of it', async (t) => {
+t.test('an administrator can repeat a delivery in any state', async (t) => {
   const receiver = await startReceiver(t)
   const { id } = await add(receiver.url, NEW_BOOKING)
   await create(call)
@@ -250,7 +250,7 @@ t.test('a delivery is repeated by hand, whatever became of it', async (t) => {
   await receiver.await(2)
   t.equal(new Set(receiver.ids()).size, 1)
   await settled(id, 'consegnata', 1)
-  // Given up while it was to be repeated, it waits for its turn as others once the webhook goes on.
+  // A repeated delivery that was abandoned is queued in order again when the webhook is resumed.
   receiver.behave = answer(410)
   await repeat(id, delivery!.id)
   await until(async () => (await find(id)).stato === 'sospeso')
@@ -276,8 +276,8 @@ t.test('two processes deliver each event once', async (t) => {
   await remove(id)
 })
 
-t.test('an address that must not be asked for is refused, and every wrong field is named', async (t) => {
-  // Which addresses these are, the tests of receivers say.
+t.test('a forbidden URL is refused, and every invalid field is named', async (t) => {
+  // The tests of `receivers` cover all forbidden addresses.
   for (const url of ['nonsense', 'https://[::ffff:10.0.0.1]/', 'https://0x0a000001/', 'https://167772161/']) {
     const refused = await ask('POST', WEBHOOKS, { url })
     t.equal(refused.statusCode, 400, url)
@@ -289,7 +289,7 @@ t.test('an address that must not be asked for is refused, and every wrong field 
   t.equal((await ask('POST', WEBHOOKS, {})).statusCode, 400)
 })
 
-t.test('there are twenty webhooks at most', async (t) => {
+t.test('a twenty-first webhook is refused', async (t) => {
   const receiver = await startReceiver(t)
   const made = await Promise.all(Array.from({ length: 25 }, () => ask('POST', WEBHOOKS, { url: receiver.url })))
   const created = made.filter(({ statusCode }) => statusCode === 201)
@@ -301,7 +301,7 @@ t.test('there are twenty webhooks at most', async (t) => {
   for (const { id } of data) await remove(id)
 })
 
-t.test('every act on webhooks is in the audit log', async (t) => {
+t.test('every change of a webhook is in the audit log', async (t) => {
   const { data } = (await ask('GET', '/api/v1/audit?limit=1000')).json<{ data: { action: string }[] }>()
   const done = new Set(data.map(({ action }) => action))
   for (const action of [
@@ -314,14 +314,14 @@ const FIRST_DELAY_MS = 5000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** As many as a process makes at a time. */
+/** Concurrent attempts per webhook of a process. */
 const AT_ONCE = 2
 
 const FAILED = { stato_http: 503, errore: null }
 const DELIVERED = { stato_http: 204, errore: null }
 const { sql, db } = await testDatabase(t)
 
-/** A webhook for which the events of so many bookings wait. */
+/** Creates a webhook with queued events of this many bookings. */
 async function queueOf (bookings: number): Promise<number> {
   const [row] = await sql<[{ id: number }]>`
     with w as (insert into webhooks (url, tipi, segreto) values ('https://eventi.example/', '{}', '') returning id),
@@ -336,7 +336,7 @@ async function queueOf (bookings: number): Promise<number> {
   return row.id
 }
 
-/** So much later: everything else has come earlier. */
+/** Simulates that time has passed, by moving all other times back. */
 async function pass (ms: number): Promise<void> {
   const past = sql`${ms} * interval '1 millisecond'`
   await sql`update webhooks set fermo_fino_al = fermo_fino_al - ${past}, errori_dal = errori_dal - ${past},
@@ -346,7 +346,7 @@ async function pass (ms: number): Promise<void> {
   await sql`update eventi set quando = quando - ${past}`
 }
 
-/** Milliseconds until something is due that is not due now. */
+/** Milliseconds until the next delivery is due. */
 async function untilNext (): Promise<number | undefined> {
   const [row] = await sql<[{ ms: number | null }]>`
     select (extract(epoch from min(greatest(c.prossimo_tentativo, w.fermo_fino_al)) - now()) * 1000)::float8 as ms
@@ -355,7 +355,7 @@ async function untilNext (): Promise<number | undefined> {
   return row.ms ?? undefined
 }
 
-/** What a process attempts when something is due. */
+/** Attempts the due deliveries, as a process does. */
 async function round (outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DELIVERED) {
   const taken: Claimed[] = []
   while (taken.length < AT_ONCE) {
@@ -371,7 +371,7 @@ async function round (outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DE
   return settled
 }
 
-/** Days until the webhook is suspended, or as many as were looked at; `outcomeOf` says what its receiver does. */
+/** Days until the webhook is suspended, at most `most`; `outcomeOf` simulates the receiver. */
 async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], most = 40) {
   let passed = 0
   while (passed < most * DAY_MS) {
@@ -386,11 +386,11 @@ async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], most 
 const empty = () => sql`truncate webhooks, eventi, eventi_in_arrivo cascade`
 t.afterEach(empty)
 
-/** An attempt here may last for as long as a test holds it. */
+/** A server whose attempts do not time out while a test holds them. */
 const patient = await build(t, { WEBHOOKS_TO_LOOPBACK: 'true' }, undefined, { times: { firstDelayMs: 20 } })
 const byHand = await hooking(patient)
 
-t.test('a receiver that takes nothing for three days is suspended, however many objects wait', async (t) => {
+t.test('a webhook that fails for three days is suspended, however many objects are queued', async (t) => {
   for (const bookings of [1, 40]) {
     await queueOf(bookings)
     const days = await daysUntilSuspended(() => FAILED)
@@ -399,7 +399,7 @@ t.test('a receiver that takes nothing for three days is suspended, however many 
   }
 })
 
-t.test('days on which this server was off do not count against a receiver', async (t) => {
+t.test('days on which this server was off do not count towards the suspension', async (t) => {
   await queueOf(40)
   for (let turn = 0; turn < 8; turn++) {
     await round(() => FAILED)
@@ -412,7 +412,7 @@ t.test('days on which this server was off do not count against a receiver', asyn
   t.ok(days > 2 && days < 3.5, `${days} days`)
 })
 
-t.test('one success begins the three days anew', async (t) => {
+t.test('one success restarts the three days', async (t) => {
   await queueOf(40)
   t.ok(await daysUntilSuspended(() => FAILED, 2) >= 2)
   await round(() => DELIVERED)
@@ -420,14 +420,14 @@ t.test('one success begins the three days anew', async (t) => {
   t.ok(days >= 3 && days < 3.5, `${days} days`)
 })
 
-t.test('a delivery that fails for three days suspends its webhook, though others arrive', async (t) => {
+t.test('a delivery that fails for three days suspends its webhook, even when others succeed', async (t) => {
   await queueOf(40)
   const [{ stuck }] = await sql<[{ stuck: number }]>`select min(id) as stuck from webhook_consegne`
   const days = await daysUntilSuspended(({ id }) => id === stuck ? FAILED : DELIVERED)
   t.ok(days >= 3 && days < 3.5, `${days} days`)
 })
 
-t.test('an event that waits for a delivery is kept, and the age of the queue is known', async (t) => {
+t.test('an event with a queued delivery is kept, and a metric shows the age of the queue', async (t) => {
   await queueOf(4)
   await round(({ event }) => /:[12]$/.test(event.oggetto) ? DELIVERED : FAILED)
   await pass(31 * DAY_MS)
@@ -443,20 +443,20 @@ t.test('an event that waits for a delivery is kept, and the age of the queue is 
   t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it goes')
 })
 
-/** Until when the webhook rests, from now, in milliseconds. */
+/** The remaining backoff of the webhook in milliseconds. */
 async function restOf (webhook: number): Promise<number> {
   const [row] = await sql<[{ ms: number }]>`
     select (extract(epoch from fermo_fino_al - now()) * 1000)::float8 as ms from webhooks where id = ${webhook}`
   return row.ms
 }
 
-t.test('a receiver that takes something again is left alone only for the time that it has asked for', async (t) => {
+t.test('after a success only the Retry-After of the receiver still delays attempts', async (t) => {
   const webhook = await queueOf(8)
   const now = { at: new Date(), durationMs: 1 }
   const take = async () => (await claim(db))!
   const write = async () => {}
   for (let n = 0; n < 2; n++) await settle(db, await take(), { ...FAILED, ...now }, FIRST_DELAY_MS, write)
-  // Two at a time, of which the one that fails is noted first.
+  // Two concurrent attempts: the failure is recorded first.
   const [one, other] = [await take(), await take()]
   await settle(db, one, { ...FAILED, ...now }, FIRST_DELAY_MS, write)
   t.ok(await restOf(webhook) > 1000)
@@ -473,7 +473,7 @@ const NEVER = new AbortController().signal
 const message = (url: string) => ({ url, headers: { 'content-type': 'application/json' }, body: '{}' })
 const port = (url: string) => new URL(url).port
 
-t.test('an address is public or not, in every spelling', async (t) => {
+t.test('public and private IP addresses are recognised in every spelling', async (t) => {
   for (const address of [
     '8.8.8.8', '151.1.1.1', '2a00:1450:4002:809::200e', '::ffff:8.8.8.8', '172.15.0.1', '172.32.0.1'
   ]) t.ok(isPublicAddress(address), address)
@@ -496,7 +496,7 @@ t.test('no IPv4 address becomes public by being written as IPv6', async () => {
   }), { numRuns: 200 })
 })
 
-t.test('an address that can be seen to be no receiver is refused when it is given, with the reason', async (t) => {
+t.test('a URL that is no valid receiver is refused with the reason when it is saved', async (t) => {
   const { faultOf } = receivers(false)
   t.equal(faultOf('https://eventi.example.org/a?b=c'), undefined)
   for (const [url, fault] of [
@@ -513,7 +513,7 @@ t.test('an address that can be seen to be no receiver is refused when it is give
   ] as const) t.match(faultOf(url), fault, url)
 })
 
-t.test('a name is asked for once, and nothing is sent where one of its addresses is not public', async (t) => {
+t.test('a name is resolved once, and nothing is sent when one of its addresses is not public', async (t) => {
   const receiver = await startReceiver(t)
   for (const addresses of [['127.0.0.1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1'], []]) {
     let asked = 0
@@ -530,7 +530,7 @@ t.test('a name is asked for once, and nothing is sent where one of its addresses
   t.equal(receiver.received.length, 0)
 })
 
-t.test('Retry-After is seconds or a date, and anything else is passed over', async (t) => {
+t.test('Retry-After is seconds or a date, and anything else is ignored', async (t) => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   for (const [header, expected] of [
     ['0', 0], ['120', 120_000], ['Sat, 21 Nov 2026 10:00:30 GMT', 30_000], ['Sat, 21 Nov 2026 09:00:00 GMT', 0],
@@ -559,14 +559,14 @@ t.test('certificates are verified, and the connection goes to the address that w
   t.match(receiver.received, [{ headers: { host: `eventi.example:${port(receiver.url)}`, connection: 'close' } }])
 })
 
-/** The process trusts this certificate, too, no longer than the test lasts. */
+/** The process also trusts this certificate during the test. */
 function trust (t: Test, certificate: string): void {
   const before = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(before))
   setDefaultCACertificates([...before, certificate])
 }
 
-t.test('an attempt by hand, or a test, comes before all that wait, also while the webhook rests', async (t) => {
+t.test('a repeated or test delivery is sent before the queue, also during backoff', async (t) => {
   const { call } = patient
   const { ask, add, find, repeat, deliveries } = byHand
   const receiver = await startReceiver(t)
@@ -581,11 +581,11 @@ t.test('an attempt by hand, or a test, comes before all that wait, also while th
   const held = Promise.withResolvers<void>()
   receiver.behave = (received, response) => { void held.promise.then(() => answer(204)(received, response)) }
   receiver.received.length = 0
-  // The newest of them.
+  // The newest delivery.
   t.equal((await repeat(id, waiting[0]!.id)).statusCode, 200)
   await receiver.await(2)
   t.equal(receiver.ids()[0], waiting[0]!.evento)
-  // Both places are taken: it is the next one.
+  // Both concurrent attempts are in progress, so it is the next one.
   const { evento } = (await ask('POST', `${WEBHOOKS}/${id}/prova`, {})).json<{ data: { evento: string } }>().data
   held.resolve()
   await receiver.await(3)
@@ -593,11 +593,11 @@ t.test('an attempt by hand, or a test, comes before all that wait, also while th
   t.equal((await find(id)).fermo_fino_al, null)
 })
 
-t.test('a delivery of a process that is killed is made by another one, with the same id', async (t) => {
+t.test('another process repeats the delivery of a killed process with the same id', async (t) => {
   const receiver = await startReceiver(t)
   receiver.behave = hang
   const shared = { TODAY: '2026-11-21', WEBHOOKS_TO_LOOPBACK: 'true', PUBLIC_URL: 'https://locanda.example' }
-  // As long as there is no webhook, this process does not follow the events.
+  // A process follows the events only when there is a webhook.
   const survivor = await build(t, shared)
   const { app, call, masterKey: MASTER_KEY, url: DATABASE_URL } = survivor
   const { authorization, settled, ask } = await hooking(survivor)
@@ -612,7 +612,7 @@ t.test('a delivery of a process that is killed is made by another one, with the 
   await child.kill()
   t.equal(receiver.received.length, 1)
   receiver.behave = answer(200)
-  // The lease of the dead process is over.
+  // The lease of the killed process expires.
   await app.sql`update webhook_consegne set prossimo_tentativo = now() where presa`
   t.equal((await ask('POST', '/api/v1/jobs/webhooks/avvia', {})).statusCode, 200)
   const [delivery] = await settled(id, 'consegnata', 1)

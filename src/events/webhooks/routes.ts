@@ -108,7 +108,7 @@ const rotationRoute = {
   }
 } as const
 
-/** Changes a webhook, with an entry in the audit log, and stores the answer for the idempotency key. */
+/** Changes a webhook, marks the idempotency key as executed, and writes an entry in the audit log. */
 async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
   request: FastifyRequest<{ Params: { id: number } }>,

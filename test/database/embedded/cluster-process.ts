@@ -2,8 +2,8 @@ import process from 'node:process'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
 /*
- * A server or a tool as far as the cluster goes: `cluster-process.ts DATA_DIR server|tool [tcp]`. It writes one JSON
- * line when the cluster runs. It ends when a line comes in on stdin. Without arguments it only loads the modules, which
+ * Acts as a server or a tool on the cluster: `cluster-process.ts DATA_DIR server|tool [tcp]`. It writes one JSON
+ * line when the cluster runs, and exits when it reads a line on stdin. Without arguments it only loads modules, which
  * shows that its user can read them.
  */
 const [dataDir, kind, mode] = process.argv.slice(2)

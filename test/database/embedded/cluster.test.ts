@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { copyOf, copyProject, dataDirOf, gone, isRoot, ordinary, postmasterOf, query, self, start } from './clusters.ts'
 
-/* The promises of the embedded PostgreSQL, each held once, against real processes. */
+/* The guarantees of the embedded PostgreSQL, each tested once, with real processes. */
 
 const made = dataDirOf(t, self)
 
-t.test('a first start makes a closed, durable cluster, a later one finds the data', async (t) => {
+t.test('the first start creates a private, durable cluster, and a later start finds the data', async (t) => {
   const first = start(t, self, made)
   await query(await first.url, 'create table kept as select 42 as value')
   const [settings] = await query(await first.url,
@@ -44,9 +44,9 @@ t.test('a server killed with -9 leaves the cluster running, the next one takes i
   t.equal(postmasterOf(dataDir), undefined)
 })
 
-t.test('a second server is refused in one line that names DATABASE_URL, and the first one goes on', async (t) => {
+t.test('a second server is refused in one line that names DATABASE_URL, and the first one keeps running', async (t) => {
   const dataDir = dataDirOf(t, self)
-  // Together, on an empty folder.
+  // Both start at once on an empty folder.
   const servers = [start(t, self, dataDir), start(t, self, dataDir)]
   const started = await Promise.all(servers.map(({ url }) => url.then(() => true, () => false)))
   t.same(started.toSorted(), [false, true])
@@ -83,7 +83,7 @@ t.test('a tool uses the cluster of a server, and starts and stops one where no s
   t.equal(postmasterOf(dataDir), undefined)
 })
 
-t.test('a server starts its postmaster again, at the same address, when that was killed with -9', async (t) => {
+t.test('a server restarts its postmaster at the same address after kill -9', async (t) => {
   const dataDir = copyOf(t, self, made)
   const server = start(t, self, dataDir)
   const url = await server.url
@@ -97,7 +97,7 @@ t.test('a server starts its postmaster again, at the same address, when that was
   t.equal(postmasterOf(dataDir), undefined)
 })
 
-t.test('rows survive when all is killed with -9 and another program gets the noted pid', async (t) => {
+t.test('rows survive when every process is killed with -9 and another program gets the recorded pid', async (t) => {
   const dataDir = copyOf(t, self, made)
   const server = start(t, self, dataDir)
   await query(await server.url, 'create table kept as select generate_series(1, 1000) as value')
@@ -118,13 +118,13 @@ t.test('rows survive when all is killed with -9 and another program gets the not
   t.equal(foreign.exitCode, null, 'the other program was left alone')
   await next.stop()
 
-  // As a power cut leaves it.
+  // As after a power failure.
   writeFileSync(note, '')
   const last = start(t, self, dataDir)
   t.same(await query(await last.url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
 })
 
-t.test('an initdb that was killed with -9 is done again, and nothing is left of it', async (t) => {
+t.test('an initdb killed with -9 is repeated, and its partial folder is removed', async (t) => {
   const dataDir = dataDirOf(t, self)
   const server = start(t, self, dataDir)
   const partial = () => readdirSync(dataDir).find((name) => name.startsWith('postgres.partial-')) ?? ''
@@ -165,7 +165,7 @@ t.test('a path that is too long for a socket gets a private folder under the tem
   t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
 })
 
-t.test('an ordinary user makes, leaves and takes over a cluster', async (t) => {
+t.test('an ordinary user creates a cluster, leaves it running and takes it over', async (t) => {
   const dataDir = dataDirOf(t, ordinary)
   const first = start(t, ordinary, dataDir)
   await query(await first.url, 'create table kept as select 42 as value')

