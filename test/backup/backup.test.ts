@@ -32,14 +32,14 @@ import { runJob } from '#test/run-job.ts'
 const PASSPHRASE = 'càlamo lontano vèneto'
 const ID = '00000000-0000-4000-8000-000000000000'
 
-/** The same every time. */
+/** Deterministic noise. */
 const noise = createCipheriv('aes-256-ctr', Buffer.alloc(32), Buffer.alloc(16)).update(Buffer.alloc(600_000))
 
 const manifest: Manifest = {
   created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0', columns: { letti: ['id'] }
 }
 
-/** A content in pieces of so many bytes. */
+/** An entry whose content comes in chunks of this size. */
 function entry (name: string, content: Buffer, piece = 100_000): Entry {
   const pieces = Array.from({ length: Math.ceil(content.length / piece) }, (_, at) =>
     content.subarray(at * piece, (at + 1) * piece))
@@ -59,14 +59,14 @@ function * entries (rows: Buffer, file: Buffer, piece?: number): Generator<Entry
 const sealed = (content: Iterable<Entry>) => buffer(seal(Readable.from(content), PASSPHRASE))
 const whole = await sealed(entries(Buffer.from('1\n2\n'), noise))
 
-/** Why a file with these bytes is no backup. */
+/** The reason why these bytes are refused as a backup. */
 async function refusal (file: string, bytes: Buffer, passphrase = PASSPHRASE): Promise<string | undefined> {
   await writeFile(file, bytes)
   return await readBackup(file, passphrase).then(() => undefined, (err: unknown) =>
     err instanceof OperationError ? err.message : String(err))
 }
 
-t.test('rows and files come back as they were sealed, whatever their pieces', async (t) => {
+t.test('rows and files are read back unchanged, whatever their chunks', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   const line = fc.stringMatching(/^[a-z]{0,40}$/).map((text) => `${text}\n`)
   await fc.assert(fc.asyncProperty(
@@ -84,7 +84,7 @@ t.test('rows and files come back as they were sealed, whatever their pieces', as
   ), { numRuns: 4 })
 })
 
-t.test('a file that was cut anywhere, has more at its end, or a flipped bit, is refused in one line', async (t) => {
+t.test('a file that is truncated, has trailing bytes or a flipped bit is refused in one line', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   t.equal(await refusal(file, whole), undefined)
   const chunk = 64 * 1024 + 16
@@ -98,7 +98,7 @@ t.test('a file that was cut anywhere, has more at its end, or a flipped bit, is 
   }
 })
 
-t.test('another passphrase opens nothing; the same one does, however a keyboard spells it', async (t) => {
+t.test('a wrong passphrase is refused, and the right one works in every Unicode form', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   t.match(await refusal(file, whole, `${PASSPHRASE} `), /passphrase/)
   t.equal(await refusal(file, whole, PASSPHRASE.normalize('NFD')), undefined)
@@ -106,7 +106,7 @@ t.test('another passphrase opens nothing; the same one does, however a keyboard 
   await t.rejects(readBackup(join(file, 'b'), PASSPHRASE), /non si può leggere \(ENOTDIR\)/)
 })
 
-t.test('a backup that lacks rows, or its end, is refused', async (t) => {
+t.test('a backup that lacks rows or its summary is refused', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   const all = [...entries(Buffer.from('1\n2\n'), noise)]
   for (const content of [all.slice(1), all.slice(0, -1), all.toSpliced(1, 1), all.toSpliced(2, 1)]) {
@@ -119,13 +119,13 @@ const saved = (...pieces: Buffer[]) => Readable.from(pieces) as AsyncIterable<Bu
 const write = (file: string, content: AsyncIterable<Buffer>, isOwnName = false) =>
   writeWhole(file, isOwnName, (partial) => writePartial(partial, content))
 
-t.test('a file is there when all of it is on the disk, and its owner alone reads it', async (t) => {
+t.test('a file gets its name when it is complete, and only its owner can read it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.tar.age')
   await writeFile(`${file}.partial`, 'what a killed process has left')
   async function * broken () {
     yield noise
-    // As a connection that is lost says it: no fault of the file.
+    // Like the error of a lost connection, which is not an error of the file.
     throw Object.assign(new Error('away'), { syscall: 'read', code: 'ECONNRESET' })
   }
   await t.rejects(write(file, broken()), { message: 'away' })
@@ -142,7 +142,7 @@ t.test('a file is there when all of it is on the disk, and its owner alone reads
   await t.rejects(write(join(folder, 'c', 'a.tar.age'), saved()), /non si può scrivere/)
 })
 
-t.test('a file takes the place of a backup, and of nothing else', async (t) => {
+t.test('a backup replaces another backup, and no other file', async (t) => {
   const folder = temporaryFolder(t)
   const path = (name: string) => join(folder, name)
   const old = 'age-encryption.org/v1\n di prima'
@@ -207,7 +207,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   await work('backup-age')
   t.equal(warnings(), 1, 'and no warning')
 
-  // A folder that has gone is one of the ways in which it fails.
+  // Makes the job fail.
   await rm(BACKUP_DIR, { recursive: true })
   t.equal(await age(), '+Inf')
   t.ok((await call('POST', '/api/v1/jobs/backup/avvia')).statusCode < 300)
@@ -218,7 +218,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
 })
 
-t.test('a damaged backup of the day is replaced, and stays until the new one is whole', async (t) => {
+t.test('a damaged backup of the day is replaced when the new one is complete', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
   const server = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
   const file = backupFile(BACKUP_DIR, today)
@@ -235,20 +235,20 @@ t.test('a damaged backup of the day is replaced, and stays until the new one is 
     await t.resolves(verify(file, BACKUP_PASSPHRASE), what)
   }
   await writeFile(file, flipped(0))
-  // A database that seems to be empty is one of the ways in which a backup fails once its file was begun.
+  // A database that seems empty makes the backup fail after its file was created.
   await server.app.sql`delete from drizzle.__drizzle_migrations`
   t.match(await runJob(server, 'backup'), { esito: 'fallito' })
   t.ok((await readFile(file)).equals(flipped(0)))
 })
 
-t.test('requests go on while the job writes; what it writes is readable, and of the instant it began', async (t) => {
+t.test('requests are answered while the job writes, and the backup is a snapshot of its start', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
   const { app, call, url } = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
   const { id } = await create(call, { numero_ospiti: 2 })
   await saveGuests(call, id, guests(2))
   const other = connect(url, 1)
   t.teardown(other.close)
-  // The job stands still in the middle of its tables, and comes to bookings and guests later.
+  // The job waits for this lock in the middle of its tables, before bookings and guests.
   await other.sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`lock table lettere_benvenuto in access exclusive mode`
@@ -268,7 +268,7 @@ t.test('requests go on while the job writes; what it writes is readable, and of 
   t.same(await app.sql`select count(*)::int as bookings from prenotazioni`, [{ bookings: 2 }])
 })
 
-t.test('a backup that a restart breaks off is made by the server that comes after', async (t) => {
+t.test('a backup interrupted by a restart is repeated by the next server', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
   const environ = { BACKUP_DIR, BACKUP_PASSPHRASE }
   const { url, sql } = await testDatabase(t)
@@ -289,7 +289,7 @@ t.test('a backup that a restart breaks off is made by the server that comes afte
   t.same(await readdir(BACKUP_DIR), [`locanda-${testClock().today()}.tar.age`])
 })
 
-t.test('a nightly backup is read once its transaction has ended, and has no name before', async (t) => {
+t.test('a nightly backup is verified after its transaction, and renamed after that', async (t) => {
   const folder = temporaryFolder(t)
   const { url, sql } = await testDatabase(t)
   const own = connect(url, 1)
@@ -297,7 +297,7 @@ t.test('a nightly backup is read once its transaction has ended, and has no name
   const source = { sql: own.sql, backend: filesBackend(folder), keys: createKeys(Buffer.alloc(32)) }
   const path = join(folder, 'a.tar.age')
   const seen: unknown[] = []
-  // The first pieces are those that are written, the second ones those that are read.
+  // The first call paces the writing, the second one the verification.
   let times = 0
   const pace: Pace = async function * (pieces) {
     if (++times === 2) {
@@ -316,13 +316,13 @@ t.test('a nightly backup is read once its transaction has ended, and has no name
   t.same(await readdir(folder), ['a.tar.age'])
 })
 
-t.test('without a folder for backups there is no such job', async (t) => {
+t.test('without BACKUP_DIR there is no backup job', async (t) => {
   const { app, token } = await build(t)
   const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
   t.notMatch((await app.inject({ url: '/api/v1/jobs', headers: { authorization } })).body, /backup/)
 })
 
-t.test('seven days and four weeks are kept, whatever there is, and the last one always', async (t) => {
+t.test('at most seven daily and four weekly backups are kept, and always the last one', async (t) => {
   const anyDay = fc.integer({ min: 0, max: 400 }).map((n): Day => addDays('2026-01-01', n))
   fc.assert(fc.property(fc.uniqueArray(anyDay, { maxLength: 60 }), (days) => {
     const kept = daysToKeep(days)
@@ -332,13 +332,13 @@ t.test('seven days and four weeks are kept, whatever there is, and the last one 
   }), { numRuns: 200 })
   const nightly = Array.from({ length: 60 }, (_, n) => addDays('2026-11-22', -n))
   t.same(daysToKeep(nightly).toSorted().reverse(), [
-    // A Sunday, and the days before it; then the Sundays of three weeks more.
+    // A Sunday and the six days before it, then the Sundays of three more weeks.
     '2026-11-22', '2026-11-21', '2026-11-20', '2026-11-19', '2026-11-18', '2026-11-17', '2026-11-16',
     '2026-11-15', '2026-11-08', '2026-11-01'
   ])
 })
 
-t.test('a clock that was wrong costs no backup, and what killed processes have left goes', async (t) => {
+t.test('a wrong clock deletes no backup, and partial files of killed processes are removed', async (t) => {
   const folder = temporaryFolder(t)
   const future = Array.from({ length: 9 }, (_, n) => `locanda-${addDays('2027-05-01', n)}.tar.age`)
   const left = ['2026-11-20', '2026-11-21', '2026-11-22'].map((day) => `locanda-${day}.tar.age.partial`)
@@ -348,7 +348,7 @@ t.test('a clock that was wrong costs no backup, and what killed processes have l
   t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
 })
 
-t.test('the age is that of the last backup', async (t) => {
+t.test('lastBackup returns the age of the last complete backup', async (t) => {
   const folder = temporaryFolder(t)
   for (const [day, age] of [['2026-01-01', 500], ['2026-01-02', 90]] as const) {
     const path = join(folder, `locanda-${day}.tar.age`)

@@ -35,12 +35,12 @@ const own = {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  t.test(`a backup that is broken off by ${signal} leaves the file of before, and nothing of its own`, async (t) => {
+  t.test(`a backup interrupted by ${signal} keeps the previous file, and leaves no partial file`, async (t) => {
     const folder = temporaryFolder(t)
     const path = join(folder, 'locanda.tar.age')
     await writeFile(path, 'age-encryption.org/v1\n di prima')
     const { sql, close } = connect(server.url, 1)
-    // The tool waits for this table, and has written others.
+    // The tool has written other tables, and waits for this one.
     await sql.begin(async (tx) => {
       await tx`set local idle_in_transaction_session_timeout = 0`
       await tx`lock table users in access exclusive mode`
@@ -60,13 +60,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-t.test('a file that a disk has lost, whole or in part, is named, and the rest is saved and restored', async (t) => {
+t.test('lost or truncated files are named, and the rest is saved and restored', async (t) => {
   const folder = temporaryFolder(t)
   const { id: booking } = await create(server.call, { numero_ospiti: 5 })
   const { upload } = uploading(server)
   const image = await jpeg()
   for (const guest of [0, 1, 2, 3, 4]) await upload(booking, { guest, image })
-  // In the order in which they are saved, between two that are whole.
+  // Sorted in the order of the backup: the damaged files are between two intact ones.
   const ids = (await server.app.sql<{ id: string }[]>`select id from objects order by id`).map(({ id }) => id)
   const lost = ids.slice(1, 4)
   const { sql, close } = connect(server.url, 1, { statement_timeout: '0' })

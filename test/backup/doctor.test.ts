@@ -49,7 +49,7 @@ const examine = async (env: Record<string, string>) => {
 }
 const doctor = (more: Record<string, string> = {}) => examine({ ...own, ...more })
 
-t.test('an installation that is well is ok on every line, and the exit is 0', async (t) => {
+t.test('a healthy installation is ok on every line, with exit status 0', async (t) => {
   const { code, stderr, found } = await doctor()
   t.equal(code, 0, stderr)
   t.same(Object.keys(found).toSorted(), [
@@ -64,7 +64,7 @@ t.test('an installation that is well is ok on every line, and the exit is 0', as
   t.match(plain.stdout, /^ok +database +PostgreSQL \d+/m, 'one line each')
 })
 
-t.test('what is not set, and what is late, is a remark, and the exit is 0', async (t) => {
+t.test('missing settings and a late backup are warnings, with exit status 0', async (t) => {
   const { code, found } = await doctor({
     SMTP_URL: '', MAIL_FROM: '', BACKUP_DIR: '', PUBLIC_URL: `https://127.0.0.1:${await freePort()}`
   })
@@ -72,7 +72,7 @@ t.test('what is not set, and what is late, is a remark, and the exit is 0', asyn
   for (const subject of ['posta', 'salvataggi', 'indirizzo', 'proxy']) t.match(found[subject], /^avviso: /, subject)
 })
 
-t.test('each part that does not work is a fault that says what to do, and the exit is 1', async (t) => {
+t.test('each broken part is a fault that says what to do, with exit status 1', async (t) => {
   const closed = await freePort()
   const nonsense = await fakeProvider(t, json(405, {}))
   police.on.Authentication_Test = answer(refusalReply('Authentication_Test', 'CREDENZIALI'))
@@ -93,7 +93,7 @@ t.test('each part that does not work is a fault that says what to do, and the ex
     ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/],
     ['configurazione', { MASTER_KEY: '', DATA_DIR: fileURLToPath(import.meta.url) }, /DATA_DIR: .* non è una cartella/]
   ]
-  // One file first: the place is looked at.
+  // With a stored file, the file store is checked.
   const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
   await server.app.storage.write(Buffer.from('a'), place, 9)
   for (const [subject, more, expected] of cases) {
@@ -107,7 +107,7 @@ t.test('each part that does not work is a fault that says what to do, and the ex
   t.match(elsewhere.found.file, /^errore: .*non è il posto/)
 })
 
-t.test('a Redis that gives no answer is a fault, and its connections are closed', async (t) => {
+t.test('a Redis that does not answer is a fault, and its connections are closed', async (t) => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => {
     sockets.add(socket)
@@ -122,17 +122,17 @@ t.test('a Redis that gives no answer is a fault, and its connections are closed'
   await until(() => sockets.size === 0)
 })
 
-t.test('a place for backups with less room than the last one took is a fault', async (t) => {
+t.test('less free space in BACKUP_DIR than the last backup took is a fault', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, `locanda-${testClock().today()}.tar.age`)
-  // A file with a hole: no disk has so much.
+  // A sparse file, larger than any free space.
   await writeFile(file, '')
   await truncate(file, 2 ** 43)
   const { found } = await doctor({ BACKUP_DIR: folder })
   t.match(found.salvataggi, /^errore: \d+ MiB liberi in BACKUP_DIR, l’ultimo salvataggio ne ha 8388608: fare posto$/)
 })
 
-t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', async (t) => {
+t.test('a BACKUP_DIR inside DATA_DIR is a warning', async (t) => {
   const folder = join(server.dataDir, 'salvataggi')
   await mkdir(folder)
   const told = async () => (await doctor({ BACKUP_DIR: folder })).found.salvataggi
@@ -141,7 +141,7 @@ t.test('backups that are kept in DATA_DIR are a remark: they are lost with it', 
   t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
 
-/* An installation as `make start` makes it, with a PostgreSQL of its own, and the commands beside it. */
+/* An installation as `make start` makes it, with the embedded PostgreSQL, and commands beside it. */
 
 const PORT = String(await freePort())
 const folder = temporaryFolder(t)
@@ -150,7 +150,7 @@ const address = `http://127.0.0.1:${PORT}`
 
 const clusterOf = (dataDir: string) => existsSync(join(dataDir, 'postgres', 'postmaster.pid'))
 
-/** The server, ready; whatever a failed test leaves of it ends with the test. */
+/** Starts the server and waits until it is ready. It is killed when the test ends. */
 async function start (t: Test, env: typeof installed) {
   const server = serverProcess(t, { ...ADMIN, API_KEY, ...env })
   t.teardown(async () => {
@@ -185,7 +185,7 @@ const FRESH = {
   proxy: 'ok: nessuno'
 }
 
-t.test('the commands work beside a server with its own PostgreSQL, and where it is stopped', async (t) => {
+t.test('the commands work with the embedded PostgreSQL, beside a running server and without it', async (t) => {
   const server = await start(t, installed)
   const made = await fetch(`${address}/api/v1/prenotazioni`, {
     method: 'POST',
@@ -230,7 +230,7 @@ t.test('the commands work beside a server with its own PostgreSQL, and where it 
   const restored = await restore()
   t.equal(restored.code, 0, restored.stderr)
   t.notOk(clusterOf(next.DATA_DIR))
-  // In this process: it starts in a fifth of the time that one of its own takes.
+  // In this process, which takes a fifth of the time of a child process.
   const { app, call } = await build(t, { DATA_DIR: next.DATA_DIR, DATABASE_URL: '' })
   t.match((await call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Ada Salvata' }] })
   t.ok(clusterOf(next.DATA_DIR))
@@ -238,11 +238,11 @@ t.test('the commands work beside a server with its own PostgreSQL, and where it 
   t.notOk(clusterOf(next.DATA_DIR), 'and PostgreSQL with it')
 })
 
-t.test('a key that cannot be read is not said to be missing', async (t) => {
+t.test('an unreadable key is reported as unreadable, not as missing', async (t) => {
   const none = await examine({ ...installed, DATA_DIR: join(folder, 'none') })
   t.equal(none.code, 1)
   t.match(none.found.configurazione, /^errore: MASTER_KEY manca, e non c’è .*none\/master\.key/)
-  // Of a loop of links the key cannot be read by root either.
+  // A loop of symbolic links, so that root cannot read the key either.
   const closed = temporaryFolder(t)
   await symlink('master.key', join(closed, 'master.key'))
   const unreadable = await examine({ ...installed, DATA_DIR: closed })

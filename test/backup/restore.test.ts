@@ -42,7 +42,7 @@ const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7
 const lately = addDays(testClock().today(), -2)
 const pdf = Buffer.from('%PDF-1.4 prova')
 
-/** Everything that a person would look for first. */
+/** Reads the data that a person would check first. */
 async function look ({ app, call }: TestApp, booking: number, submission: number) {
   const body = async (url: string) => {
     const { statusCode, rawPayload } = await call('GET', url)
@@ -62,7 +62,7 @@ async function look ({ app, call }: TestApp, booking: number, submission: number
   }
 }
 
-/** A server that has been at work: a booking with guests and an image, a submission, a receipt, an administrator. */
+/** A server with data: a booking with guests and an image, a submission, a receipt, an administrator. */
 async function worked (t: Test) {
   const police = await standIn(t)
   police.on.Ricevuta = answer(plainAnswer('Ricevuta')
@@ -101,7 +101,7 @@ const empty = async (t: Test) => ({
 const before = await look(server, booking, submission)
 const made = await act(['--json', 'backup', file], { env: own })
 
-/** The tables that there are, and whether any file is. */
+/** Lists the tables, and whether there is any file. */
 async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
   const { sql, close } = connect(env.DATABASE_URL, 1)
   const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
@@ -111,7 +111,7 @@ async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
   return { tables: tables.length, files: entries.filter((each) => each.isFile()).length }
 }
 
-/** What a database is made of, apart from its rows. */
+/** The structure of a database, without its rows. */
 async function describe (url: string) {
   const { sql, close } = connect(url, 1)
   const found = [
@@ -128,13 +128,13 @@ async function describe (url: string) {
   return found
 }
 
-/** After the loss of everything, before a server works on it. */
+/** An empty installation after the loss of everything. */
 const afterwards = await empty(t)
 
 const restored = await act(['restore', file], { env: afterwards })
 const shapes = { restored: await describe(afterwards.DATABASE_URL), own: await describe(server.url) }
 
-t.test('a backup of a running server is one private file, in which nothing can be read', async (t) => {
+t.test('a backup of a running server is one private, encrypted file', async (t) => {
   t.equal(made.code, 0, made.stderr)
   const told = JSON.parse(made.stdout) as Record<string, unknown>
   t.match(told, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
@@ -145,7 +145,7 @@ t.test('a backup of a running server is one private file, in which nothing can b
   t.match(JSON.parse(verified.stdout), { documenti: 1, tabelle: told.tabelle })
 })
 
-t.test('a backup is opened without Locanda, by age and tar', async (t) => {
+t.test('age and tar open a backup without Locanda', async (t) => {
   const age = new Decrypter()
   age.addPassphrase(BACKUP_PASSPHRASE)
   const archive = join(temporaryFolder(t), 'locanda.tar')
@@ -167,9 +167,9 @@ const tools = ['age', 'script', 'tar'].filter((name) => spawnSync('sh', ['-c', `
 
 const skip = tools.length > 0 && `not installed: ${tools.join(', ')}`
 
-t.test('the program age opens a backup', { skip }, async (t) => {
+t.test('the command age opens a backup', { skip }, async (t) => {
   const archive = join(temporaryFolder(t), 'locanda.tar')
-  // It reads the passphrase from a terminal alone.
+  // It reads the passphrase only from a terminal.
   const child = spawn('script', ['-qec', `age -d -o ${archive} ${file}`, '/dev/null'], { stdio: 'pipe' })
   child.stdout.once('data', () => { child.stdin.write(`${BACKUP_PASSPHRASE}\n`) })
   t.same(await once(child, 'close'), [0, null])
@@ -177,7 +177,7 @@ t.test('the program age opens a backup', { skip }, async (t) => {
   t.equal(rows.trim().split('\n').length, 1)
 })
 
-t.test('after the loss of everything a restored server answers as the one before', async (t) => {
+t.test('a restored server gives the same answers as the lost one', async (t) => {
   t.equal(restored.code, 0, restored.stderr)
   const { DATABASE_URL, DATA_DIR, MASTER_KEY } = afterwards
   const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
@@ -207,12 +207,12 @@ t.test('after the loss of everything a restored server answers as the one before
   t.ok((await create(next.call)).id > booking, 'ids go on behind those that were given')
 })
 
-t.test('triggers, foreign keys, indexes and sequences are those of a server that was never restored', async (t) => {
+t.test('a restore keeps triggers, foreign keys, indexes and sequences', async (t) => {
   t.equal(restored.code, 0, restored.stderr)
   t.same(shapes.restored, shapes.own)
 })
 
-t.test('a backup that cannot be restored is refused in one line, and nothing is there afterwards', async (t) => {
+t.test('a backup that cannot be restored is refused in one line, and leaves nothing', async (t) => {
   const env = await empty(t)
   const content = await readFile(file)
   const cut = join(folder, 'tagliato.tar.age')
@@ -243,7 +243,7 @@ t.test('a backup that cannot be restored is refused in one line, and nothing is 
   await rm(changed)
 })
 
-t.test('files of another database in the place are no place for a restore', async (t) => {
+t.test('a restore into a file store of another database is refused', async (t) => {
   const env = { ...await empty(t), DATA_DIR: server.dataDir }
   const { code, stderr } = await act(['restore', file], { env })
   t.equal(code, 1)
@@ -251,7 +251,7 @@ t.test('files of another database in the place are no place for a restore', asyn
   t.equal((await left(env)).tables, 0)
 })
 
-t.test('a file that is removed while a backup is made stays until it is made', async (t) => {
+t.test('a file deleted during a backup is kept until the backup ends', async (t) => {
   const { app } = server
   const { id } = await create(server.call)
   const { upload, stored } = uploading(server)
@@ -278,7 +278,7 @@ t.test('a file that is removed while a backup is made stays until it is made', a
   })
 })
 
-t.test('a file that is missing in the server is named, and the rest is saved', async (t) => {
+t.test('a backup names a missing file, and saves the rest', async (t) => {
   const { app } = server
   const { id } = await create(server.call)
   const { upload, stored } = uploading(server)
@@ -293,7 +293,7 @@ t.test('a file that is missing in the server is named, and the rest is saved', a
   t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
 })
 
-t.test('tables and columns of the operator are left out and named, and what is saved can be restored', async (t) => {
+t.test('a backup names and skips tables and columns of the operator, and can be restored', async (t) => {
   const { sql } = server.app
   await sql.unsafe(`create table copia as select * from prenotazioni;
     create table "Elenco mio" (id serial primary key, prenotazione_id integer references prenotazioni (id));
@@ -309,7 +309,7 @@ t.test('tables and columns of the operator are left out and named, and what is s
   t.same((JSON.parse(ended.stdout) as { non_salvati: string[] }).non_salvati, named)
   t.match(ended.stderr, `non sono di Locanda: ${named.join(', ')}`)
   const env = await empty(t)
-  // Which verifies it first.
+  // The restore verifies the backup first.
   const restored = await act(['--json', 'restore', path], { env })
   t.equal(restored.code, 0, restored.stderr)
   const { sql: there, close } = connect(env.DATABASE_URL, 1)
@@ -322,13 +322,13 @@ t.test('tables and columns of the operator are left out and named, and what is s
 
 const SMALL = { statement_timeout: '0' }
 
-t.test('a disk that is full in the middle of a table ends a backup, and leaves nothing of it', async (t) => {
+t.test('a backup fails when the disk is full in the middle of a table, and leaves no file', async (t) => {
   await server.app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
     select gen_random_uuid(), 'allarme.sollevato', 'prova:' || n, (
       select string_agg(encode(sha512((n * 97 + k)::text::bytea), 'hex'), '') from generate_series(1, 60) k
     ), now() from generate_series(1, 2000) n`
   const path = join(folder, 'pieno.tar.age')
-  // Blocks of 512 bytes, half a megabyte: beyond it a write fails as on a full disk, where the signal ends nothing.
+  // Limit of 512 KiB in blocks of 512 bytes. Beyond it writes fail as on a full disk, if the signal is ignored.
   const ignore = '--import=data:text/javascript,process.on("SIGXFSZ", () => {})'
   const limited = ['-c', 'ulimit -f 1000; exec "$0" "$@"', process.execPath, ignore, PROGRAM, 'backup', path]
   const child = spawn('sh', limited, { env: { ...own, LC_ALL: 'C' }, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -339,7 +339,7 @@ t.test('a disk that is full in the middle of a table ends a backup, and leaves n
   await server.app.sql`delete from eventi where oggetto like 'prova:%'`
 })
 
-t.test('files that were put in are removed when the transaction fails', async (t) => {
+t.test('restored files are removed when the transaction fails', async (t) => {
   const env = await empty(t)
   const { sql, close } = connect(env.DATABASE_URL, 1, SMALL)
   t.teardown(close)
@@ -351,7 +351,7 @@ t.test('files that were put in are removed when the transaction fails', async (t
     ...real,
     async put (id, content) {
       if (written > 0) t.match(await left(env), { files: written })
-      // The last one says whose the place is.
+      // The last file identifies the database of the file store.
       if (written > 0) throw new Error('the place does not answer')
       await real.put(id, content)
       written++
@@ -362,7 +362,7 @@ t.test('files that were put in are removed when the transaction fails', async (t
   t.same(await left(env), { tables: 0, files: 0 })
 })
 
-/** The real tool, ended by a signal once a fact holds; what it has said. */
+/** Runs the real tool, and sends it a signal once a condition holds; returns its output. */
 async function killed (
   args: string[], env: Record<string, string>, isReached: () => boolean, signal: 'SIGKILL' | 'SIGINT' = 'SIGKILL'
 ): Promise<string> {
@@ -374,11 +374,11 @@ async function killed (
   return await said
 }
 
-t.test('a backup that is killed leaves the file of before, and the next one is whole', async (t) => {
+t.test('a killed backup keeps the previous file, and the next backup is complete', async (t) => {
   const path = join(folder, 'ucciso.tar.age')
   await writeFile(path, 'age-encryption.org/v1\n di prima')
   const { sql, close } = connect(server.url, 1)
-  // The tool waits for this table, and has written others.
+  // The tool has written other tables, and waits for this one.
   await sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`lock table users in access exclusive mode`
@@ -392,10 +392,10 @@ t.test('a backup that is killed leaves the file of before, and the next one is w
 })
 
 for (const signal of ['SIGKILL', 'SIGINT'] as const) {
-  t.test(`a restore that ${signal} ends leaves no table, and is begun again`, async (t) => {
+  t.test(`a restore interrupted by ${signal} leaves no table, and can be repeated`, async (t) => {
     const env = await empty(t)
     const { sql, close } = connect(env.DATABASE_URL, 1)
-    // The tool waits until it is known whether this table stays.
+    // The tool waits for this uncommitted table.
     await sql.begin(async (tx) => {
       await tx`set local idle_in_transaction_session_timeout = 0`
       await tx`create table users (id int)`
@@ -412,7 +412,7 @@ for (const signal of ['SIGKILL', 'SIGINT'] as const) {
   })
 }
 
-t.test('a backup of an older version gets the present schema; one of a newer version is refused', async (t) => {
+t.test('a backup of an older version is migrated, and one of a newer version is refused', async (t) => {
   const known = knownMigrations()
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const older = await testDatabase(t, true)
@@ -453,7 +453,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
   t.same(await left(newer), { tables: 0, files: 0 })
 })
 
-t.test('wrong use of the commands is said in one line', async (t) => {
+t.test('wrong usage of the commands is reported in one line', async (t) => {
   for (const [args, env, expected] of [
     [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Passphrase del salvataggio: manca/],
     [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],

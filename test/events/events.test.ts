@@ -30,7 +30,7 @@ const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
 const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
 
-/** Headers of a new user. Waits for the notification about the user, which would end the user's streams. */
+/** Headers of a new user. Waits for the notification about the user, so that it does not end a later stream. */
 async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {
   const authorization = `Bearer ${await token({ name, role })}`
   await ready()
@@ -413,7 +413,7 @@ t.test('a caller may open six streams at a time, and another one when one is clo
   })
 })
 
-t.test('a stream ends when its session or key is revoked, or its user is blocked', async (t) => {
+t.test('a stream ends when its session or key is revoked, or its user is banned or demoted', async (t) => {
   const stays = await openStream(t, address, await bearer('resta'))
   const leaver = await bearer('esce')
   const signedOut = await openStream(t, address, leaver)
