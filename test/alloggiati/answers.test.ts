@@ -11,15 +11,15 @@ import { answer } from './service/soap/server.ts'
 import { envelope } from './service/soap/xml.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
-/* A caller is always answered in time, whatever the police does, and what they asked for goes on. */
+/* The caller always gets an answer in time, whatever the police does, and the submission continues. */
 
 const SEND = '/api/alloggiati/invio'
-/** In place of 25 seconds. */
+/** Instead of 25 seconds. */
 const SOON = { times: { policeAnswerMs: 200 } }
-/** Longer than a busy machine takes for everything that a test lets happen. */
+/** Longer than any test takes on a busy machine. */
 const NEVER = { times: { policeAnswerMs: 120_000 } }
 
-/** A server that has not logged in to its police yet. */
+/** A server that has not logged in to the police yet. */
 async function server (t: Test, options: typeof SOON) {
   const police = await standIn(t)
   const app = await production(t, police, {}, options)
@@ -28,7 +28,7 @@ async function server (t: Test, options: typeof SOON) {
 }
 
 const [soon, never] = [await server(t, SOON), await server(t, NEVER)]
-/** The servers of all tests that need none that has not logged in: each test finds its own empty. */
+/** Shared servers for tests that do not need a first login. Each test empties its server. */
 async function anew (one: typeof soon) {
   await emptied(one.server, one.police)
   return one
@@ -36,7 +36,7 @@ async function anew (one: typeof soon) {
 
 const stateOf = async ({ app }: TestApp) => (await app.sql<{ stato: string }[]>`select stato from invii`)[0]?.stato
 
-t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says where it is, and goes on', async (t) => {
+t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its location, and continues', async (t) => {
   const { police, server: one, send } = await anew(soon)
   const reply = held()
   police.on.Send = reply.behaviour
@@ -55,7 +55,7 @@ t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says whe
   await until(async () => await stateOf(one) === 'acquisito')
 })
 
-t.test('what Send or rehearsal refuses after the caller was answered raises an alarm', async (t) => {
+t.test('a refusal by Send or Test after the caller got the answer raises an alarm', async (t) => {
   const { police, server: one, send } = await anew(soon)
   const told = () => one.logs.filter(({ msg }) => /after its caller was answered/.test(String(msg)))
   const reply = held()
@@ -70,7 +70,7 @@ t.test('what Send or rehearsal refuses after the caller was answered raises an a
   await until(() => told().length === 2)
 })
 
-t.test('who prefers not to wait is answered 202 at once, and the guest is sent', async (t) => {
+t.test('a request that prefers not to wait gets a 202 at once, and the guest is sent', async (t) => {
   const { police, server: one, send } = await server(t, NEVER)
   const login = held()
   police.on.GenerateToken = login.behaviour
@@ -85,7 +85,7 @@ t.test('who prefers not to wait is answered 202 at once, and the guest is sent',
   await until(async () => await stateOf(one) === 'pronto')
 })
 
-t.test('a request that is repeated with its key is told of its submission as it is by then', async (t) => {
+t.test('a retry with the same key gets the current state of its submission', async (t) => {
   const { police, server: one, send } = await anew(soon)
   const headers = { 'idempotency-key': 'una', prefer: 'respond-async' }
   const reply = held()
@@ -114,7 +114,7 @@ t.test('a request that is repeated with its key is told of its submission as it 
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a request that is repeated is told what its submission failed of', async (t) => {
+t.test('a retry with the same key gets the reason why its submission failed', async (t) => {
   const { police, server: one, send } = await anew(soon)
   const headers = { 'idempotency-key': 'una' }
   const reply = held()
@@ -128,7 +128,7 @@ t.test('a request that is repeated is told what its submission failed of', async
   })
 })
 
-t.test('an unknown outcome is no end: the same key tells what is decided of it, and sends nothing', async (t) => {
+t.test('after an unknown outcome the same key returns the later decision, and sends nothing', async (t) => {
   const { police, server: one, send } = await anew(never)
   const { decide } = administrator(one)
   const { id: booking } = await create(one.call, { check_in: testClock().today(), numero_ospiti: 1 })
@@ -161,7 +161,7 @@ t.test('an unknown outcome is no end: the same key tells what is decided of it, 
   }
 })
 
-t.test('a caller who hangs up changes nothing: what cannot be sent now stays ready', async (t) => {
+t.test('a client disconnect changes nothing: a submission that cannot be sent now stays ready', async (t) => {
   const { police, server: one } = await server(t, NEVER)
   const port = await listen(one.app)
   const rehearsal = held()
@@ -186,7 +186,7 @@ t.test('a caller who hangs up changes nothing: what cannot be sent now stays rea
   t.same(await one.app.sql`select esito from invii_schedine`, [{ esito: 'in_corso' }])
 })
 
-t.test('check, a dry run, apartments and receipts are answered in time when the police hangs', async (t) => {
+t.test('check, dry run, apartments and receipts answer in time when the police hangs', async (t) => {
   for (const hanging of ['GenerateToken', 'rest']) {
     const { police, server: { call }, send } = await server(t, SOON)
     const operations = hanging === 'rest' ? ['Authentication_Test', 'Test', 'Tabella', 'Ricevuta'] : [hanging]
@@ -206,7 +206,7 @@ t.test('check, a dry run, apartments and receipts are answered in time when the 
   }
 })
 
-t.test('a decision to send again is refused while the attempt before may still be delivered, and says until when',
+t.test('a decision to send again is refused, with the time, while the earlier attempt may still be delivered',
   async (t) => {
     const { police, server: one, send } = await anew(never)
     police.on.Send = (socket) => socket.resetAndDestroy()
@@ -226,9 +226,9 @@ t.test('a decision to send again is refused while the attempt before may still b
   }
 )
 
-/* Submissions while the service is down or refuses the login. misbehaviours/ holds the wrong replies. */
+/* Submissions while the service is down or refuses the login. `misbehaviours/` covers wrong replies. */
 
-t.test('refused credentials send nothing, and are not tried again at once: that could lock the account', async (t) => {
+t.test('refused credentials send nothing, and are not retried at once, which could lock the account', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
   police.on.GenerateToken = answer(

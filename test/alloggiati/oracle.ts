@@ -1,14 +1,14 @@
 import { fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** What the police has acquired, whatever became of its replies. */
+/** The rows that the police has acquired, independent of its replies. */
 export interface Oracle {
-  /** Notes rows. They are on the disk when it returns: before any reply leaves. */
+  /** Records rows. They are on the disk when it returns, before any reply. */
   acquire (rows: readonly string[]): void
   /** Every row, as often as it was acquired, in order. */
   acquired (): string[]
 }
 
-/** An oracle that keeps its rows in a file, which outlives whatever dies around it. */
+/** An oracle that keeps its rows in a file, which survives the death of any process. */
 export function oracle (file: string): Oracle {
   const descriptor = openSync(file, 'a')
   return {

@@ -13,7 +13,7 @@ import { freePort } from '#test/free-port.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { oracle, type Oracle } from './oracle.ts'
 
-/* A police service on loopback that answers as it is told, call by call, and remembers what reached it. */
+/* A police service on loopback with programmable answers, which records the calls. */
 
 export const CREDENTIALS = {
   ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova'
@@ -25,35 +25,35 @@ export interface StandIn extends Oracle {
   endpoint: string
   /** Whole requests so far. */
   calls: Call[]
-  /** Operations of which at least one byte came in, in order of arrival; whole or not. */
+  /** Operations of which at least one byte arrived, in order, complete or not. */
   begun: string[]
-  /** What to do with an operation, in place of the good answer. */
+  /** The behaviour for an operation, instead of the good answer. */
   on: Record<string, Behaviour | undefined>
   /**
    * Called with the operation at the first bytes of a request; the answer waits for it, and there is none when it
    * fails.
    */
   firstByte?: (operation: string, socket: Socket) => Promise<void>
-  /** Called with every new connection; true: it is dealt with, and nothing is read from it. */
+  /** Called with every new connection; true: it is handled, and nothing is read from it. */
   connection?: (socket: Socket) => boolean
   callsOf (operation: string): Call[]
-  /** Everything goes well again, and nothing has reached it or been acquired so far. */
+  /** Resets behaviours, calls and acquired rows. */
   forget (): void
-  /** Whoever is connected stays, nobody else is let in. */
+  /** Keeps open connections, and refuses new ones. */
   refuse (): void
-  /** Nobody listens any more / again, at the same address. */
+  /** Stops listening / listens again at the same address. */
   stop (): Promise<void>
   start (): Promise<void>
 }
 
-/** A stand-in in which everything goes well until `on` says otherwise; it stops when the test ends. */
+/** A stand-in that gives good answers until `on` is set; it stops when the test ends. */
 export async function standIn (t: Test): Promise<StandIn> {
   const police = await openStandIn(oracle(join(temporaryFolder(t), 'acquired')))
   t.teardown(police.stop)
   return police
 }
 
-/** A stand-in that goes on until it is stopped. Sends that are answered as they should be are acquired. */
+/** A stand-in that runs until it is stopped. Sends with a good answer are acquired. */
 export async function openStandIn (memory: Oracle): Promise<StandIn> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -86,9 +86,9 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
       }, () => socket.destroy())
     })
   })
-  // One that nobody takes between a stop and the next start.
+  // A fixed port, so that a restart gets the same one.
   const port = await freePort()
-  /** Rows that were acquired before it has forgotten. */
+  /** The number of rows acquired before the last `forget`. */
   let forgotten = 0
   const self: StandIn = {
     ...memory,
@@ -135,20 +135,20 @@ export async function production (
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }
 
-/** The body of an `invio` of these guests, arriving on the real day: production knows no other. */
+/** The body of an `invio` of these guests who arrive on the real today, because production has no other clock. */
 export function invio (ospiti: readonly Schedina[], more: Record<string, unknown> = {}): object {
   return { ospiti, prenotazione: { check_in: testClock().today(), numero_notti: 3 }, ...more }
 }
 
-/** The n-th of any number of invented guests: each another person, with a document of their own. */
+/** The n-th invented guest: each n is another person with another document. */
 export function guestNo (n: number, changes: Schedina = {}): Schedina {
-  // Names with the same letters, in whatever order, are the same person: each digit is so many of its own letter.
+  // Names with the same letters in any order are the same person. So each digit repeats a letter of its own.
   const letters = [...n.toString(8)].reverse().map((digit, at) => 'BCDFGH'[at]!.repeat(Number(digit))).join('')
   const numero_documento = `CA${10_000 + n}AA`
   return single({ cognome: `NUMERATI ${letters}`, numero_documento, ...changes })
 }
 
-/** A reply of a call on rows, with the given outcome a row; `valid` is the count, true or not. */
+/** A reply of a call on rows, with one outcome per row; `valid` is the count, right or wrong. */
 export function rowsReply (
   operation: string,
   outcomes: readonly boolean[],
@@ -165,7 +165,7 @@ export function rowsReply (
   return plainAnswer(operation).replace(`</${operation}Response>`, `${result}</${operation}Response>`)
 }
 
-/** A reply with which a whole call is refused. */
+/** A reply that refuses the whole call. */
 export function refusalReply (operation: string, name: string): string {
   return envelope(
     `<${operation}Response xmlns="AlloggiatiService"><${operation}Result><esito>false</esito><ErroreCod>1</ErroreCod>` +
@@ -173,7 +173,7 @@ export function refusalReply (operation: string, name: string): string {
   )
 }
 
-/** A behaviour that keeps the reply back: `arrived` says that a request is there, `release` answers it. */
+/** A behaviour that holds the reply back: `arrived` resolves with the request, `release` answers it. */
 export function held () {
   const arrived = Promise.withResolvers<void>()
   let waiting: { socket: Socket, received: Received } | undefined
@@ -185,12 +185,12 @@ export function held () {
   return { behaviour, arrived: arrived.promise, release }
 }
 
-/** Many times what anything waited for takes, also where other processes are busy. */
+/** Much longer than any wait takes, even on a busy machine. */
 const UNTIL_MS = 120_000
 
 /**
- * Waits until `holds` is true; rejects where it does not come true in two minutes. Of what takes long it asks less
- * often: many ask with a request.
+ * Waits until `holds` is true; rejects after two minutes. The polling backs off, because many conditions send a
+ * request.
  */
 export async function until (holds: () => boolean | Promise<boolean>): Promise<void> {
   const begun = performance.now()
@@ -201,7 +201,7 @@ export async function until (holds: () => boolean | Promise<boolean>): Promise<v
   }
 }
 
-/** Everything in the database as a reader of its files would find it: every row of every table as text. */
+/** Every row of every table as text, as a reader of the database files would find it. */
 export async function dump ({ app }: TestApp): Promise<string> {
   const tables = await app.sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -212,7 +212,7 @@ export async function dump ({ app }: TestApp): Promise<string> {
   return rows.flat().map(({ text }) => text).join('\n')
 }
 
-/** The answer of an operation in which everything went well, for its rows. */
+/** The good answer of an operation for its rows. */
 export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
   if (operation === 'GenerateToken') return loginReply()
   return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test'
@@ -220,7 +220,7 @@ export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): st
     : plainAnswer(operation)
 }
 
-/** The good answer of `GenerateToken`, with a token that is good for so many milliseconds. */
+/** The good answer of `GenerateToken`, with a token that is valid for `life` milliseconds. */
 export function loginReply (life = 3_600_000): string {
   const [issued, expires] = [0, life].map((life) => new Date(testClock().now().getTime() + life).toISOString())
   return envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +

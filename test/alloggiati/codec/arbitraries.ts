@@ -3,7 +3,7 @@ import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 import { LAYOUT, LAYOUT_FILE_UNICO, type Field } from '#src/alloggiati/codec/layout.ts'
 import { isDay } from '#src/lib/time.ts'
 
-/** What a test may know of the codec: the table, and its plain reading in this file. */
+/** Generators that use only the layout table, and an independent reading of it. */
 
 const days = fc.oneof(
   fc.integer({ min: -719_162, max: 2_932_896 }).map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10)),

@@ -164,7 +164,7 @@ const anything = fc.oneof(
   fc.anything({ withBoxedValues: true, withSparseArray: true, withTypedArray: true, withBigInt: true, withDate: true })
 )
 
-t.test('whatever stands in one field, the line is whole and comes back, or the error names that field', async (t) => {
+t.test('for any value of one field, the line round-trips or the error names that field', async (t) => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(records, fc.constantFrom(...names.slice(0, -1)), anything, (record, name, value) => {
@@ -178,7 +178,7 @@ t.test('whatever stands in one field, the line is whole and comes back, or the e
   )
 })
 
-t.test('decode answers to everything, and what it takes encodes again', async (t) => {
+t.test('decode never throws, and encode accepts each record that it returns', async (t) => {
   const line = fc.oneof(
     anything,
     fc
@@ -280,7 +280,7 @@ t.test('a name is spelled in the letters of the service', async (t) => {
   }
 })
 
-t.test('what has no Latin spelling is refused character by character, each once, and stays in the text', async (t) => {
+t.test('characters without a Latin spelling are reported once each, and stay in the text', async (t) => {
   t.strictSame(foldName('Ива нов'), { text: 'Ива нов', changed: false, refused: 'Ивано' })
   t.strictSame(foldName('李 Anna'), { text: '李 ANNA', changed: false, refused: '李' })
   t.equal(foldName('Mario 22').refused, '2')
@@ -363,7 +363,7 @@ t.test('the spellings of one person have one key', async (t) => {
   for (const spellings of people) t.equal(new Set(spellings.map(key)).size, 1, spellings.join(' · '))
 })
 
-t.test('twins with other first names are two, and so are namesakes by half', async (t) => {
+t.test('twins with different first names are two persons, and so are people who share one name', async (t) => {
   const people: [string, string][] = [
     ['PROVETTI', 'ANNA'], ['PROVETTI', 'NANNA'], ['PROVETTI', 'ANNALISA'], ['PROVETTI', 'LISA'], ['LI', 'WEI'],
     ['LI', 'WEN'], ['MULLER', 'EVA'], ['MILLER', 'EVA']
@@ -376,7 +376,7 @@ const PAIR = /AE*A|DE*J/
 const lettersOf = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), minLength: 1, maxLength: 12 })
 const name = fc.oneof(lettersOf('AEOUSBR'), lettersOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ'))
 
-t.test('neither the order of the names nor the border between them counts', async () => {
+t.test('the person key ignores the order of the names and the boundary between them', async () => {
   fc.assert(fc.property(name, name, fc.nat(), (cognome, nome, at) => {
     const joined = cognome + nome
     fc.pre(!PAIR.test(joined + joined))
@@ -386,7 +386,7 @@ t.test('neither the order of the names nor the border between them counts', asyn
   }))
 })
 
-t.test('marks, apostrophes, dashes and blanks do not count, nor how a marked letter is spelled out', async () => {
+t.test('the person key ignores accents, apostrophes, dashes, blanks and the spelling of accented letters', async () => {
   const noise = fc.constantFrom('', ' ', "'", '’', '-', '.', '\u0301')
   const spelled = fc.constantFrom(['Ä', 'AE', 'A'], ['Ö', 'OE', 'O'], ['Ø', 'OE', 'O'], ['Ü', 'UE', 'U'],
     ['Å', 'AA', 'A'], ['Æ', 'AE', 'A'], ['ß', 'SS', 'SS'], ['É', 'E', 'E'], ['B', 'B', 'b'], ['R', 'R', 'r'])
@@ -398,6 +398,6 @@ t.test('marks, apostrophes, dashes and blanks do not count, nor how a marked let
   }))
 })
 
-t.test('another letter is another person', async () => {
+t.test('one more letter makes another person', async () => {
   fc.assert(fc.property(name, name, (cognome, nome) => key([`${cognome}X`, nome]) !== key([cognome, nome])))
 })

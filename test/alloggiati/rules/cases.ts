@@ -9,7 +9,7 @@ export interface Example {
   ospite?: number
 }
 
-/** By rule: examples in which it strikes, and neighbours of these in which it keeps silent. */
+/** For a rule: examples that violate it, and similar ones that do not. */
 export interface Cases {
   strikes: readonly Example[]
   silent: readonly Example[]

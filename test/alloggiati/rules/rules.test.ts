@@ -20,7 +20,7 @@ t.test('every rule has an id of its own, a field of the API, a text and a source
   }
 })
 
-t.test('only what a host may rightly leave as it is warns; everything else blocks', async (t) => {
+t.test('a rule only warns when a host may keep the value, and all other rules block', async (t) => {
   t.same(RULES.filter(({ severity }) => severity === 'warning').map(({ id }) => id), [
     'permanenza-discordante', 'permanenza-lunga', 'cognome-adattato', 'nome-adattato', 'eta-insolita',
     'responsabile-minorenne', 'stato-nascita-ricavato', 'provincia-ricavata', 'numero-documento-insolito',
@@ -33,7 +33,7 @@ t.test('no case is about a rule that does not exist', async (t) => {
 })
 
 for (const rule of RULES) {
-  t.test(`${rule.id}: strikes where it should and keeps silent where it should`, async (t) => {
+  t.test(`${rule.id}: reports its violations, and nothing else`, async (t) => {
     const { strikes = [], silent = [] } = CASES[rule.id] ?? {}
     t.ok(strikes.length > 0 && silent.length > 0, 'has cases for both outcomes')
     strikes.forEach((example, index) => t.same(struck(rule, example), [example.ospite ?? 0], `strikes ${index}`))
@@ -194,13 +194,13 @@ t.test('an empty birth state and province are filled from a comune of the table,
   }
 })
 
-t.test('nights and departure that disagree: the nights are taken, and the host is told', async (t) => {
+t.test('when nights and departure disagree, the nights count, with a warning', async (t) => {
   const { records, warnings } = judge([single()], { ...soggiorno, check_out: '2026-11-26' })
   t.match(records, [{ permanenza: 3 }])
   t.match(warnings, [{ campo: 'numero_notti', messaggio: /\(3\) e check_out \(26\/11\/2026: 5\)/ }])
 })
 
-t.test('a guest with one name alone is told where to read how to enter it; one without any is not', async (t) => {
+t.test('a guest with only one name gets a hint how to enter it, and one without any name does not', async (t) => {
   for (const changes of [{ nome: '' }, { cognome: '' }]) {
     t.match(judge([single(changes)]).errors, [{ messaggio: /un nome solo .* zona a lettura ottica \(MRZ\)/ }])
   }
@@ -334,7 +334,7 @@ function mostly<T, U> (right: fc.Arbitrary<T>, wrong: U[]): fc.Arbitrary<T | U> 
   return fc.oneof({ weight: 5, arbitrary: right }, { weight: 1, arbitrary: fc.constantFrom(...wrong) })
 }
 
-t.test('no list and no stay make it throw, whatever JSON holds', async () => {
+t.test('validate never throws, whatever JSON the list and the stay contain', async () => {
   const anyField = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS, '__proto__', 'altro'), fc.jsonValue(), {
     noNullPrototype: true
   })

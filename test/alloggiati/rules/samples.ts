@@ -5,7 +5,7 @@ import { createTables } from '#src/alloggiati/tables/code-tables.ts'
 import type { Comune } from '#src/alloggiati/tables/types.ts'
 import { validate, type Validation } from '#src/alloggiati/rules/validate.ts'
 
-/** The snapshot, and invented comuni whose codes end alike: the snapshot has no such pairs. */
+/** The snapshot, with invented comuni whose codes have the same ending, which the snapshot lacks. */
 const data = bundledData()
 const twins: Comune[] = [
   { codice: '401999001', descrizione: 'PROVA ALTA', provincia: 'TO', cessato_il: null },
@@ -78,7 +78,7 @@ export function family (changes: Schedina = {}): Schedina[] {
   return [single({ tipo_alloggiato: '17', ...changes }), member('19', 'ANNA')]
 }
 
-/** What `validate` says of a list for a stay, with the records by themselves. */
+/** The result of `validate` for a list and a stay, with the records separate. */
 export function judge (
   ospiti: readonly unknown[],
   stay: Record<string, unknown> = soggiorno

@@ -12,7 +12,7 @@ import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
-/** A booking with these guests saved; null where a field is not known. */
+/** Creates a booking with these guests; null for unknown fields. */
 async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
   const { id } = await create(call, { check_in: today, numero_ospiti: Math.max(1, guests.length), ...changes })
   const saved = await saveGuests(call, id, [...guests])
@@ -26,13 +26,13 @@ const records = async ({ call }: TestApp, id: number, body?: object) =>
 const send = async ({ call }: TestApp, id: number, body?: object, headers?: Record<string, string>) =>
   call('POST', `/api/v1/prenotazioni/${id}/invio`, body, headers)
 
-/** The servers of all tests: each test finds its own empty. */
+/** Shared servers, which each test empties. */
 const clock = clockAt(`${today}T12:00:00Z`)
 const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('guests without a type: one alone is 16, several are a family, and what is stored is respected', async (t) => {
+t.test('without stored types a single guest is 16 and several are a family, and stored types are kept', async (t) => {
   const cases: [stored: (string | null)[], expected: string[]][] = [
     [[], []],
     [[null], ['16']],
@@ -51,7 +51,7 @@ t.test('guests without a type: one alone is 16, several are a family, and what i
   for (const [stored, expected] of cases) t.same(guestTypes(stored), expected, JSON.stringify(stored))
 })
 
-t.test('the schedine of a booking are its saved guests, with the stay, and what the rules say', async (t) => {
+t.test('the schedine of a booking are its saved guests with the stay and the findings of the rules', async (t) => {
   const server = await emptied(sandbox)
   const { luogo_rilascio, ...rest } = single()
   const id = await booked(server, [untyped({ ...rest, luogo_rilascio: null })])
@@ -67,7 +67,7 @@ t.test('the schedine of a booking are its saved guests, with the stay, and what 
   t.same(await server.app.sql`select from invii`, [], 'and nothing is sent')
 })
 
-t.test('a member\'s stored document is no part of his schedina', async (t) => {
+t.test('the schedina of a member omits the stored document', async (t) => {
   const server = await emptied(sandbox)
   const id = await booked(server, [
     untyped(single()),
@@ -82,7 +82,7 @@ t.test('a member\'s stored document is no part of his schedina', async (t) => {
   t.same(warnings, [])
 })
 
-t.test('a booking is sent from what is stored, and tied to itself', async (t) => {
+t.test('a booking is sent from its stored data, and the submission is linked to it', async (t) => {
   const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
   const sent = await send(server, id)
@@ -103,7 +103,7 @@ t.test('a booking is sent from what is stored, and tied to itself', async (t) =>
   t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and not twice')
 })
 
-t.test('an apartment that is named makes records of 174 characters', async (t) => {
+t.test('with an apartment the lines have 174 characters', async (t) => {
   const server = await emptied(sandbox)
   const admin = { authorization: `Bearer ${await server.token({ service: true })}` }
   const apartment = {
@@ -137,7 +137,7 @@ t.test('a booking without guests has an error, and is not sent', async (t) => {
 
 const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
 
-t.test('a corrected guest is not sent as one more until a person confirms who was told what was sent', async (t) => {
+t.test('a corrected guest is sent as an additional one only after a confirmation', async (t) => {
   const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())])
   const { ricevuta } = (await send(server, id)).json()
@@ -187,7 +187,7 @@ t.test('a corrected guest is not sent as one more until a person confirms who wa
     'that the word is taken away is seen, although no row was confirmed')
 })
 
-t.test('a booking that was moved after its Send is sent again when a person confirms, and then once', async (t) => {
+t.test('a booking moved after its Send is sent again once, after a confirmation', async (t) => {
   const yesterday = addDays(today, -1)
   for (const [before, after] of [[today, yesterday], [yesterday, today]] as const) {
     const server = await emptied(sandbox)
@@ -208,7 +208,7 @@ t.test('a booking that was moved after its Send is sent again when a person conf
   }
 })
 
-t.test('that the questura was asked for a correction is recorded, and the submission shows it', async (t) => {
+t.test('a correction requested from the questura is recorded and shown by the submission', async (t) => {
   const server = await emptied(sandbox)
   const { ricevuta } = (await send(server, await booked(server, [untyped(single())]))).json()
   const ask = (id: number, body: object) => server.call('POST', `/api/v1/invii/${id}/correzione`, body)
@@ -231,7 +231,7 @@ const save = async ({ call }: TestApp, prenotazione_id: number, dati: object[]) 
   call('POST', '/api/saveOspiti', { prenotazione_id, dati })
 const MISSING = { solo_mancanti: true }
 
-t.test('what is refused before anything is begun is tried anew with the same key, once it is put right', async (t) => {
+t.test('a request refused before any submission can be retried with the same key after a fix', async (t) => {
   const server = await emptied(sandbox)
   const wrong = untyped(single({ sesso: null }))
   const id = await booked(server, [wrong], { numero_ospiti: 2 })
@@ -259,7 +259,7 @@ t.test('what is refused before anything is begun is tried anew with the same key
   t.equal((await given()).body, refused.body, 'guests that the body carries cannot be put right')
 })
 
-t.test('a late member of a family goes as a single guest with the stored document, and it is said', async (t) => {
+t.test('a late member of a family is sent as a single guest with the stored document, with a warning', async (t) => {
   const server = await emptied(sandbox)
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]
   const id = await booked(server, family, { numero_ospiti: 3 })
@@ -288,7 +288,7 @@ t.test('a late member of a family goes as a single guest with the stored documen
   t.match(nothing, { status: 409, codice: 'NULLA_DA_INVIARE', ricevute: [ricevuta, sent.ricevuta] })
 })
 
-t.test('a guest corrected after the Send does not go as a missing one until a person confirms', async (t) => {
+t.test('a guest corrected after the Send is not sent as a missing one without a confirmation', async (t) => {
   const server = await emptied(sandbox)
   const leader = untyped(single())
   const id = await booked(server, [leader, untyped(member('19', 'ANNA'))], { numero_ospiti: 3 })
@@ -307,7 +307,7 @@ t.test('a guest corrected after the Send does not go as a missing one until a pe
   t.equal((await send(server, id, { ...MISSING, ...WORD })).statusCode, 200)
 })
 
-t.test('a leader whose members were sent goes as a single guest; a family that was not sent goes whole', async (t) => {
+t.test('a leader whose members were sent is sent as a single guest, and an unsent family is sent whole', async (t) => {
   const server = await emptied(sandbox)
   const alone = guestNo(1)
   const id = await booked(server, [alone], { numero_ospiti: 4 })
@@ -322,7 +322,7 @@ t.test('a leader whose members were sent goes as a single guest; a family that w
   t.same(types, ['16', '16', '17', '19'])
 })
 
-t.test('what the police refused of a booking is what is left of it, told by its place in the booking', async (t) => {
+t.test('guests that the police refused remain to be sent, and are named by their place in the booking', async (t) => {
   const server = await emptied(real, police)
   const guests = [guestNo(1), guestNo(2), guestNo(3)]
   const id = await booked(server, guests, { check_in: testClock().today() })
@@ -334,7 +334,7 @@ t.test('what the police refused of a booking is what is left of it, told by its 
   t.same(police.callsOf('Send').map(({ rows }) => rows.length), [3, 2])
 })
 
-t.test('a stay longer than 30 nights is communicated again from the days that the law says alone', async (t) => {
+t.test('a stay longer than 30 nights is sent again only from the days that the law prescribes', async (t) => {
   const server = await emptied(sandbox)
   clock.set('2026-10-22T12:00:00Z')
   t.teardown(() => clock.set(`${today}T12:00:00Z`))
@@ -345,7 +345,7 @@ t.test('a stay longer than 30 nights is communicated again from the days that th
     const refused = (await call(server, id, { dal: '2026-11-20' })).json()
     t.match(refused, { status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22, 2026-11-21$/ }] })
   }
-  // Who sends it again without the day is told which day to name.
+  // A second Send without the day is refused with the day to name.
   t.match((await send(server, id)).json(), {
     status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22 .*indicare "dal": "2026-11-21"$/ }]
   })
@@ -406,7 +406,7 @@ const book = async ({ call }: TestApp, nome_cognome: string, check_in = today) =
 const tieOf = async ({ call }: TestApp, ospiti: object[], prenotazione: object = soggiorno): Promise<unknown> => (
   (await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione })).json().dettagli.prenotazione_id)
 
-t.test('a submission belongs to the booking that it names', async (t) => {
+t.test('a submission is linked to the booking that it names', async (t) => {
   const server = await emptied(sandbox)
   await book(server, 'Marco Provetti')
   const id = await book(server, 'Anna Altrove')
@@ -440,7 +440,7 @@ t.test(
   }
 )
 
-t.test('the tie is left open when two bookings fit, or none', async (t) => {
+t.test('a submission is linked to no booking when two match, or none', async (t) => {
   const server = await emptied(sandbox)
   await book(server, 'Marco Provetti')
   await book(server, 'Provetti Marco')
@@ -484,4 +484,4 @@ t.test(
   }
 )
 
-/* A guest is corrected while the submission of the booking has not ended. */
+/* A guest is corrected while the submission of the booking is unfinished. */

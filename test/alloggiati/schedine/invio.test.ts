@@ -15,7 +15,7 @@ const LEDGER = ['invii', 'invii_schedine', 'invii_tentativi', 'invii_numerazione
 const sizes = async ({ app }: TestApp) =>
   Promise.all(LEDGER.map(async (name) => (await app.sql`select from ${app.sql(name)}`).length))
 
-/** The servers of all tests: each test finds its own empty. */
+/** Shared servers, which each test empties. */
 const clock = clockAt(`${today}T12:00:00Z`)
 const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
@@ -34,7 +34,7 @@ t.test('a dry run registers nothing and leaves no trace in the ledger', async (t
   t.equal((await send(server, [single()])).json().ricevuta, 'AW-20261121-1', 'and the guest can be sent')
 })
 
-t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) => {
+t.test('soggiorno supplements prenotazione, which takes precedence', async (t) => {
   const server = await emptied(sandbox)
   const sent = await server.call('POST', '/api/alloggiati/invio', {
     ospiti: [single()], prenotazione: { check_in: today }, soggiorno: { check_in: '2026-11-20', numero_notti: 7 }
@@ -45,7 +45,7 @@ t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) 
   t.match(sent.json().avvisi, [{ campo: 'soggiorno.check_in', messaggio: /prenotazione.check_in, che vale/ }])
 })
 
-t.test('no guest can be read in the database: neither from the record nor from the reply', async (t) => {
+t.test('the database contains no readable guest data: records and replies are encrypted', async (t) => {
   const server = await emptied(real, police)
   const secrets = ['SEGRETONI', 'ZZ9988776']
   police.on.Send = answer(rowsReply('Send', [false]).replace('Numero Documento non valido', 'Errato'))
@@ -68,7 +68,7 @@ t.test('no guest can be read in the database: neither from the record nor from t
   }
 })
 
-t.test('an apartment that the police does not have is a refusal of each row', async (t) => {
+t.test('an apartment unknown to the police refuses each row', async (t) => {
   const server = await emptied(sandbox)
   const refused = await send(server, [single()], { prenotazione: { ...soggiorno, id_appartamento: 7 } })
   t.match(refused.json(), {
@@ -117,7 +117,7 @@ t.test(
   }
 )
 
-t.test('a refusal names the guest whom the police refused, not one who was kept back with them', async (t) => {
+t.test('a refusal names the guest whom the police refused, and not the others held back with them', async (t) => {
   const { call } = await emptied(real, police)
   police.on.Test = answer(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio(family()))
@@ -153,7 +153,7 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-t.test('a guest that was edited after the Send is the same guest', async (t) => {
+t.test('a guest edited after the Send counts as the same guest', async (t) => {
   const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body())
   const edits = [
@@ -253,7 +253,7 @@ t.test('two guests of one list with one name in two spellings, or one document, 
 
 const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
 
-t.test('no word sends one person twice in a list: under another spelling with the same document', async (t) => {
+t.test('no confirmation sends one person twice in a list under another spelling with the same document', async (t) => {
   const { app, call } = await emptied(sandbox)
   const word = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
   const { nome: cognome, cognome: nome } = single()
@@ -263,7 +263,7 @@ t.test('no word sends one person twice in a list: under another spelling with th
   t.equal((await app.sql`select from sandbox_schedine`).length, 0)
 })
 
-t.test('a person who knows better confirms with a reason: it is recorded, audited, and serves once', async (t) => {
+t.test('a confirmation with a reason is recorded, audited, and valid once', async (t) => {
   const { app, call } = await emptied(sandbox)
   const first = (await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))).json()
   const other = body({ cognome: 'WEI', nome: 'LI', numero_documento: 'CA00001AA' })
@@ -284,7 +284,7 @@ t.test('a person who knows better confirms with a reason: it is recorded, audite
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
-t.test('a document that another person was sent with does not keep a guest back when a person confirms', async (t) => {
+t.test('after a confirmation a guest is sent with a document that was sent for another person', async (t) => {
   const { app, call } = await emptied(sandbox)
   t.equal((await call('POST', '/api/alloggiati/invio', body())).statusCode, 200)
   const other = body({ cognome: 'CORRETTI', nome: 'PIA', data_nascita: '1981-05-15' })
@@ -293,7 +293,7 @@ t.test('a document that another person was sent with does not keep a guest back 
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
-t.test('no word sends the very same person again, given before or after the first Send', async (t) => {
+t.test('no confirmation sends the same person again, whether given before or after the first Send', async (t) => {
   const { app, call } = await emptied(sandbox)
   const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
   t.equal((await send({})).statusCode, 200, 'nothing stands against it yet')
@@ -312,7 +312,7 @@ t.test('no word sends the very same person again, given before or after the firs
   t.equal((await app.sql`select from sandbox_schedine`).length, rows)
 })
 
-t.test('a word without its reason, or a reason without the word, is a 400 that names what is missing', async (t) => {
+t.test('a confirmation without a reason, or a reason alone, is a 400 that names the missing field', async (t) => {
   const { call } = await emptied(sandbox)
   const bad: [object, string][] = [
     [{ confermo_diverso: true }, 'motivo'],
@@ -326,7 +326,7 @@ t.test('a word without its reason, or a reason without the word, is a 400 that n
   }
 })
 
-t.test('a guest that is being sent cannot be sent beside it', async (t) => {
+t.test('a guest whose Send is in flight cannot be sent again', async (t) => {
   const { call } = await emptied(real, police)
   const reply = held()
   police.on.Send = reply.behaviour
@@ -345,7 +345,7 @@ t.test('a guest that is being sent cannot be sent beside it', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('what the sandbox took does not keep a guest from the police', async (t) => {
+t.test('a guest sent to the sandbox can still be sent to the police', async (t) => {
   const before = await build(t, {
     ALLOGGIATI_MODE: 'sandbox',
     ALLOGGIATI_UTENTE: 'RM000001',

@@ -67,7 +67,7 @@ t.test('every province sign of the table has an Italian name, and those of the p
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
 })
 
-t.test('a search puts texts that begin with the query first, then places in force, then the alphabet', async (t) => {
+t.test('a search sorts by prefix match, then places in force, then alphabetically', async (t) => {
   const names = (query: string, limit?: number) =>
     tables.search('comuni', query, limit).map(({ descrizione }) => descrizione)
   t.equal(names('roma')[0], 'ROMA')
@@ -81,7 +81,7 @@ t.test('a search puts texts that begin with the query first, then places in forc
   t.equal(names('a', 7).length, 7)
 })
 
-t.test('a search does not care for case, accents, apostrophes or brackets', async (t) => {
+t.test('a search ignores case, accents, apostrophes and brackets', async (t) => {
   const first = (query: string) => tables.search('comuni', query)[0]?.descrizione
   t.equal(first('forlì'), "FORLI'")
   t.equal(first('San Donà di Piave'), "SAN DONA' DI PIAVE")

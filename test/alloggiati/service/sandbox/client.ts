@@ -5,19 +5,19 @@ import type { Database } from '#src/database/connect.ts'
 import { dayInRome, type Clock } from '#src/lib/time.ts'
 import { envelope, escapeXml, VERSIONS } from '#test/alloggiati/service/soap/xml.ts'
 
-/* A client that knows nothing of the sandbox's own code: envelopes are strings, replies are searched with patterns. */
+/* A client independent of the sandbox's code: envelopes are strings, and replies are searched with patterns. */
 
 export const ACCOUNT = { utente: 'RM000001', password: 'prova & "riprova"', wskey: 'CHIAVE=' }
 
 export interface Reply { status: number, type: string | null, text: string }
 
-/** A clock that stands where it was put. */
+/** A clock that stands still until it is set. */
 export function clockAt (instant: string): Clock & { set (instant: string): void } {
   let now = new Date(instant)
   return { now: () => now, today: () => dayInRome(now), set: (next) => { now = new Date(next) } }
 }
 
-/** A sandbox on `db`, stopped when the test ends unless it was before. */
+/** A sandbox on `db`, stopped at the latest when the test ends. */
 export async function sandbox (t: Test, db: Database, clock: Clock) {
   const { endpoint, close } = await startSandbox({
     db, clock, log: Fastify({ logger: { level: 'silent' } }).log, credentials: ACCOUNT

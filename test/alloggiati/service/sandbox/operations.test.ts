@@ -41,7 +41,7 @@ t.test('GenerateToken', async (t) => {
     })
   }
 
-  t.test('a token ends after its hour, and is nobody else\'s', async (t) => {
+  t.test('a token expires after an hour, and is valid for one account only', async (t) => {
     const token = first((await call('GenerateToken', login())).text, 'token')
     clock.set('2026-11-21T09:59:59Z')
     t.same(outcomes((await call('Authentication_Test', session(token))).text), ['true'])
@@ -60,19 +60,19 @@ t.test('Test and Send', async (t) => {
   const { call, token: getToken } = await sandbox(t, db, clockAt(NOW))
   const prefix = session(await getToken())
 
-  t.test('without a good token nothing is judged and nothing is taken', async (t) => {
+  t.test('without a valid token nothing is checked and nothing is acquired', async (t) => {
     const { text } = await call('Send', session('altro') + list([guest()]))
     t.match(outcomes(text), [/^false \d+ TOKEN_NON_VALIDO/])
     t.notMatch(text, '<Dettaglio>')
     t.same(await acquired(db, ACCOUNT.utente), [])
   })
 
-  t.test('Test takes nothing', async (t) => {
+  t.test('Test acquires nothing', async (t) => {
     t.same(outcomes((await call('Test', prefix + list([guest()]))).text), ['true', 'true'])
     t.same(await acquired(db, ACCOUNT.utente), [])
   })
 
-  t.test('Send takes the good rows, exactly as sent, and only those', async (t) => {
+  t.test('Send acquires only the valid rows, exactly as sent', async (t) => {
     const good = [guest({ tipo: '17', ...ABROAD, rilascio: '100000216' }), member(ABROAD), guest({ cognome: 'MARTIN' })]
     const { text } = await call(
       'Send',
@@ -122,7 +122,7 @@ t.test('apartments', async (t) => {
     )
   })
 
-  t.test('a disabled one is gone for good, and its number is not given again', async (t) => {
+  t.test('a disabled one is deleted for ever, and its number is not reused', async (t) => {
     t.same(outcomes((await call('GestioneAppartamenti_DisabilitaAppartamento', prefix + withId('3'))).text), [
       'true'
     ])
@@ -253,7 +253,7 @@ t.test('rows', async (t) => {
     return outcomes(text).slice(1).map((outcome) => outcome.replace('false 12 SCHEDINA_CAMPO_NON_CORRETTO ', ''))
   }
 
-  t.test('every row of a call is judged on its own, in order', async (t) => {
+  t.test('every row of a call is checked independently, in order', async (t) => {
     const rows = [...Object.values(GOOD), ...Object.values(BAD).map(([row]) => row)]
     const judged = await judge(rows)
     t.ok(rows.every((row) => row.length === 168))
@@ -263,7 +263,7 @@ t.test('rows', async (t) => {
     }
   })
 
-  t.test('a row of another size is refused as a format, whatever it holds', async (t) => {
+  t.test('a row of another length is a format error, whatever its content', async (t) => {
     const wrong = 'false 11 SCHEDINA_FORMATO_NON_CORRETTO Dimensione Riga errata'
     t.same(await judge(['', 'x', `${guest()} `, guest().slice(1), `${guest()}000001`]), Array(5).fill(wrong))
   })
@@ -366,7 +366,7 @@ t.test('the wire', async (t) => {
   const [prefix, rows] = [session(await getToken()), list([guest()])]
   const good = `<a:Test>${prefix}${rows}</a:Test>`
 
-  t.test('a request that cannot be read is a fault of the sender', async (t) => {
+  t.test('a malformed request is a Sender fault', async (t) => {
     for (const [title, document] of Object.entries({
       'a DOCTYPE': '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + envelope(good).replace(/^<\?.*?\?>/, ''),
       'an operation without the namespace': envelope(`<Test>${prefix}${rows}</Test>`),
@@ -380,13 +380,13 @@ t.test('the wire', async (t) => {
     }
   })
 
-  t.test('a media type that is none of SOAP is 415, a body beyond 4 MiB is 413', async (t) => {
+  t.test('a media type other than SOAP is 415, a body over 4 MiB is 413', async (t) => {
     const body = envelope(good)
     t.equal((await post(body, { 'content-type': 'application/json' })).status, 415)
     t.equal((await post(' '.repeat(4 * 1024 * 1024 + 1), HEADERS)).status, 413)
   })
 
-  t.test('a failure of the sandbox itself is a fault of the receiver that tells nothing of its inside', async (t) => {
+  t.test('an internal error of the sandbox is a Receiver fault without details', async (t) => {
     await close()
     const { status, text } = await call('GenerateToken', login())
     t.equal(status, 500)

@@ -32,12 +32,12 @@ export const CALLS: { [Name in Operation]: (client: SoapClient, options?: CallOp
     client.GestioneAppartamenti_DisabilitaAppartamento({ ...access, IdAppartamento: 7 }, options)
 }
 
-/** What a call rejects with. */
+/** The error with which a call rejects. */
 export async function failureOf (call: Promise<unknown>): Promise<unknown> {
   return await call.then(() => { throw new Error('the call resolved') }, (error: unknown) => error)
 }
 
-/** The answer of an operation in which everything went well. */
+/** The good answer of an operation. */
 export function plainAnswer (operation: string): string {
   const outcome = '<esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>'
   const result =

@@ -30,7 +30,7 @@ t.test('every operation goes out under its own name and comes back', async (t) =
   }
 })
 
-t.test('requests are those of the samples', async (t) => {
+t.test('requests equal the samples', async (t) => {
   for (const [operation, file] of [
     ['GenerateToken', 'GenerateToken-richiesta'],
     ['Send', 'Send-richiesta'],
@@ -174,7 +174,7 @@ t.test('answers have the types of the contract', async (t) => {
   })
 })
 
-t.test('what is empty or missing is an empty text, an empty list or undefined', async (t) => {
+t.test('empty or missing elements become an empty text, an empty list or undefined', async (t) => {
   const server = await recorder(t, answer(plainAnswer('Send')))
   const client = clientOf(server)
   const rows = { ...access, ElencoSchedine: { string: ['a'] } }
@@ -198,7 +198,7 @@ t.test('what is empty or missing is an empty text, an empty list or undefined', 
 
 const SEND = fixture('Send-risposta')
 
-t.test('a fault is a fault in both versions and with any HTTP status', async (t) => {
+t.test('a SOAP fault is recognised in both versions and with any HTTP status', async (t) => {
   for (const status of ['200 OK', '400 Bad Request', '500 Internal Server Error']) {
     const httpStatus = Number(status.slice(0, 3))
     for (const file of ['fault-soap11', 'fault-soap12']) {
@@ -209,7 +209,7 @@ t.test('a fault is a fault in both versions and with any HTTP status', async (t)
   }
 })
 
-t.test('the reply of a failed call is kept as evidence, out of sight of loggers', async (t) => {
+t.test('the error of a failed call keeps the reply as evidence, hidden from loggers', async (t) => {
   const page = '<html>però</html>'
   const server = await recorder(t, respond('500 Internal Server Error', page))
   const error = await failureOf(CALLS.Send(clientOf(server)))
@@ -289,7 +289,7 @@ async function setUp (t: Test, behaviour: Behaviour) {
 
 const after = (minutes: number) => new Date(START + minutes * MINUTE)
 
-t.test('a token of an hour is kept until five minutes before its end', async (t) => {
+t.test('a token is cached until five minutes before it expires', async (t) => {
   const { server, tokens, moveTo } = await setUp(t, login({ expires: after(60), token: 'primo' }))
   t.equal(await tokens.get(), 'primo')
   server.behaviour = login({ issued: after(55), expires: after(115), token: 'secondo' })
@@ -306,7 +306,7 @@ t.test('parallel callers share one login', async (t) => {
   t.equal(server.received.length, 1)
 })
 
-t.test('a token that the service refused is forgotten, a newer one is not', async (t) => {
+t.test('a refused token is removed from the cache, unless a newer one replaced it', async (t) => {
   const { server, tokens } = await setUp(t, login({ expires: after(60), token: 'primo' }))
   await tokens.get()
   server.behaviour = login({ expires: after(60), token: 'secondo' })
@@ -317,7 +317,7 @@ t.test('a token that the service refused is forgotten, a newer one is not', asyn
   t.equal(server.received.length, 2)
 })
 
-t.test('refused credentials are not tried again for fifteen minutes', async (t) => {
+t.test('refused credentials are not retried for fifteen minutes', async (t) => {
   const { server, tokens, moveTo } = await setUp(t, refusal())
   const first = await failureOf(tokens.get())
   t.ok(first instanceof AlloggiatiCredentialsError)
@@ -333,7 +333,7 @@ t.test('refused credentials are not tried again for fifteen minutes', async (t) 
   t.equal(await tokens.get(), 'buono')
 })
 
-t.test('an old token that fails meanwhile does not have refused credentials tried again', async (t) => {
+t.test('an old token that is refused meanwhile does not cause a retry of refused credentials', async (t) => {
   const { server, tokens, moveTo } = await setUp(t, login({ expires: after(60), token: 'primo' }))
   await tokens.get()
   server.behaviour = refusal()
@@ -344,7 +344,7 @@ t.test('an old token that fails meanwhile does not have refused credentials trie
   t.equal(server.received.length, 2)
 })
 
-t.test('a person can have refused credentials tried again at once', async (t) => {
+t.test('an administrator can retry refused credentials at once', async (t) => {
   const { server, tokens } = await setUp(t, refusal())
   await failureOf(tokens.get())
   server.behaviour = login({ expires: after(60), token: 'buono' })
@@ -371,7 +371,7 @@ t.test('a redirect is not followed', async (t) => {
   t.equal(other.connections, 0)
 })
 
-t.test('a closed port is a refusal, and nothing was sent', async (t) => {
+t.test('a closed port is a refused connection, and nothing was sent', async (t) => {
   const url = await closedPort()
   let asked = false
   const beforeWrite = async () => { asked = true }
@@ -381,16 +381,16 @@ t.test('a closed port is a refusal, and nothing was sent', async (t) => {
   t.notOk(asked, 'nothing is recorded for a call that found no connection')
 })
 
-t.test('a name that does not resolve is known, and nothing was sent', async (t) => {
-  // A label over 63 characters cannot be put into a query: the resolver refuses it without asking anybody.
+t.test('a name that does not resolve is reported, and nothing was sent', async (t) => {
+  // The resolver refuses a label over 63 characters without a DNS query.
   const client = soapClient({ endpoint: `https://${'a'.repeat(64)}.invalid/` })
   t.match(await failureOf(CALLS.Send(client)), { kind: 'dns', sent: false })
 })
 
-t.test('the caller is asked on the open connection, before the first byte', async (t) => {
+t.test('the hook of the caller runs on the open connection, before the first byte', async (t) => {
   const server = await recorder(t, answer(REPLY))
   const beforeWrite = async () => {
-    // Long enough for bytes to arrive, were there any.
+    // Long enough for any bytes to arrive.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
     t.equal(server.connections, 1)
     t.equal(server.bytes, 0)
@@ -407,7 +407,7 @@ t.test('when the caller cannot record the call, nothing is sent', async (t) => {
   t.equal(server.bytes, 0)
 })
 
-t.test('when the time is over before the first byte, nothing is sent', async (t) => {
+t.test('when the call times out before the first byte, nothing is sent', async (t) => {
   const server = await recorder(t, answer(REPLY))
   const deadline = new AbortController()
   const beforeWrite = async () => deadline.abort(new DOMException('', 'TimeoutError'))
@@ -449,7 +449,7 @@ t.test('a reply that would change the protocol ends the call, which counts as se
   t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'reset', sent: true })
 })
 
-t.test('every call has a connection of its own and asks to close it', async (t) => {
+t.test('every call uses a new connection and asks to close it', async (t) => {
   const server = await recorder(t, answer(REPLY))
   const client = clientOf(server)
   for (let call = 0; call < 3; call++) await CALLS.Send(client)
@@ -484,7 +484,7 @@ const own = selfSigned(t.testdir(), 'IP:127.0.0.1')
 const skip = own === undefined ? 'openssl is not installed: no certificate to test with' : false
 if (skip) t.comment(skip)
 
-t.test('a certificate that nobody vouches for is refused before anything is sent', { skip }, async (t) => {
+t.test('an untrusted certificate is refused before anything is sent', { skip }, async (t) => {
   const server = await recorder(t, ANSWER, { ...own })
   t.match(await failureOf(CALLS.Send(clientOf(server))), {
     kind: 'tls', sent: false, reason: 'DEPTH_ZERO_SELF_SIGNED_CERT'
@@ -492,7 +492,7 @@ t.test('a certificate that nobody vouches for is refused before anything is sent
   t.equal(server.bytes, 0)
 })
 
-t.test('the same certificate is accepted when it is given as trusted, as text or as bytes', { skip }, async (t) => {
+t.test('a certificate that is configured as trusted is accepted, as text or as bytes', { skip }, async (t) => {
   const server = await recorder(t, ANSWER, { ...own })
   for (const ca of [own!.cert, Buffer.from(own!.cert)]) {
     const client = clientOf(server, { ca })
@@ -501,7 +501,7 @@ t.test('the same certificate is accepted when it is given as trusted, as text or
   }
 })
 
-t.test('a trusted certificate of another name is refused', { skip }, async (t) => {
+t.test('a trusted certificate for another name is refused', { skip }, async (t) => {
   const other = selfSigned(t.testdir(), 'DNS:altro.example')
   const server = await recorder(t, ANSWER, { ...other })
   const call = CALLS.Send(clientOf(server, { ca: other?.cert }))
@@ -525,7 +525,7 @@ t.test('TLS older than 1.2 is refused, 1.2 itself is not', { skip }, async (t) =
   t.match(await CALLS.Send(clientOf(enough, { ca: own?.cert })), { httpStatus: 200 })
 })
 
-t.test('a server that accepts and never shakes hands is given up, and nothing was sent', async (t) => {
+t.test('a server that accepts and never completes the TLS handshake times out, and nothing was sent', async (t) => {
   const server = await recorder(t, () => {})
   const url = server.url.replace('http:', 'https:')
   t.match(await failureOf(CALLS.Send(clientOf({ url }, { connectTimeoutMs: 300 }))), {

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { soapClient, type SoapClient, type SoapClientOptions } from '#src/alloggiati/service/soap/soap-client.ts'
 import { freePort } from '#test/free-port.ts'
 
-/* A server on loopback that speaks HTTP by hand, so that it can record every byte and get everything wrong. */
+/* A raw HTTP server on loopback, which records every byte and can send malformed answers. */
 
 export interface Received {
   /** Request line and headers. */
@@ -13,14 +13,14 @@ export interface Received {
   body: string
 }
 
-/** What the server does once it has the whole request. */
+/** The reaction of the server to a complete request. */
 export type Behaviour = (socket: Socket, received: Received) => void
 
 export interface Recorder {
   url: string
-  /** Connections that were opened. */
+  /** The number of connections. */
   connections: number
-  /** Bytes of requests that came in, whole or not. */
+  /** The number of received bytes, also of incomplete requests. */
   bytes: number
   received: Received[]
   behaviour: Behaviour
@@ -55,13 +55,13 @@ export async function recorder (t: Test, behaviour: Behaviour, tls?: TlsOptions)
   return recorder
 }
 
-/** Clients of tests are made here only: their endpoint is the recorder's, which is on loopback. */
+/** Tests create clients only here, so that the endpoint is always on loopback. */
 export function clientOf ({ url }: { url: string }, options: Omit<SoapClientOptions, 'endpoint'> = {}): SoapClient {
   if (!['127.0.0.1', 'localhost'].includes(new URL(url).hostname)) throw new Error(`not a loopback address: ${url}`)
   return soapClient({ ...options, endpoint: url })
 }
 
-/** The address of a port on which nobody listens any more. */
+/** The URL of a closed port. */
 export async function closedPort (): Promise<string> {
   return `http://127.0.0.1:${await freePort()}/`
 }
@@ -90,7 +90,7 @@ async function listen (server: Server, scheme: string): Promise<string> {
   return `${scheme}://127.0.0.1:${port}/service.asmx`
 }
 
-/** A whole HTTP request; undefined while bytes of it are missing. */
+/** Parses an HTTP request; undefined while it is incomplete. */
 export function readRequest (input: Buffer): Received | undefined {
   const end = input.indexOf('\r\n\r\n')
   if (end === -1) return undefined
