@@ -5,7 +5,7 @@ import type { Schedina } from '#schemas/schedina.ts'
 import { guestNo, invio, production, standIn, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { TestApp } from '#test/helper.ts'
 
-/* What an administrator does with the ledger. */
+/* The actions of an administrator on the ledger. */
 
 export const INVII = '/api/v1/invii'
 
@@ -31,9 +31,9 @@ export function administrator (server: TestApp, name = 'amministratore-1') {
     })
   return {
     admin: call,
-    /** Their name in the records. */
+    /** The administrator's name in the ledger. */
     who: async () => `user:${JSON.parse(Buffer.from((await token).split('.')[1]!, 'base64url').toString()).sub}`,
-    /** Decides on a submission as it is now, with the right phrase; `changes` make it wrong. */
+    /** Decides on the current version of a submission with the right phrase; `changes` override the body. */
     async decide (id: number, decisione: string, changes: object = {}): Promise<LightMyRequestResponse> {
       const { versione, numero_schedine, data_arrivo } = await detail(server, id)
       const conferma = `${numero_schedine} ${numero_schedine === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
@@ -58,7 +58,7 @@ export async function sent (server: TestApp, guests: readonly Schedina[] = [gues
   return id
 }
 
-/** A submission whose reply was lost: nobody knows whether it was acquired. */
+/** A submission of unknown outcome, because its reply was lost. */
 export async function unknown (police: StandIn, server: TestApp, guests?: readonly Schedina[]): Promise<number> {
   police.on.Send = (socket) => socket.resetAndDestroy()
   const id = await sent(server, guests)
@@ -67,7 +67,7 @@ export async function unknown (police: StandIn, server: TestApp, guests?: readon
   return id
 }
 
-/** Puts all attempts back by ten minutes: what has left may not be acted on any more. */
+/** Moves all attempts back by ten minutes, so that none can still be delivered. */
 export async function deliveryOver ({ app }: Pick<TestApp, 'app'>): Promise<void> {
   await app.sql.unsafe(`
     alter table invii_tentativi disable trigger user;

@@ -14,9 +14,9 @@ import { emptied } from '#test/alloggiati/emptied.ts'
 import { testClock } from '#test/clock.ts'
 import { ledgerBench } from './bench.ts'
 
-/* What the ledger does when the database fails, around midnight, or when another process is faster. */
+/* The ledger when the database fails, around midnight, and in races with other processes. */
 
-/** The ledger of all tests, each of which finds it empty. */
+/** The shared ledger, which each test empties. */
 const bench = await ledgerBench(t)
 const anew = () => emptied(bench, bench.police)
 
@@ -47,7 +47,7 @@ t.test(
   }
 )
 
-t.test('a submission that fails before the dispatch is not sent, and the waiting caller is told so', async (t) => {
+t.test('a submission that fails before the dispatch is not sent, and the waiting caller gets the error', async (t) => {
   const { police, sql, worker, reserve, states } = await anew()
   const { id } = await reserve([single()])
   await sql`alter table invii_schedine disable trigger user`
@@ -59,7 +59,7 @@ t.test('a submission that fails before the dispatch is not sent, and the waiting
   t.same(police.calls, [])
 })
 
-t.test('sending that is suspended between rehearsal and Send stops the Send', async (t) => {
+t.test('a suspension between Test and Send stops the Send', async (t) => {
   const { police, db, worker, reserve, states } = await anew()
   const { id } = await reserve([single()])
   const rehearsal = held()
@@ -74,9 +74,9 @@ t.test('sending that is suspended between rehearsal and Send stops the Send', as
   t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'and stays so')
 })
 
-t.test('who was told that it goes on, while the chain was locked, does not find it withdrawn later', async (t) => {
+t.test('a submission reported as in progress while the chain is locked is not withdrawn later', async (t) => {
   for (const failing of ['the suspension', 'Send']) {
-    await t.test(`what fails is ${failing}`, async (t) => {
+    await t.test(`failure of ${failing}`, async (t) => {
       const { police, db, sql, worker, reserve, states } = await anew()
       const { id } = await reserve([guestNo(1)])
       const caller = waitingCaller({ isAsync: false, hasHungUp: () => false, waitedMs: () => 0 })
@@ -106,12 +106,12 @@ t.test('who was told that it goes on, while the chain was locked, does not find 
   }
 })
 
-t.test('a worker whose dispatch fails writes nothing of another worker\'s attempt, whose Send is out', async (t) => {
+t.test('a worker whose dispatch fails writes nothing about another worker\'s attempt in flight', async (t) => {
   const { police, sql, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const [reached, gate, reply] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), held()]
   const head = headIn(t.testdir())
-  // The dispatch alone asks for it.
+  // Only the dispatch queries it.
   const last = async () => {
     reached.resolve()
     await gate.promise
@@ -131,7 +131,7 @@ t.test('a worker whose dispatch fails writes nothing of another worker\'s attemp
   t.equal((await other).stato, 'acquisito')
 })
 
-t.test('what the ledger says is on the disk at its commit, whatever the database does by default', async (t) => {
+t.test('a commit of the ledger is synchronous, whatever the default of the database is', async (t) => {
   const { url } = await anew()
   const { db, close } = connect(url, 1, { synchronous_commit: 'off' })
   t.teardown(close)
@@ -144,8 +144,8 @@ t.test('what the ledger says is on the disk at its commit, whatever the database
   })
 })
 
-t.test('a reply that the database does not take at once is written down later, unless it never will', async (t) => {
-  // A sequence: what it has counted stays when the transaction is rolled back.
+t.test('recording a reply is retried after a transient database error, and not after a permanent one', async (t) => {
+  // Counts with a sequence, which a rollback does not reset.
   const refuse = (sql: postgres.Sql, code: string, times: number) => sql.unsafe(`
     create sequence tries;
     create function refuse_outcome () returns trigger language plpgsql as $$ begin
@@ -172,7 +172,7 @@ t.test('a reply that the database does not take at once is written down later, u
   }
 })
 
-t.test('around midnight nothing is dispatched: what waits is ready, and leaves two minutes after', async (t) => {
+t.test('around midnight nothing is dispatched: submissions stay ready, and are sent two minutes later', async (t) => {
   for (const quietAt of ['the start', 'the rehearsal']) {
     await t.test(`quiet at ${quietAt}`, async (t) => {
       const { police, worker, reserve, states } = await anew()
@@ -199,7 +199,7 @@ t.test('around midnight nothing is dispatched: what waits is ready, and leaves t
   }
 })
 
-t.test('an arrival that the service takes until midnight alone is sent until midnight', async (t) => {
+t.test('an arrival that the service accepts only until midnight is sent until midnight', async (t) => {
   const { worker, reserve } = await anew()
   const tomorrow = addDays(testClock().today(), 1)
   const now = instantInRome(tomorrow, 23, 59)
@@ -208,7 +208,7 @@ t.test('an arrival that the service takes until midnight alone is sent until mid
   t.equal((await carryOut(late, id, true)).stato, 'acquisito')
 })
 
-t.test('a submission that the audit log cannot record is not written down', async (t) => {
+t.test('a submission is not created when the audit log cannot record it', async (t) => {
   const { sql, reserve } = await anew()
   const audit = { append: async () => { throw new Error('no audit') } }
   await t.rejects(reserve([single()], {}, { audit }), { message: 'no audit' })
@@ -220,7 +220,7 @@ t.test('a submission that the audit log cannot record is not written down', asyn
  * the second.
  */
 
-t.test('a late proof stops what a person has decided to send again', async (t) => {
+t.test('a late proof of acquisition stops a resend that a person decided', async (t) => {
   const { police, worker, reserve, states, sql } = await anew()
   const { id } = await reserve([single()])
   const reply = held()
@@ -264,7 +264,7 @@ t.test(
   }
 )
 
-t.test('when the second Send fails, the first one stays in doubt: a person decides of its guests', async (t) => {
+t.test('when the second Send fails, the first one stays unknown, and a person decides', async (t) => {
   const failures: Record<string, (police: StandIn) => void> = {
     'the Send is turned away': (police) => { police.on.Send = respond('404 Not Found', '') },
     'the Send refuses every row': (police) => { police.on.Send = answer(rowsReply('Send', [false, false])) },
@@ -303,7 +303,7 @@ t.test(
   }
 )
 
-t.test('a reply that contradicts the receipt is kept, and stops what was to be sent again', async (t) => {
+t.test('a reply that contradicts the receipt is kept, and stops the resend', async (t) => {
   const { police, worker, reserve, states, sql, logs } = await anew()
   const { id, ricevuta } = await reserve([single()])
   const reply = held()
@@ -323,7 +323,7 @@ t.test('a reply that contradicts the receipt is kept, and stops what was to be s
   t.ok(logs.some((line) => line.level === 50 && line.ricevuta === ricevuta))
 })
 
-/** A person gives a submission in flight up and decides to send it again. */
+/** Marks a submission in flight as unknown, and decides to send it again. */
 async function decideToResend (sql: Awaited<ReturnType<typeof ledgerBench>>['sql'], id: number): Promise<void> {
   await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, '?', 'scadenza')`
   await sql`update invii set stato = 'sconosciuto' where id = ${id} and stato = 'in_invio'`

@@ -32,7 +32,7 @@ async function alarmsBetween (w: LedgerWithHistory, from: string, to: string): P
   return times
 }
 
-t.test('a booking is alarmed once each six hours, two hours and half an hour before its deadline', async (t) => {
+t.test('a booking raises an alarm six hours, two hours and half an hour before its deadline, once each', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T08:00:00Z')
   await booking(w, '2026-11-20', '2026-11-23')
   // 14:00 of the next day in Rome.
@@ -46,12 +46,12 @@ t.test('a booking is alarmed once each six hours, two hours and half an hour bef
   })
 })
 
-/** Ties the rows of a submission to a booking. Past the triggers: neither changes its booking. */
+/** Links the rows of a submission to a booking, without the triggers, which refuse this change. */
 async function tie ({ db }: LedgerWithHistory, id: number, prenotazione_id: number): Promise<void> {
   await past({ db }, () => db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id)))
 }
 
-/** Changes rows past their triggers. */
+/** Changes rows without their triggers. */
 async function past ({ db }: Pick<LedgerWithHistory, 'db'>, change: () => Promise<unknown>): Promise<void> {
   await db.execute(sql`alter table invii_schedine disable trigger user`)
   await change()
@@ -74,11 +74,11 @@ t.test(
   }
 )
 
-t.test('one guest of four who is sent leaves the alarm of the booking on, and the fourth ends it', async (t) => {
+t.test('the alarm of a booking for four guests stays until the fourth is sent', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
   const id = await booking(w, '2026-11-20', '2026-11-23', 4)
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), id)
-  // Of two more, one was refused.
+  // Two more guests, of whom one was refused.
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1, held: 1 }), id)
   t.match(await unfiled(w, '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
   await raiseTimedAlarms(w.context)
@@ -88,7 +88,7 @@ t.test('one guest of four who is sent leaves the alarm of the booking on, and th
   t.same(await unfiled(w, '2026-11-21'), [])
 })
 
-t.test('guests who were replaced after they were sent, or whose arrival was moved, are alarmed again', async (t) => {
+t.test('a booking raises an alarm again when sent guests are replaced or its arrival is moved', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
   const { db, context: { keys }, account } = w
   const sent = await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 })
@@ -136,7 +136,7 @@ t.test('a stay longer than 30 nights is due again on its 31st day, and on every 
   t.same(await due('2026-12-20'), [])
 })
 
-t.test('an alarm is mailed to each recipient, once a matter and day, over processes and restarts', async (t) => {
+t.test('an alarm is mailed to each recipient once a day per matter, across processes and restarts', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const id = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   const raise = () => w.context.alarm('unknown-outcome', { invio: id, ricevuta: 'AW-1', tentativo: 1 })
@@ -162,7 +162,7 @@ t.test('an alarm is mailed to each recipient, once a matter and day, over proces
   t.match(w.mails[6]!.text, /Liberare spazio sul disco.*- server uno, codice ENOSPC/s)
 })
 
-t.test('an alarm that cannot be written down is in the log all the same', async (t) => {
+t.test('an alarm that cannot be stored is still logged', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const enqueue = () => Promise.reject(new Error('disk full'))
   await alarmBell({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
@@ -171,7 +171,7 @@ t.test('an alarm that cannot be written down is in the log all the same', async 
   t.equal(w.mails.length, 2, 'it is still to be mailed')
 })
 
-t.test('what nobody was told of when a process ended is told by the next run; a suspension every day', async (t) => {
+t.test('the next run raises alarms that a dead process missed, and a suspension raises one every day', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const unknown = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   await suspendSending(w.db, 'sistema', 'prova')
@@ -182,7 +182,7 @@ t.test('what nobody was told of when a process ended is told by the next run; a 
   t.match(w.errors().slice(2), [{ msg: /sending is suspended/ }])
 })
 
-t.test('the evening summary tells what is to be done, once a day, and nothing when nothing is', async (t) => {
+t.test('the evening summary lists open tasks once a day, and is omitted when there are none', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-22T19:00:00Z')
   await mailEveningSummary(w.context)
   t.same(w.mails, [])
@@ -205,7 +205,7 @@ t.test('a process that starts late raises one alarm for the passed thresholds, a
   t.equal(w.errors().length, 1)
 })
 
-t.test('a missing receipt is alarmed on the second, the seventh and the twenty-fifth day', async (t) => {
+t.test('a missing receipt raises an alarm on the second, the seventh and the twenty-fifth day', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K', taken: 0 })
   await w.sent({ at: '2026-11-19T17:00:00Z', seen: 'N' })

@@ -16,12 +16,12 @@ import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder, writtenWith } from '#test/helper.ts'
 
-/** What has to be said of a submission besides its guests. */
+/** The properties of a submission besides its guests. */
 export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
 
 /**
- * The ledger between a database of its own and a police on loopback, without the server around it: nothing happens by
- * itself. Each `worker` is a process of its own as far as the ledger goes.
+ * The ledger with its own database and a police on loopback, without a server, so that no job runs by itself. To the
+ * ledger, each `worker` is a separate process.
  */
 export async function ledgerBench (t: Test) {
   const police = await standIn(t)
@@ -73,17 +73,17 @@ export async function ledgerBench (t: Test) {
         ...changes
       }
     },
-    /** The head of the chain in another folder. */
+    /** The chain head in another folder. */
     headIn: (folder: string) => ledgerChainHead(folder),
     reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
       reserve({ db, keys, clock, audit, beforeReady: [], ...changes }, submissionOf(ospiti, more)),
-    /** Lets the leases of all submissions end, or of one. */
+    /** Expires the leases of all submissions, or of one. */
     expire: async (one?: Reserved) => {
       await sql`
         update invii set lease_fino_al = now() - interval '1 second'
         where id = ${one?.id ?? null} or ${one === undefined}`
     },
-    /** Where every submission stands, in order: `stato/esito,esito`. */
+    /** The state and row outcomes of all submissions in order: `stato/esito,esito`. */
     states: async () =>
       (
         await sql<{ state: string }[]>`

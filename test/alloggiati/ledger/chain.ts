@@ -1,8 +1,8 @@
 import type postgres from 'postgres'
 
 /**
- * The ids of the transitions whose hash is not that of their row and of the row before, or whose number does not follow
- * on.
+ * The ids of the transitions whose hash does not match their row and the previous one, or whose number is out of
+ * sequence.
  */
 export async function brokenLinks (sql: postgres.ISql): Promise<number[]> {
   const links = await sql<{ id: number }[]>`

@@ -8,12 +8,12 @@ import type { TestApp } from '#test/helper.ts'
 import { behave, misbehave, type Attacked } from './police.ts'
 import { MISBEHAVIOURS, type Misbehaviour } from './table.ts'
 
-/** Long enough to write a dispatch down on a busy machine. */
+/** Long enough to commit a dispatch on a busy machine. */
 const SLOW_MS = 2500
 /** More than one packet, so that a request can be cut off in its middle. */
 const MANY_ROWS = 400
 
-/** What stands in the tables for each verdict, of the rows and of the last attempt, and what the caller is told. */
+/** For each verdict the expected row outcomes, the outcome of the last attempt, and the answer to the caller. */
 const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; told: object }>> = {
   acquisito: { righe: ['acquisita'], tentativo: 'K', told: { success: true } },
   parziale: {
@@ -49,7 +49,7 @@ export async function attack (t: Test, operation: Attacked): Promise<void> {
         await suffer(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
       })
     }
-    await t.test('nothing of all that is sent again by itself, and no guest was acquired twice', async (t) => {
+    await t.test('no submission is resent automatically, and no guest is acquired twice', async (t) => {
       const before = police.acquired()
       await expire(server)
       await sweep(await ledgerOf(server, police))
@@ -113,7 +113,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
   await again(t, one, { stato, ricevuta, acquired: before.acquired })
 }
 
-/** The same guests a second time, now that everything goes well. */
+/** Sends the same guests again, while the police behaves well. */
 async function again (
   t: Test, { police, server: { call }, body, guests }: Case, first: { stato: State, ricevuta: string, acquired: number }
 ): Promise<void> {
@@ -138,7 +138,7 @@ async function again (
   if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'no guest forgotten')
 }
 
-/** What must be concluded: of a login or a rehearsal that is no use, that nothing was sent. */
+/** The expected states: after an unusable login or Test, nothing was sent. */
 function verdictOf (operation: Attacked, { verdict, rows }: Misbehaviour): readonly State[] {
   const usable = verdict[0] === 'acquisito' || (rows && (verdict[0] === 'rifiutato' || verdict[0] === 'parziale'))
   return operation === 'Send' || usable ? verdict : ['non_inviato']

@@ -4,12 +4,12 @@ import type { Misbehaviour } from './table.ts'
 
 export type Attacked = 'GenerateToken' | 'Test' | 'Send'
 
-/** The call that comes before, in a submission that begins with a login. */
+/** The preceding call of a submission, which begins with a login. */
 const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = {
   GenerateToken: undefined, Test: 'GenerateToken', Send: 'Test'
 }
 
-/** Rows that a Send hands over and the police keeps. */
+/** The rows of a Send that the police acquires. */
 export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly string[]) => readonly string[]>> = {
   all: (rows) => rows, first: (rows) => rows.slice(0, 1), none: () => []
 }
@@ -29,7 +29,7 @@ export async function misbehave (
   const acting = act(operation, rows)
   if (when === undefined) {
     police.on[operation] = (socket, received) => {
-      // What is acquired is on the disk before anything is replied.
+      // Acquired rows are on the disk before the reply.
       if (operation === 'Send') police.acquire(KEPT[acquires]((received as Call).rows))
       acting(socket, received)
     }
@@ -44,7 +44,7 @@ export async function misbehave (
   }
 }
 
-/** Arms what happens before the request is whole. */
+/** Arms misbehaviours that happen before the request is complete. */
 const FIRE: Readonly<
   Record<
     NonNullable<Misbehaviour['when']>,
@@ -67,7 +67,7 @@ const FIRE: Readonly<
   }
 }
 
-/** Everything goes well again, with a login before every submission. */
+/** Resets the police to good answers, with a login before every submission. */
 export async function behave (police: StandIn): Promise<void> {
   delete police.connection
   delete police.firstByte

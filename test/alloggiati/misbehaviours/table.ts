@@ -4,27 +4,27 @@ import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { good, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
 
-/* Everything that a police service can do wrong, what it has acquired then, and what must be concluded from it. */
+/* The misbehaviours of a police service, the rows that it then acquires, and the expected verdicts. */
 
 export interface Misbehaviour {
   name: string
-  /** Of the rows of a Send. */
+  /** The rows of a Send that the police acquires. */
   acquires: 'all' | 'none' | 'first'
   /**
-   * What must be concluded of a Send: more than one where it depends on which of two things is seen first. All are true
-   * of it.
+   * The allowed states after a Send. There are several when the order of two events is undetermined, and each of them
+   * is correct.
    */
   verdict: readonly State[]
   /**
-   * When it goes wrong: nobody listens · at the connection · at the first bytes of the request · when the request is
-   * whole (the usual).
+   * The time of the misbehaviour: the port is closed · at the connection · at the first bytes of the request · when the
+   * request is complete (default).
    */
   when?: 'refused' | 'connected' | 'first-byte'
-  /** It makes the client wait until its time is over. */
+  /** The client waits until it times out. */
   slow?: boolean
-  /** It is about the rows: a login has none. */
+  /** The misbehaviour concerns rows, which a login has not. */
   rows?: boolean
-  /** What happens to the socket, for an operation on so many rows. */
+  /** Makes the behaviour for an operation with this number of rows. */
   act: (operation: string, rows: number) => Behaviour
 }
 
@@ -187,7 +187,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
   })
 ]
 
-/** Misbehaviours that differ in what happens to the socket alone. */
+/** Misbehaviours that differ only in their `act`. */
 function those (
   facts: Omit<Misbehaviour, 'name' | 'act'>, acts: Record<string, Misbehaviour['act']>
 ): Misbehaviour[] {

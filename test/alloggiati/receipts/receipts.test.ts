@@ -25,7 +25,7 @@ import { build, type TestApp } from '#test/helper.ts'
 
 const realToday = testClock().today()
 const yesterday = addDays(realToday, -1)
-/** Its receipt is the last one at any hour: that of yesterday is only from 02:00 on. */
+/** A day whose receipt is final at any hour. Yesterday's is final only from 02:00 on. */
 const lately = addDays(realToday, -2)
 const path = (day: Day) => `/api/alloggiati/ricevute?data=${day}`
 const none = answer(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
@@ -38,12 +38,12 @@ function receiptReply (pdf: Buffer): Behaviour {
 }
 
 const clock = clockAt(`${today}T12:00:00Z`)
-/** The servers of all tests: each test finds its own empty. */
+/** Shared servers, which each test empties. */
 const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('today, the future and days over 30 days ago are a 404, and the service is not asked for them', async (t) => {
+t.test('today, the future and days over 30 days ago are a 404 without a call to the service', async (t) => {
   const { call } = await emptied(real, police)
   for (const day of [
     realToday, addDays(realToday, 1), addDays(realToday, 400), addDays(realToday, -31), '1999-01-01'
@@ -58,7 +58,7 @@ t.test('today, the future and days over 30 days ago are a 404, and the service i
   t.equal(police.callsOf('Ricevuta').length, 1, 'the 30th day back is asked for')
 })
 
-t.test('a receipt is fetched once and served unchanged ever after, even when the service is down', async (t) => {
+t.test('a receipt is fetched once and then served unchanged, even when the service is down', async (t) => {
   const { app, call } = await emptied(real, police)
   const pdf = Buffer.from('%PDF-1.4\n\x00\xff prova')
   police.on.Ricevuta = receiptReply(pdf)
@@ -110,7 +110,7 @@ t.test('a PDF that cannot be read is kept without totals', async (t) => {
   t.same(await app.sql`select schedine, notti from ricevute`, [{ schedine: null, notti: null }])
 })
 
-t.test('a day of which the service has no receipt is a 404, and the next request asks for it again', async (t) => {
+t.test('a day without a receipt is a 404, and the next request calls the service again', async (t) => {
   const { app, call } = await emptied(real, police)
   for (const reply of [none, answer(plainAnswer('Ricevuta'))]) {
     police.on.Ricevuta = reply
@@ -144,7 +144,7 @@ t.test('a request with a day that does not exist, or without a day, is a 400', a
   }
 })
 
-t.test('a day that fails does not keep the nightly job from the others, and it says so at the end', async (t) => {
+t.test('the nightly job continues after a day that fails, and reports the failure at the end', async (t) => {
   const { archive, sql } = await nightly()
   const failing = addDays(realToday, -29)
   police.on.Ricevuta = (socket, received) =>
@@ -154,7 +154,7 @@ t.test('a day that fails does not keep the nightly job from the others, and it s
   police.calls.length = 0
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
   await archive.fetchMissing()
-  // That of yesterday is asked for again before 02:00.
+  // Yesterday's receipt is fetched again before 02:00.
   t.same(police.callsOf('Ricevuta').map(dayAsked).filter((day) => day !== yesterday), [failing])
 })
 
@@ -168,7 +168,7 @@ t.test(
   }
 )
 
-/** What the job of 06:30 does, by hand. */
+/** Runs the job of 06:30 by hand. */
 async function nightly () {
   const { app, dataDir } = await emptied(real, police)
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
@@ -194,7 +194,7 @@ async function fetches ({ db }: LedgerWithHistory) {
   )
 }
 
-t.test('a fetch that brings no receipt is written down, too', async (t) => {
+t.test('a fetch without a receipt is recorded, too', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
   await t.rejects(w.archive.getReceipt(DAY), { code: 'RICEVUTA_NON_TROVATA' })
   t.same(await w.archive.fetchReceipt(DAY), { pdf: undefined, differs: false })
@@ -205,7 +205,7 @@ t.test('a fetch that brings no receipt is written down, too', async (t) => {
   t.same(await keptOf(w), [])
 })
 
-t.test('a later fetch with other totals is reported and written down, and never replaces the copy', async (t) => {
+t.test('a later fetch with other totals is reported and recorded, and never replaces the copy', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
   await w.acquired(`${DAY}T17:00:00Z`, 3, 2)
   const first = await w.archive.fetchReceipt(DAY)
@@ -244,11 +244,11 @@ t.test('a copy from before two in the morning is replaced by the next one, and n
   t.match(await keptOf(w), [{ schedine: 2, notti: 4 }])
 })
 
-t.test('a kept receipt of which the totals were not read is read again, and proves its day then', async (t) => {
+t.test('a kept receipt without totals is parsed again, and then proves its day', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
   const id = await w.sent({ at: `${DAY}T17:00:00Z`, seen: 'K' })
   await w.archive.fetchReceipt(DAY)
-  // As a reader that did not know this PDF would have left it.
+  // As if the parser had not known this PDF.
   for (const table of ['ricevute', 'ricevute_letture']) {
     await w.db.execute(sql.raw(`alter table ${table} disable trigger user`))
     await w.db.execute(sql.raw(`update ${table} set schedine = null, notti = null`))
@@ -265,7 +265,7 @@ t.test('a kept receipt of which the totals were not read is read again, and prov
 
 const PATH = '/api/alloggiati/verifica-ricevute'
 
-/** The server of all tests, empty and on the tests' day; `on` takes it to another one. */
+/** The shared server, emptied and on the tests' day; `on` moves the clock to another day. */
 async function setUp () {
   clock.set(noon(today))
   const server = await emptied(sandbox)
@@ -321,7 +321,7 @@ async function sendAll (
   if (sent.statusCode !== 200) throw new Error(sent.body)
 }
 
-/** Makes these the saved guests of a booking. */
+/** Saves the guests of a booking. */
 async function save ({ call }: TestApp, { prenotazione_id }: Booked, ...dati: Schedina[]) {
   const saved = await call('POST', '/api/saveOspiti', { prenotazione_id, dati })
   if (saved.statusCode !== 200) throw new Error(saved.body)
@@ -337,7 +337,7 @@ async function remove ({ call }: TestApp, { prenotazione_id }: Booked) {
   if (removed.statusCode !== 200) throw new Error(removed.body)
 }
 
-/** Writes down that the questura was asked to correct a booking's submission, or one row of it. */
+/** Records that the questura was asked to correct a submission, or one row of it. */
 async function correct ({ app, call }: TestApp, { prenotazione_id }: Booked, riga?: number) {
   const [{ id } = {}] = await app.sql<{ id: number }[]>`
     select max(invio_id) as id from invii_schedine where prenotazione_id = ${prenotazione_id}`
@@ -345,7 +345,7 @@ async function correct ({ app, call }: TestApp, { prenotazione_id }: Booked, rig
   if (asked.statusCode !== 201) throw new Error(asked.body)
 }
 
-/** The ids of the bookings that are missing, and of those that only wait for a receipt. */
+/** The ids of missing bookings, and of those that wait only for a receipt. */
 async function missing (server: TestApp) {
   const { mancanti, in_attesa } = await verified(server)
   const ids = (bookings: Booked[]) => bookings.map(({ prenotazione_id }) => prenotazione_id)
@@ -406,7 +406,7 @@ t.test('da and a limit the days of check-in, in this order, and coming arrivals 
   t.equal((await server.call('GET', `${PATH}?altro=1`)).statusCode, 400)
 })
 
-t.test('a day whose receipt counts other than the ledger is a discrepancy', async (t) => {
+t.test('a day whose receipt and ledger have different counts is a discrepancy', async (t) => {
   const { server, on } = await setUp()
   await send(server, 'UNO', await book(server, 'A Uno', today))
   // Another program files a guest with the same account.
@@ -423,7 +423,7 @@ t.test('a submission of unknown outcome covers nothing and waits for nothing', a
   const { server, on } = await setUp()
   const one = await book(server, 'A Uno', today)
   await send(server, 'UNO', one)
-  // As a lost reply would have left it: the ledger itself refuses to forget what it knows.
+  // Simulates a lost reply. The triggers would refuse to delete an outcome.
   await server.app.sql`alter table invii disable trigger user`
   await server.app.sql`alter table invii_esiti disable trigger user`
   await server.app.sql`update invii set stato = 'sconosciuto'`
@@ -438,7 +438,7 @@ t.test('a submission of unknown outcome covers nothing and waits for nothing', a
   })
 })
 
-t.test('a booking is covered only when as many guests as it says are acquired and on a receipt', async (t) => {
+t.test('a booking is covered only when its number of guests is acquired and on a receipt', async (t) => {
   const { server, on } = await setUp()
   const four = await book(server, 'A Quattro', today, 4)
   await send(server, 'UNO', four)
@@ -454,16 +454,16 @@ t.test('a booking is covered only when as many guests as it says are acquired an
   t.match(await verified(last), { totale_ricevute: 1, mancanti: [], in_attesa: [] })
 })
 
-t.test('of guests who were sent before a booking changed, only those count whom it still has', async (t) => {
+t.test('after a change of a booking, only sent guests whom it still has count', async (t) => {
   const { server, on } = await setUp()
   const nobody = async () => {}
-  /** What becomes of a booking for one guest after they were sent. */
+  /** Changes of a booking for one guest after the Send. */
   const cases: [string, (booking: Booked, nome: string) => Promise<void>, isCovered: boolean][] = [
     ['ALFA', async (booking) => save(server, booking, guest('NUOVA')), false],
     ['BETA', async (booking) => save(server, booking, { nome: 'NUOVO', cognome: 'VERDI' }), false],
     ['GAMMA', async (booking, nome) => save(server, booking, guest(nome, { comune_nascita: '' })), true],
     ['DELTA', async (booking) => change(server, booking, { telefono: '+39 055 000000' }), true],
-    // The same person in other letters, and the same document.
+    // The same person in another spelling, then the same document.
     ['NICCOLO', async (booking) => save(server, booking, guest('Niccolò', { numero_documento: 'CA00ZZZ' })), true],
     ['ETA', async (booking, nome) => save(server, booking, guest('ALTRA', { numero_documento: `CA00${nome}` })), true],
     ['THETA', async (booking) => change(server, booking, { check_in: addDays(today, -1) }), false],
@@ -493,13 +493,13 @@ t.test('of guests who were sent before a booking changed, only those count whom 
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
   t.match(await verified(next), { totale_prenotazioni: 10, totale_ricevute: covered.length, in_attesa: [] })
   t.same(new Set((await missing(next)).mancanti), new Set(uncovered))
-  // What the police has is put right by the questura alone.
+  // Only the questura can correct acquired data.
   const all = uncovered.map((prenotazione_id) => ({ ...unsaved, prenotazione_id }))
   for (const booking of all) await correct(next, booking)
   t.match(await verified(next), { totale_ricevute: 10, mancanti: [] })
 })
 
-t.test('a guest of several who was sent wrong counts once the questura is asked to correct that row', async (t) => {
+t.test('a guest sent with wrong data counts after the questura was asked to correct that row', async (t) => {
   const { server, on } = await setUp()
   const family = await book(server, 'Famiglia', today, 3)
   const leader = guest('CAPO', { tipo_alloggiato: '17' })
@@ -518,7 +518,7 @@ t.test('a guest of several who was sent wrong counts once the questura is asked 
   t.same((await verified(next)).mancanti, [], 'the others stand for guests who are not saved')
 })
 
-t.test('a booking that was entered again has the guests who were sent for the one before, once', async (t) => {
+t.test('guests sent for a deleted booking cover the booking entered again, once', async (t) => {
   const { server, on } = await setUp()
   const enter = async (nome: string, guests = 1) => {
     const booking = await book(server, nome, today, guests)
@@ -545,7 +545,7 @@ t.test('a booking that was entered again has the guests who were sent for the on
   t.same((await missing(next)).mancanti, [third.prenotazione_id], 'one row is not two guests')
 })
 
-t.test('what is on a receipt counts guest by guest, and only in the 30 nights of its arrival', async (t) => {
+t.test('a row on a receipt covers one guest, only for the 30 nights from its arrival', async (t) => {
   const { server } = await setUp()
   const day = addDays(today, -1)
   const [four, covered] = [await book(server, 'Quattro', day, 4), await book(server, 'Coperta', today)]
@@ -554,7 +554,7 @@ t.test('what is on a receipt counts guest by guest, and only in the 30 nights of
   await send(server, 'DUE', covered)
   await send(server, 'TRE', { ...long, check_in: today })
   await send(server, 'QUATTRO', { ...early, check_in: day })
-  // As the receipts of the days would leave them.
+  // Simulates the receipts of the days.
   await server.app.sql`alter table invii disable trigger user`
   await server.app.sql`update invii set stato = 'ricevuto'`
   await server.app.sql`alter table invii enable trigger user`
@@ -564,10 +564,10 @@ t.test('what is on a receipt counts guest by guest, and only in the 30 nights of
   })
 })
 
-t.test('of thousands of bookings that are covered those that are not are named, wherever they stand', async (t) => {
+t.test('uncovered bookings are found among thousands of covered ones, at any position', async (t) => {
   const { server } = await setUp()
   const { sql } = server.app
-  // More than are looked at in one go; few of them are uncovered, and these stand around the end of the first look.
+  // More than one batch. The few uncovered ones are around the end of the first batch.
   await sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Ospite', 'IT', 380, day, day + 2, 1

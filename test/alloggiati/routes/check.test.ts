@@ -14,7 +14,7 @@ import { create } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
-/** The server of the tests that need no other. */
+/** The shared server. */
 const sandbox = await build(t, { TODAY: today })
 
 t.test(
@@ -31,8 +31,8 @@ t.test(
   }
 )
 
-t.test('valida answers 200 for good and for bad records, and does not call the service', async (t) => {
-  // A server that has not logged in yet: whatever it asked its sandbox for would begin with a token.
+t.test('valida answers 200 for valid and invalid records, and does not call the service', async (t) => {
+  // A server without a cached token, so that any call to the sandbox would begin with a login.
   const { call, app } = await build(t, { TODAY: today })
   const valid = await call('POST', '/api/alloggiati/valida', { ospiti: family(), prenotazione: soggiorno })
   t.equal(valid.statusCode, 200)
@@ -65,7 +65,7 @@ t.test('a stored guest and a whole booking can be passed as they are', async (t)
   })
 })
 
-t.test('a body that is not of the contract is a 400 that names the field', async (t) => {
+t.test('a body that violates the schema is a 400 that names the field', async (t) => {
   const { call } = await emptied(sandbox)
   const cases: Record<string, object> = {
     ospiti: { prenotazione: soggiorno },
@@ -188,7 +188,7 @@ t.test(
   }
 )
 
-t.test('what the service refuses is a 422 in its own words', async (t) => {
+t.test('a refusal of the service is a 422 with the text of the service', async (t) => {
   const server = await emptied(sandbox)
   const { admin } = administrator(server)
   const ceased = await admin('POST', APARTMENTS, { ...HOUSE, comune_codice: '401001501' })
@@ -206,7 +206,7 @@ t.test('what the service refuses is a 422 in its own words', async (t) => {
   })
 })
 
-t.test('what cannot be an apartment is refused here', async (t) => {
+t.test('an invalid apartment is refused without a call to the service', async (t) => {
   const server = await emptied(sandbox)
   const { admin } = administrator(server)
   for (const change of [
@@ -222,7 +222,7 @@ t.test('what cannot be an apartment is refused here', async (t) => {
   for (const id of ['-1', '1000000', 'uno']) t.equal((await admin('DELETE', `${APARTMENTS}/${id}`)).statusCode, 400, id)
 })
 
-t.test('a service that cannot be reached is a 503, and nothing was asked for', async (t) => {
+t.test('an unreachable service is a 503, and nothing was sent', async (t) => {
   const police = await standIn(t)
   const { admin } = administrator(await production(t, police))
   await police.stop()
@@ -243,7 +243,7 @@ t.test(
   }
 )
 
-t.test('without credentials the server runs, and each request that needs them says what is missing', async (t) => {
+t.test('without credentials the server runs, and each request that needs them names the missing settings', async (t) => {
   const { app, call, ...server } = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator({ app, call, ...server })
   t.equal((await call('GET', '/health/live')).statusCode, 200)

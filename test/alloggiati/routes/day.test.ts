@@ -18,7 +18,7 @@ import type { TestApp } from '#test/helper.ts'
 const PATH = '/api/v1/invii/giornata'
 const today = testClock().today()
 
-/** A booking that arrives today, with these guests saved; `seats` where it is for more of them, or for fewer. */
+/** Creates a booking that arrives today with these guests; `seats` if its number of guests differs. */
 async function book ({ call }: TestApp, guests: readonly Schedina[], seats = guests.length): Promise<number> {
   const nome_cognome = `Prenotazione ${guests[0]?.cognome}`
   const { id } = await create(call, { nome_cognome, check_in: today, numero_ospiti: Math.max(seats, guests.length) })
@@ -44,11 +44,11 @@ async function sendDay ({ call }: TestApp, body: object = {}, key = ''): Promise
 const states = ({ prenotazioni }: GiornataAnswer) =>
   Object.fromEntries(prenotazioni.map(({ prenotazione_id, stato }) => [prenotazione_id, stato]))
 
-/** The server of all tests, each of which finds it empty. */
+/** The shared server, which each test empties. */
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('all complete bookings of a day go out in few Sends, and each is told its outcome', async (t) => {
+t.test('all complete bookings of a day are sent in few Sends, each with its own outcome', async (t) => {
   const server = await emptied(real, police)
   const ids: number[] = []
   for (let n = 0; n < 18; n++) ids.push(await book(server, family(n, 3)))
@@ -72,7 +72,7 @@ t.test('all complete bookings of a day go out in few Sends, and each is told its
   t.equal(police.callsOf('Send').length, 2)
 })
 
-t.test('a rehearsal of the day says who is ready, who lacks what and who was sent, and sends nothing', async (t) => {
+t.test('a dry run of the day lists ready, incomplete and sent bookings, and sends nothing', async (t) => {
   const server = await emptied(real, police)
   const ready = await book(server, family(1, 2))
   const sent = await book(server, [guestNo(2)])
@@ -102,7 +102,7 @@ t.test('a rehearsal of the day says who is ready, who lacks what and who was sen
   for (const days of [-400, 400]) t.match(await sendDay(server, { data: addDays(today, days), prova: true }), {})
 })
 
-t.test('an incomplete booking of which guests were sent, or may have been, tells with which reference', async (t) => {
+t.test('an incomplete booking with guests who were sent, or may have been, shows the reference', async (t) => {
   const server = await emptied(real, police)
   const late = await book(server, [guestNo(1)], 2)
   const sent = (await server.call('POST', `/api/v1/prenotazioni/${late}/invio`)).json().ricevuta
@@ -110,7 +110,7 @@ t.test('an incomplete booking of which guests were sent, or may have been, tells
   const unsaved = await book(server, [guestNo(2), guestNo(3)], 3)
   const { ricevuta: unknown } = (await server.call('POST', `/api/v1/prenotazioni/${unsaved}/invio`)).json()
   delete police.on.Send
-  // Deleted and entered again: the guests are known.
+  // The booking is deleted and entered again with the same guests.
   const former = await book(server, [guestNo(4)], 1)
   const before = (await server.call('POST', `/api/v1/prenotazioni/${former}/invio`)).json().ricevuta
   await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [former] })
@@ -124,7 +124,7 @@ t.test('an incomplete booking of which guests were sent, or may have been, tells
   }
 })
 
-t.test('a booking with a duplicate or too many guests is left out and told, and keeps no other back', async (t) => {
+t.test('a booking with a duplicate or too many guests is reported and skipped, and others are sent', async (t) => {
   const server = await emptied(real, police)
   const elsewhere = (await server.call('POST', '/api/alloggiati/invio', invio([guestNo(90)]))).json().ricevuta
   const fine = await book(server, [guestNo(1)])
@@ -139,7 +139,7 @@ t.test('a booking with a duplicate or too many guests is left out and told, and 
   const stay = { prenotazione: { id: partly, check_in: today, numero_notti: 3 } }
   const first = (await server.call('POST', '/api/alloggiati/invio', invio([guestNo(8)], stay))).json().ricevuta
 
-  // Somebody is faster, after the look at the day.
+  // A concurrent request sends the guest after the day was read.
   let raceOn = true
   server.app.addSubmissionHook('beforeReady', async () => {
     if (!raceOn) return
@@ -164,7 +164,7 @@ t.test('a booking with a duplicate or too many guests is left out and told, and 
   t.equal(police.acquired().length, 5)
 })
 
-t.test('a booking counts as sent only for the guests that are saved of it now, and for its arrival', async (t) => {
+t.test('a booking counts as sent only for its current guests and arrival', async (t) => {
   const server = await emptied(real, police)
   const { call } = server
   const change = (id: number, changes: object) => call('PUT', `/api/v1/prenotazioni/${id}`, changes)
@@ -183,7 +183,7 @@ t.test('a booking counts as sent only for the guests that are saved of it now, a
   await call('POST', '/api/saveOspiti', {
     prenotazione_id: half, dati: [leader, { ...son, cognome: `${son!.cognome}X` }, member('19', 'TERZO')]
   })
-  // Sent with yesterday's arrival, which the booking had then.
+  // Sent when the booking still had yesterday's arrival.
   await change(moved, { check_in: addDays(today, -1), numero_notti: 4 })
   await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [again] })
   const recreated = await book(server, [guestNo(5)])
@@ -207,7 +207,7 @@ t.test('a booking counts as sent only for the guests that are saved of it now, a
   t.equal(police.callsOf('Send').length, sends)
 })
 
-t.test('what the police refuses of one booking keeps no other back', async (t) => {
+t.test('a refusal for one booking does not hold back others', async (t) => {
   const server = await emptied(real, police)
   const [one, two, three] = [
     await book(server, family(1, 2)), await book(server, family(2, 2)), await book(server, [guestNo(3)])
@@ -223,7 +223,7 @@ t.test('what the police refuses of one booking keeps no other back', async (t) =
   t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'once it is put right it goes')
 })
 
-t.test('what is not decided in time goes on; the same key tells what became of it, and sends no more', async (t) => {
+t.test('a day without an outcome in time continues, and the same key returns the outcome without a Send', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police, {}, { times: { policeAnswerMs: 1500 } })
   const id = await book(server, [guestNo(1)])
@@ -251,7 +251,7 @@ t.test('what is not decided in time goes on; the same key tells what became of i
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('an unknown outcome of a day is no end: the same key tells what is decided of it', async (t) => {
+t.test('after an unknown outcome of a day the same key returns the later decision', async (t) => {
   const server = await emptied(real, police)
   const [lost, fine] = [await book(server, family(1, 30)), await book(server, family(2, 30))]
   police.on.Send = (socket) => {
@@ -272,7 +272,7 @@ t.test('an unknown outcome of a day is no end: the same key tells what is decide
   t.equal(police.callsOf('Send').length, 2)
 })
 
-t.test('a day of which nothing was begun is tried anew with the same key, once it is put right', async (t) => {
+t.test('a day without any submission can be retried with the same key after a fix', async (t) => {
   const server = await emptied(real, police)
   const id = await book(server, [], 1)
   const ask = () => sendDay(server, { prenotazioni: [id] }, 'sera')
@@ -286,7 +286,7 @@ t.test('a day of which nothing was begun is tried anew with the same key, once i
   t.match(states(await ask()), { [id]: 'acquisita' }, 'and what was done is kept')
 })
 
-t.test('a day whose process died is told from all that it had begun, in the order of its guests', async (t) => {
+t.test('after a crash the same key returns all submissions of the day, in the order of the guests', async (t) => {
   const server = await emptied(real, police)
   const large = await book(server, [...family(1, 30), ...family(2, 30), ...family(3, 10)])
   police.on.Test = (socket, received) => {
@@ -304,7 +304,7 @@ t.test('a day whose process died is told from all that it had begun, in the orde
   t.same(byGuest(told), byGuest(done))
 })
 
-t.test('lists hold every guest once, bookings of up to 50 guests whole, and families always', async () => {
+t.test('lists contain every guest once, and never split families or bookings of up to 50 guests', async () => {
   const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }), { maxLength: 12 })
   fc.assert(fc.property(sizes, (bookings) => {
     const days = bookings.map((families, n) => bookingOf(n, families))
@@ -324,7 +324,7 @@ t.test('lists hold every guest once, bookings of up to 50 guests whole, and fami
   }), { numRuns: 50 })
 })
 
-t.test('a day can be rehearsed while sending is suspended, and is not sent', async (t) => {
+t.test('while sending is suspended, a day allows a dry run and no Send', async (t) => {
   const server = await emptied(real, police)
   const id = await book(server, [guestNo(1)])
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
