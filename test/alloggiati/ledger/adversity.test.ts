@@ -216,7 +216,7 @@ t.test('a submission is not created when the audit log cannot record it', async 
 })
 
 /*
- * A submission that may have been acquired and was decided to be sent again: what is learned of the first Send, and of
+ * A submission that may have been acquired, and that a person decided to send again: late proof about the first Send and
  * the second.
  */
 

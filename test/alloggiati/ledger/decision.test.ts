@@ -11,7 +11,7 @@ import { bookingLock } from './booking-lock.ts'
 
 const today = testClock().today()
 const shared = await ledgerServer(t)
-/** The server of all tests, each of which finds it empty. */
+/** The shared server, which each test empties. */
 async function anew () {
   await emptied(shared.server, shared.police)
   return shared
@@ -20,7 +20,7 @@ async function anew () {
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
   (await detail(server, id)).righe.map(({ esito }) => esito)
 
-t.test('reinvia: an unknown submission is sent again at once, and the answer tells its outcome', async (t) => {
+t.test('reinvia: an unknown submission is sent again at once, and the answer contains its outcome', async (t) => {
   const { police, server, decide, who } = await anew()
   const id = await unknown(police, server, family())
   t.match(await detail(server, id), {
@@ -124,7 +124,7 @@ t.test('annulla: guests who certainly were not acquired are free again', async (
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
 })
 
-t.test('an invio of another account is not sent again with this one', async (t) => {
+t.test('a submission of another account is not sent again with this one', async (t) => {
   const { police, server } = await anew()
   const id = await unknown(police, server)
   const other = await production(t, police, {
@@ -134,7 +134,7 @@ t.test('an invio of another account is not sent again with this one', async (t) 
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('without the typed phrase nothing is decided, and the refusal tells the phrase', async (t) => {
+t.test('a decision without the typed phrase is refused with the phrase to type', async (t) => {
   const { police, server, decide } = await anew()
   const id = await unknown(police, server, family())
   for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
@@ -153,7 +153,7 @@ t.test('without the typed phrase nothing is decided, and the refusal tells the p
   )
 })
 
-t.test('a decision on another version than the present one is refused', async (t) => {
+t.test('a decision on an outdated version is refused', async (t) => {
   const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
@@ -174,7 +174,7 @@ t.test(
   }
 )
 
-t.test('of administrators who decide at once, on two servers, one wins and the others are told 409', async (t) => {
+t.test('when administrators decide at once on two servers, one wins and the others get a 409', async (t) => {
   const { police, server } = await anew()
   const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   const id = await unknown(police, server)
@@ -209,7 +209,7 @@ t.test('a submission that a late reply has proven acquired is neither sent again
   await sending
 })
 
-t.test('the same Idempotency-Key gives the decision\'s answer again, without a second call', async (t) => {
+t.test('a retry with the same Idempotency-Key gets the same answer, without a second call', async (t) => {
   const { police, server } = await anew()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
@@ -221,14 +221,14 @@ t.test('the same Idempotency-Key gives the decision\'s answer again, without a s
   t.equal(police.callsOf('Send').length, 2)
 })
 
-/* A submission that could not leave waits for its next try: it can be withdrawn, and once it is stale it stays. */
+/* A submission that could not be sent waits for a retry. It can be withdrawn, and is not sent when it is stale. */
 
 const GIORNATA = `${INVII}/giornata`
 
 /** Another server on the database of the shared one. */
 const other = await production(t, shared.police, { DATABASE_URL: shared.server.url, DATA_DIR: shared.server.dataDir })
 
-/** A booking of one guest whose Send the web server has refused: it is tried again later. */
+/** A booking of one guest whose Send the web server refused, so that it waits for a retry. */
 async function waitingServer () {
   const { police, server, ...people } = shared
   await emptied(server, police)
@@ -247,10 +247,10 @@ async function waitingServer () {
     return stato === 'pronto' && versione > 0
   })
   delete police.on.Send
-  /** Its time has come: another server takes it, as the sweep does. */
+  /** Makes the retry due, and runs the sweep of another server. */
   const retry = async (stato: string) => {
     await sql`update invii set lease_fino_al = now() - interval '1 second'`
-    // The sweep of before may not have ended yet.
+    // The previous sweep may still run.
     await until(async () => await other.app.jobs.start('ledger-sweep', async () => {}) !== 'running')
     await until(async () => (await detail(server, id)).stato === stato)
     return other
@@ -258,7 +258,7 @@ async function waitingServer () {
   return { police, server, booking, id, ricevuta, save, send, retry, ...people }
 }
 
-t.test('what waits for its next try says until when, and that it can be withdrawn', async (t) => {
+t.test('a submission that waits for a retry shows its time, and that it can be withdrawn', async (t) => {
   const { server, booking, ricevuta, save, send } = await waitingServer()
   const [{ due } = { due: '' }] = await server.app.sql<{ due: string }[]>`select lease_fino_al::text as due from invii`
   const told = `si riprova da solo, il ${inRome(new Date(due))}. Fino ad allora un amministratore lo può annullare`
@@ -277,7 +277,7 @@ t.test('what waits for its next try says until when, and that it can be withdraw
   await refused()
 })
 
-t.test('the same key tells of a submission that waits; one that is at work is only called under way', async (t) => {
+t.test('the same key reports a waiting submission as withdrawable, and a running one as in progress', async (t) => {
   const { police, server } = await ledgerServer(t)
   const login = held()
   police.on.GenerateToken = login.behaviour
@@ -293,7 +293,7 @@ t.test('the same key tells of a submission that waits; one that is at work is on
   t.match(await send(), { status: 409, codice: 'INVIO_IN_CORSO', error: /non è ancora partito e si riprova da solo/ })
 })
 
-t.test('what waits is withdrawn by an administrator: on record, its guests free, and it never leaves', async (t) => {
+t.test('an administrator withdraws a waiting submission: it is recorded, frees its guests, and is never sent', async (t) => {
   const { police, server, id, send, retry, decide, admin, who } = await waitingServer()
   for (const decisione of ['reinvia', 'acquisito', 'depositato']) {
     t.match((await decide(id, decisione)).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' }, decisione)
@@ -314,7 +314,7 @@ t.test('what waits is withdrawn by an administrator: on record, its guests free,
   t.equal(police.acquired().length, 1)
 })
 
-t.test('what waited while its booking changed does not leave: its guests are free, and an alarm says so', async (t) => {
+t.test('a waiting submission whose booking changed is not sent: it frees its guests and raises an alarm', async (t) => {
   for (const change of ['guest', 'stay'] as const) {
     const { police, server, booking, id, ricevuta, save, send, retry } = await waitingServer()
     if (change === 'guest') await save(guestNo(1, { nome: 'CORRETTO' }))
@@ -331,7 +331,7 @@ t.test('what waited while its booking changed does not leave: its guests are fre
   }
 })
 
-t.test('what waited leaves when nothing of its booking has changed that goes to the police', async (t) => {
+t.test('a waiting submission is sent when no police data of its booking changed', async (t) => {
   const { police, server, booking, retry } = await waitingServer()
   const change = { telefono: '+39 333 1234567', check_in: testClock().today(), numero_notti: 3 }
   const changed = await server.call('PUT', `/api/v1/prenotazioni/${booking}`, change)
@@ -340,7 +340,7 @@ t.test('what waited leaves when nothing of its booking has changed that goes to 
   t.equal(police.acquired().length, 1)
 })
 
-t.test('what was sent before, and may have been acquired, goes to a person when its booking changed', async (t) => {
+t.test('a submission that may have been acquired is referred to a person when its booking changed', async (t) => {
   const { police, server, id, save, retry, decide } = await waitingServer()
   police.on.Send = (socket) => socket.resetAndDestroy()
   await retry('sconosciuto')
@@ -356,7 +356,7 @@ t.test('what was sent before, and may have been acquired, goes to a person when 
   t.equal(police.callsOf('Send').length, 2)
 })
 
-/** Bookings of one saved guest each, that arrive today. */
+/** Creates bookings of one saved guest each who arrives today. */
 async function bookedServer (guests: readonly number[]) {
   const { police, server } = shared
   await emptied(server, police)
@@ -371,7 +371,7 @@ async function bookedServer (guests: readonly number[]) {
   return { police, server, sql: server.app.sql, ids, save }
 }
 
-t.test('guests that were saved while a Send was on its way to the ledger: the old ones are not sent', async (t) => {
+t.test('a Send does not use old guests when new ones are saved before it reaches the ledger', async (t) => {
   for (const body of [{}, { solo_mancanti: true }]) {
     const { police, server, sql, ids: [id], save } = await bookedServer([1])
     const lock = await bookingLock(t, sql, id!, 'update')
@@ -389,7 +389,7 @@ t.test('guests that were saved while a Send was on its way to the ledger: the ol
   }
 })
 
-t.test('a booking that is deleted before its Send reaches the ledger is not sent', async (t) => {
+t.test('a booking deleted before its Send reaches the ledger is not sent', async (t) => {
   const { police, server, sql, ids: [id] } = await bookedServer([1])
   const lock = await bookingLock(t, sql, id!, 'update')
   const deleting = server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
@@ -403,7 +403,7 @@ t.test('a booking that is deleted before its Send reaches the ledger is not sent
   t.same(police.callsOf('Send'), [])
 })
 
-t.test('a day leaves out and reports the booking that was changed, and sends the others', async (t) => {
+t.test('a day skips and reports a changed booking, and sends the others', async (t) => {
   const { police, server, sql, ids, save } = await bookedServer([1, 2])
   const lock = await bookingLock(t, sql, ids[0]!, 'update')
   const saving = save(ids[0]!, guestNo(1, { nome: 'CORRETTO' }))

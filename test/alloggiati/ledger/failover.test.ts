@@ -10,12 +10,12 @@ import { ledgerOf } from './context.ts'
 
 const HOLD = `${INVII}/sospensione`
 
-t.test('a standby takes the place of a primary that is gone, and has not all that it had', async (t) => {
+t.test('a standby that lacks the last rows replaces a lost primary', async (t) => {
   const { primary, standby } = await replicatedPair(t)
   const police = await standIn(t)
   const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
   const environ = { DATABASE_URL: `postgres://locanda@${hosts}/locanda` }
-  // Each on a machine of its own.
+  // Each process is on its own machine.
   const lost = await production(t, police, environ)
   const left = await production(t, police, environ)
   const hold = async () => (await left.call('GET', HOLD)).json<{ sospeso: boolean, motivo: string }>()
@@ -36,7 +36,7 @@ t.test('a standby takes the place of a primary that is gone, and has not all tha
   }
   const keys = Array.from({ length: 12 }, (_, n) => `prenotazione-${n + 10}`)
 
-  await t.test('requests in between are a 503 with Retry-After, soon', async (t) => {
+  await t.test('requests during the failover are a 503 with Retry-After, soon', async (t) => {
     const from = performance.now()
     for (const answer of await Promise.all(keys.map(once))) {
       t.match(answer, { statusCode: 503, headers: { 'retry-after': '5' } })
@@ -45,7 +45,7 @@ t.test('a standby takes the place of a primary that is gone, and has not all tha
     t.ok(performance.now() - from < 60_000)
   })
 
-  await t.test('after it the same requests are carried out once, without a restart', async (t) => {
+  await t.test('after the failover the same requests are executed once, without a restart', async (t) => {
     await standby.sql`select pg_promote()`
     for (const key of keys) {
       for (; (await once(key)).statusCode !== 201; await sleep(50));
@@ -54,7 +54,7 @@ t.test('a standby takes the place of a primary that is gone, and has not all tha
     t.same(await names(), keys)
   })
 
-  await t.test('a process that knows nothing of the lost rows sends nothing, and says why, once', async (t) => {
+  await t.test('a process that lost rows sends nothing, and reports the reason once', async (t) => {
     await until(async () => (await hold()).sospeso)
     t.match(await hold(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
     const again = () => left.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
@@ -64,7 +64,7 @@ t.test('a standby takes the place of a primary that is gone, and has not all tha
     t.equal(left.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg))).length, 1)
   })
 
-  await t.test('an administrator who has compared the receipts resumes, and that lasts', async (t) => {
+  await t.test('an administrator resumes sending after comparing the receipts, and it stays resumed', async (t) => {
     const { admin } = administrator(left)
     t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Ricevute confrontate' })).json(), { sospeso: false })
     t.equal((await left.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)

@@ -21,7 +21,7 @@ import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
 /*
- * A ledger with history: submissions as they are after their calls, and what the police itself has acquired.
+ * A ledger with history: submissions after their calls, and the rows that the police has acquired.
  */
 
 export interface Sent {
@@ -29,13 +29,13 @@ export interface Sent {
   at: string
   rows?: number
   nights?: number
-  /** What the ledger saw: a reply, or nothing. */
+  /** The outcome that the ledger saw: a reply, or none (`?`). */
   seen: 'K' | 'N' | '?'
-  /** What the police acquired; as seen when it is not given. */
+  /** The number of rows that the police acquired; by default as seen. */
   taken?: number
   /** Seconds from the dispatch to the reply. */
   repliedAfter?: number
-  /** Further rows, which the rehearsal held back. */
+  /** Further rows, which the Test held back. */
   held?: number
 }
 
@@ -57,7 +57,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
   const keys = createKeys(config.MASTER_KEY)
   const { service, close } = await policeService({ config, keys, clock, db, log })
   t.teardown(close)
-  /** Mails that wait to be sent. */
+  /** The queued mails. */
   const mails: Mail[] = []
   const mail = {
     enqueue: async (_executor: Executor, one: Mail) => {
@@ -86,7 +86,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
   const archive = receiptArchive({ db, service, mode: 'sandbox', clock })
   const { account, utente } = service!
 
-  /** A submission that was sent once; its outcome is as it was seen. */
+  /** A submission that was sent once, with the outcome as seen. */
   async function sent ({
     at,
     rows = 2,
@@ -164,7 +164,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     })
   }
 
-  /** The police acquires rows, of which the ledger may know or not. */
+  /** The police acquires rows, which the ledger may know or not. */
   async function acquired (at: string, rows: number, nights: number): Promise<void> {
     if (rows === 0) return
     const one = { utente, riga: 'prova', permanenza: nights, giorno: dayInRome(new Date(at)), acquisita_il: at }

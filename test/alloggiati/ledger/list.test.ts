@@ -17,11 +17,11 @@ import { detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 const list = async ({ call }: TestApp, query = '') => (await call('GET', INVII + query)).json<{ data: Invio[] }>().data
 const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
 
-/** The server of all tests, each of which finds it empty. */
+/** The shared server, which each test empties. */
 const clock = clockAt(`${today}T12:00:00Z`)
 const sandbox = await build(t, {}, undefined, { clock })
 
-/** The sandbox with so many submissions. */
+/** The sandbox with this many submissions. */
 async function filled (count: number): Promise<TestApp> {
   const server = await emptied(sandbox)
   for (let n = 0; n < count; n++) {
@@ -34,7 +34,7 @@ async function filled (count: number): Promise<TestApp> {
   return server
 }
 
-t.test('an item tells what was sent, where it stands and until when the law wants it', async (t) => {
+t.test('an item shows the sent data, the state and the legal deadline', async (t) => {
   const server = await emptied(sandbox)
   const { id: prenotazione_id } = await create(server.call, { check_in: today, numero_notti: 1 })
   await server.call('POST', '/api/alloggiati/invio', {
@@ -59,7 +59,7 @@ t.test('an item tells what was sent, where it stands and until when the law want
   for (const stamp of [creato_il, aggiornato_il]) t.match(stamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-t.test('the newest come first, and the pages joined are the whole list', async (t) => {
+t.test('the newest come first, and all pages together are the whole list', async (t) => {
   const server = await filled(7)
   const whole = ids(await list(server))
   t.same(whole, [7, 6, 5, 4, 3, 2, 1])
@@ -122,7 +122,7 @@ t.test('filters narrow the list, its count and its pages', async (t) => {
   t.equal(await counted(`${next}&conteggio=true`), '7', 'unless it is asked for')
 })
 
-t.test('submissions of the sandbox are not shown in production, nor the other way round', async (t) => {
+t.test('production does not show submissions of the sandbox, nor the sandbox those of production', async (t) => {
   await filled(1)
   const police = await standIn(t)
   const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
@@ -147,7 +147,7 @@ t.test('without credentials the ledger can still be read', async (t) => {
 
 const { police, server: real } = await ledgerServer(t)
 
-t.test('the detail never holds a surname, a name, a birth date, a document\'s number or a row', async (t) => {
+t.test('the detail never contains a surname, a name, a birth date, a document number or a line', async (t) => {
   const server = await emptied(sandbox)
   const secret = { cognome: 'SEGRETONI', nome: 'ZENOBIA', numero_documento: 'ZZ9988776', data_nascita: '1971-03-09' }
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(secret), prenotazione: soggiorno })
@@ -204,7 +204,7 @@ t.test(
   }
 )
 
-t.test('the detail tells the whole story: rows, attempt, steps in their order, and no receipt yet', async (t) => {
+t.test('the detail shows rows, attempt, transitions in order, and no receipt yet', async (t) => {
   const server = await emptied(real, police)
   police.on.Send = answer(rowsReply('Send', [true, false]))
   const id = await sent(server, [guestNo(1), guestNo(2)])
@@ -246,14 +246,14 @@ t.test('the detail tells the whole story: rows, attempt, steps in their order, a
   t.equal(found.versione, 3)
 })
 
-t.test('the ETag is the version, on which a decision can be made', async (t) => {
+t.test('the ETag is the version that a decision needs', async (t) => {
   const server = await emptied(real, police)
   const id = await unknown(police, server)
   const { headers } = await server.call('GET', `${INVII}/${id}`)
   t.equal(headers.etag, `"${(await detail(server, id)).versione}"`)
 })
 
-t.test('the receipt of the day on which it was sent is shown once it is kept', async (t) => {
+t.test('the detail shows the receipt of the day of the Send once it is stored', async (t) => {
   const server = await emptied(sandbox)
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
   clock.set('2026-11-22T12:00:00Z')

@@ -7,8 +7,8 @@ import { RULES, type Rule } from './model/rules.ts'
 import type { Scope, Trigger } from './model/world.ts'
 
 /**
- * Worlds that are looked at in full; together they make every change of state of the table. A second worker quadruples
- * the states of two submissions: it is not looked at around midnight.
+ * Worlds that are explored completely. Together they make every transition of the table. A second worker quadruples the
+ * states of two submissions, so it is not explored around midnight.
  */
 const WORLDS: Record<string, Partial<Scope>> = {
   'one submission, two workers, a crash, a resend, partial acceptance, guests entered again': {

@@ -21,7 +21,7 @@ const told = ({ logs }: Pick<TestApp, 'logs'>) =>
 const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
 
 const shared = await ledgerServer(t)
-/** The server of most tests, each of which finds it empty. */
+/** The server of most tests, which each of them empties. */
 async function anew () {
   await emptied(shared.server, shared.police)
   return shared
@@ -115,7 +115,7 @@ t.test('a database older than its history sends nothing until an administrator r
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
 })
 
-t.test('an older database is said to be one, also when a person had suspended sending', async (t) => {
+t.test('an older database is reported, also when a person had suspended sending', async (t) => {
   const { db, dataDir, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1)])
   await carryOut(await worker(), id, true)
@@ -125,7 +125,7 @@ t.test('an older database is said to be one, also when a person had suspended se
   for (const _look of [1, 2]) t.match(await checkSuspension(context), { chi: 'anna', motivo: /^ferie\. .*più vecchio/ })
 })
 
-t.test('while the chain head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
+t.test('while the chain head is unreadable nothing is sent, callers get the reason, and expired submissions end', async (t) => {
   for (const kind of ['no JSON', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
@@ -162,7 +162,7 @@ t.test('while the chain head cannot be read nothing is sent, all are told so, an
   }
 })
 
-t.test('a folder of data that has gone takes no file: nothing is sent, and the caller is told the cause', async (t) => {
+t.test('when the data folder is missing nothing is sent, and the caller gets the reason', async (t) => {
   const { police, reserve, states, worker, logs, sql, headIn } = await ledgerBench(t)
   const folder = join(temporaryFolder(t), 'away')
   const { id } = await reserve([guestNo(1)])
@@ -179,7 +179,7 @@ t.test('a folder of data that has gone takes no file: nothing is sent, and the c
   t.equal(alarms().length, 2, 'the sweep raises it, too')
 })
 
-t.test('a chain that is found short only at the dispatch is not sent on, and is alarmed at once', async (t) => {
+t.test('a truncated chain found only at the dispatch stops the Send, and raises an alarm at once', async (t) => {
   const { police, reserve, states, worker, logs, headIn, db } = await ledgerBench(t)
   const folder = temporaryFolder(t)
   const { id } = await reserve([guestNo(1)])
@@ -187,7 +187,7 @@ t.test('a chain that is found short only at the dispatch is not sent on, and is 
   police.on.Test = rehearsal.behaviour
   const sending = carryOut(await worker({ chainHead: headIn(folder) }), id, true)
   await rehearsal.arrived
-  // As if another process had noted the end of a chain that this database does not know.
+  // As if another process had recorded a chain head that this database lacks.
   await headIn(folder).note(db, { id: 4711, hash: '00' })
   rehearsal.release(answer(rowsReply('Test', [true])))
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
@@ -196,7 +196,7 @@ t.test('a chain that is found short only at the dispatch is not sent on, and is 
   t.equal(told({ logs }).length, 1)
 })
 
-t.test('while servers run, the database is replaced by an older copy: no guest is sent twice', async (t) => {
+t.test('no guest is sent twice when an older copy replaces the database of running servers', async (t) => {
   const before = await production(t, await standIn(t))
   await sent(before, [guestNo(1)])
   await before.app.close()
@@ -209,7 +209,7 @@ t.test('while servers run, the database is replaced by an older copy: no guest i
     }
     t.equal(police.callsOf('Send').length, 1)
   })
-  await t.test('two processes with folders of their own: each compares before it is asked for anything', async (t) => {
+  await t.test('two processes with separate folders: each compares before it serves a request', async (t) => {
     const { police, servers: [first, second], replace } = await replaceable(t, before, 'apart')
     await sent(first, [guestNo(2)])
     await sweep(await ledgerOf(second, police))
@@ -240,7 +240,7 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
   }
 })
 
-/** The URL of a database with the same content, which must not be in use. */
+/** The URL of a copy of the database, which must not be in use. */
 async function copyOf (t: Test, url: string): Promise<string> {
   const { url: copy } = await testDatabase(t)
   const [source, target] = [url, copy].map((each) => new URL(each).pathname.slice(1))
@@ -255,8 +255,8 @@ async function copyOf (t: Test, url: string): Promise<string> {
 }
 
 /**
- * Two servers on a copy of a database that knows of one guest, and what puts another copy of it in its place later.
- * @param before who has sent that guest, and is gone
+ * Two servers on a copy of a database with one sent guest, and a function that replaces it by another copy.
+ * @param before the closed server that has sent that guest
  */
 async function replaceable (t: Test, before: TestApp, folders: 'together' | 'apart') {
   const police = await standIn(t)

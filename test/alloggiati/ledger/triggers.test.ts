@@ -7,14 +7,14 @@ import { type Evidence, TRANSITIONS } from './model/transitions.ts'
 import { testDatabase } from '#test/database.ts'
 import { brokenLinks } from './chain.ts'
 
-/* What the database itself refuses, whoever writes to it. */
+/* The rules that database triggers enforce, whichever program writes. */
 
-/** A connection, or a transaction of it. */
+/** A connection or a transaction. */
 type Sql = postgres.ISql<{}>
 const states = Object.keys(STATES) as State[]
 const ACCOUNT = 'RM000001'
 
-/** What must stand beside a change, written down for a submission that is about to make it. */
+/** For each kind of evidence, a function that writes it for a submission. */
 const GIVE: Readonly<Record<Evidence, (sql: Sql, id: number) => Promise<unknown>>> = {
   tentativo_aperto: (sql, id) => attempt(sql, id, 2),
   esito_K: (sql, id) => outcome(sql, id, 'K'),
@@ -31,9 +31,9 @@ const GIVE: Readonly<Record<Evidence, (sql: Sql, id: number) => Promise<unknown>
   }
 }
 
-/** Evidence that does not serve, for each kind: nearly the right one. */
+/** For each kind, almost correct evidence that must be refused. */
 const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Promise<unknown>)[]>> = {
-  // An attempt that has its outcome already is not open; a number without an attempt is none.
+  // An attempt with an outcome is not open, and a number without an attempt is no attempt.
   tentativo_aperto: [async (sql, id) => {
     await attempt(sql, id, 2)
     await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 2, 'N', 'risposta')`
@@ -41,7 +41,7 @@ const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Prom
   esito_K: [(sql, id) => outcome(sql, id, '?'), (sql, id) => outcome(sql, id, 'N')],
   esito_N: [(sql, id) => outcome(sql, id, '?'), (sql, id) => outcome(sql, id, 'K')],
   tutti_N: [(sql, id) => outcome(sql, id, '?'), (sql, id) => outcome(sql, id, 'K'), async (sql, id) => {
-    // The present attempt was not acquired, but of an earlier one nothing is known.
+    // The current attempt was not acquired, but the outcome of an earlier one is unknown.
     await outcome(sql, id, 'N')
     await attempt(sql, id, 0)
   }],
@@ -111,7 +111,7 @@ t.test(
   }
 )
 
-t.test('a submission is born ready, and at the beginning', async (t) => {
+t.test('a new submission is ready, with the first version', async (t) => {
   const { sql } = shared
   for (const stato of states.filter((state) => state !== 'pronto')) {
     await t.rejects(submission(sql, stato), { code: 'LC001' }, stato)
@@ -142,7 +142,7 @@ t.test('the facts of a submission do not change; its version and attempt change 
   await t.resolves(sql`update invii set nota = 'altra', lease_fino_al = now(), proprietario = 'prova' where id = ${id}`)
 })
 
-t.test('a decision serves once: not for the next version, and one for each', async (t) => {
+t.test('a decision is valid for one version, and each version has at most one', async (t) => {
   const { sql } = shared
   const id = await placed(sql, 'da_verificare')
   await GIVE.reinvia(sql, id)
@@ -152,7 +152,7 @@ t.test('a decision serves once: not for the next version, and one for each', asy
   await t.rejects(sql`update invii set stato = 'pronto' where id = ${id}`, { code: 'LC001' })
 })
 
-t.test('the record is only added to: no row is changed or deleted, no table emptied', async (t) => {
+t.test('the ledger is append-only: no row is changed or deleted, and no table truncated', async (t) => {
   const { sql } = await testDatabase(t)
   const id = await placed(sql, 'da_verificare')
   await GIVE.ricevuta(sql, id)
@@ -196,7 +196,7 @@ t.test('an attempt has one final outcome at most', async (t) => {
   )
 })
 
-t.test('an account has one submission in flight at most, and any number that are being rehearsed', async (t) => {
+t.test('an account has at most one submission in flight, and any number in a Test call', async (t) => {
   const { sql } = await testDatabase(t)
   await placed(sql, 'in_invio')
   const other = await submission(sql)
@@ -213,7 +213,7 @@ t.test('an account has one submission in flight at most, and any number that are
   await t.resolves(fly(elsewhere))
 })
 
-t.test('every change is in the chain, by whom and why, and the chain can be recomputed', async (t) => {
+t.test('the chain contains every change with author and reason, and can be recomputed', async (t) => {
   const { sql } = await testDatabase(t)
   const ids = await Promise.all(Array.from({ length: 6 }, () => submission(sql)))
   await sql.begin(async (tx) => {
@@ -250,7 +250,7 @@ async function submission (
   return row!.id
 }
 
-/** A submission in any state, with one attempt behind it that nothing is known of: put there past the triggers. */
+/** A submission in any state with one attempt of unknown outcome, inserted without the triggers. */
 async function placed (sql: Sql, stato: State): Promise<number> {
   const id = await submission(sql)
   await attempt(sql, id, 1)
@@ -278,8 +278,8 @@ function outcome (sql: Sql, id: number, esito: string): Promise<unknown> {
 }
 
 /**
- * What the database says to a change of state, with something standing beside it; undefined: it lets it through. Leaves
- * nothing behind.
+ * The error of the database for a transition with the given evidence; undefined: the transition is allowed. It rolls
+ * back.
  */
 async function refusal (
   sql: postgres.Sql,
@@ -306,7 +306,7 @@ async function refusal (
   return said
 }
 
-/** The words that the predicate of each partial index names. */
+/** The states and outcomes in the predicate of each partial index. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   invii_aperti: UNFINISHED_STATES,
   invii_un_volo: IN_FLIGHT_STATES,

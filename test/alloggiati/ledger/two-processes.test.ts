@@ -13,16 +13,16 @@ import { API_KEY, temporaryFolder } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 import { brokenLinks } from './chain.ts'
 
-/* Two server processes on one database, each with a folder of its own. */
+/* Two server processes on one database, each with its own folder. */
 
 const INVIO = '/api/alloggiati/invio'
-/** Long enough for a second call to come while the first is under way, if it were let. */
+/** Long enough for a second concurrent call, if it were possible. */
 const REPLY_MS = 30
 
-/** The servers are the same for all; each test has guests of its own, and looks at what was sent since it began. */
+/** Shared servers. Each test uses its own guests, and checks only its own Sends. */
 const { police, flights, post, sql } = await twoServers(t)
 
-t.test('of 20 identical sends at once to two processes one goes out, and all the others name it', async (t) => {
+t.test('of 20 concurrent identical requests to two processes one is sent, and the others name it', async (t) => {
   const acquired = anew()
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
   const winners = answers.filter(({ status }) => status === 200)
@@ -34,7 +34,7 @@ t.test('of 20 identical sends at once to two processes one goes out, and all the
   t.equal(flights.most, 1)
 })
 
-t.test('20 guests sent at once through two processes are all acquired, once each, one call at a time', async (t) => {
+t.test('20 concurrent guests through two processes are acquired once each, one call at a time', async (t) => {
   const acquired = anew()
   const [{ before } = { before: 0 }] = await sql<{ before: number }[]>`
     select coalesce(max(id), 0)::int as before from invii`
@@ -51,7 +51,7 @@ t.test('20 guests sent at once through two processes are all acquired, once each
   t.same(await brokenLinks(sql), [])
 })
 
-t.test('20 overlapping lists through two processes: every guest at most once, and no list half', async (t) => {
+t.test('20 overlapping lists through two processes send every guest at most once, and no list in part', async (t) => {
   const acquired = anew()
   const lists = Array.from({ length: 20 }, (_, n) =>
     [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(200 + each))
@@ -64,7 +64,7 @@ t.test('20 overlapping lists through two processes: every guest at most once, an
   t.equal(flights.most, 1)
 })
 
-/** The police forgets what it was asked; gives what it acquires from now on. */
+/** Resets the calls of the police; returns a function that reads the rows acquired from now on. */
 function anew (): () => string[] {
   police.calls.length = 0
   flights.most = 0
@@ -72,7 +72,7 @@ function anew (): () => string[] {
   return () => police.acquired().slice(before)
 }
 
-/** A police that takes its time, and counts how many Sends it has before it at once. */
+/** A slow police that counts concurrent Sends. */
 async function twoServers (t: Test) {
   const police = await standIn(t)
   const flights = { now: 0, most: 0 }
@@ -116,7 +116,7 @@ async function twoServers (t: Test) {
   return { police, flights, post, sql }
 }
 
-/* The ledger writes an attempt before the first byte leaves, so it survives a process that dies or sleeps. */
+/* The ledger commits an attempt before the first byte leaves, so it survives a process that dies or freezes. */
 
 t.test('when the first byte of a Send arrives, the dispatch is already committed', async (t) => {
   const police = await standIn(t)
@@ -162,7 +162,7 @@ t.test('a server that dies while the police holds the reply: unknown after the l
   t.equal(police.callsOf('Send').length, 1)
 })
 
-/** A stand-in, a database, and the server as a process of its own between them. */
+/** A stand-in, a database, and the server as a separate process. */
 async function realServer (t: Test) {
   const police = await standIn(t)
   const { url } = await testDatabase(t)

@@ -57,7 +57,7 @@ t.test('a verdict has one outcome a row, and a row is `acquisita` only where the
   }), { numRuns: 2000 })
 })
 
-t.test('a guest is free again only when no row of the reply says that one was acquired', async () => {
+t.test('guests are freed only when no row of the reply was acquired', async () => {
   fc.assert(fc.property(reply, rows, (reply, rows) => {
     const { tentativo, stato } = classifyReply(reply, rows)
     const anyAccepted =
@@ -139,7 +139,7 @@ function good (rows: number): SendReply {
   }
 }
 
-/* The consequence of each verdict, in every combination of states. */
+/* The consequences of each verdict, in every combination of states. */
 
 const facts: fc.Arbitrary<VerdictFacts> = fc.record({
   stato: fc.constantFrom(...STATE_NAMES),
@@ -173,7 +173,7 @@ t.test('a verdict that contradicts what stands acquires and ends nothing: at mos
   holds(({ contradicted }, path) => !contradicted || path.every((a) => a === 'da_verificare'))
 })
 
-t.test('a submission in flight is not moved by the reply to an earlier attempt', async () => {
+t.test('the reply to an earlier attempt does not move a submission in flight', async () => {
   holds(({ stato, ofLastAttempt, contradicted }, path) =>
     stato !== 'in_invio' || ofLastAttempt || contradicted || path.length === 0)
 })
@@ -187,19 +187,19 @@ t.test('a row that is acquired stays so, and one that may have been filed before
   }), { numRuns: 2000 })
 })
 
-t.test('a row that is seen to be acquired is acquired, whatever was known of it before', async (t) => {
+t.test('a row that a reply reports as acquired is acquired, whatever its previous outcome', async (t) => {
   for (const now of ROW_OUTCOMES) {
     for (const inDoubt of [true, false]) t.equal(rowAfter(now, 'acquisita', inDoubt), 'acquisita', now)
   }
 })
 
-t.test('a dispatch that is to be made again waits for its turn, also while an earlier one is in doubt', async () => {
+t.test('a dispatch to be retried is queued, also while an earlier attempt is unknown', async () => {
   holds(({ stato, ofLastAttempt, verdict, stateAfterN, otherProven, contradicted }, path) =>
     stato !== 'in_invio' || !ofLastAttempt || verdict !== 'N' || stateAfterN !== 'pronto' || otherProven ||
     contradicted || path.join() === 'pronto')
 })
 
-/* Which places of a booking are filled by what was sent. */
+/* The coverage of the guests of a booking by sent rows. */
 
 const guest = (identita: string) => [{ identita, persona: identita, documento: null }]
 const row = (identita: string, changes: Partial<Candidate> = {}): Candidate =>
@@ -249,7 +249,7 @@ for (const change of CHANGES) {
   )
 }
 
-t.test('an hour that the clocks skip is read as if they had not been moved yet', async (t) => {
+t.test('an hour that daylight saving time skips is read in winter time', async (t) => {
   t.equal(instantInRome('2026-03-29', 2, 30).toISOString(), '2026-03-29T01:30:00.000Z')
 })
 

@@ -5,14 +5,14 @@ import { type Call, guestNo, invio, rowsReply } from '#test/alloggiati/stand-in.
 import type { TestApp } from '#test/helper.ts'
 import { administrator, detail, ledgerServer, sent, unknown } from './administrator.ts'
 
-/** In the order in which they can be emptied. */
+/** In the order in which foreign keys allow to empty them. */
 const TABLES = [
   'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'invii_esiti', 'invii_tentativi', 'invii_schedine',
   'invii_transizioni', 'invii_decisioni', 'invii'
 ]
 const VERIFY = '/api/v1/invii/verifica'
 
-/** Changes the database without its triggers. */
+/** Changes the database with its triggers disabled. */
 async function behindTheTriggers (sql: postgres.Sql, change: string): Promise<void> {
   const triggers = (word: string) =>
     TABLES.map((table) => `alter table ${table} ${word} trigger user;`).join('')
@@ -40,7 +40,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
   const partial = await sent(server, [guestNo(8), guestNo(9)])
   delete police.on.Send
 
-  t.test('holds: every link, every state', async (t) => {
+  t.test('verifies: every link, every state', async (t) => {
     const states = (await sql`select stato from invii order by id`).map(({ stato }) => String(stato))
     t.same(states, [
       'acquisito', 'rifiutato', 'acquisito', 'annullato', 'depositato_altrove', 'sconosciuto', 'parziale'
@@ -55,7 +55,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     }
   })
 
-  t.test('is verified for the arrivals of the days that are asked for, by administrators alone', async (t) => {
+  t.test('is verified for the requested arrival days, only by administrators', async (t) => {
     t.match(await verify('?da=2999-01-01'), { integra: true, invii_controllati: 0, da: '2999-01-01', a: null })
     t.match(await verify('?da=2000-01-01&a=2999-01-01'), { invii_controllati: 7 })
     t.equal((await server.call('GET', VERIFY)).statusCode, 403)
@@ -102,7 +102,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     ['the last submission taken away', takenAway(partial), null, /fine della catena/]
   ]
   for (const [name, change, id, motivo] of forgeries) {
-    t.test(`altered behind the triggers, it says where: ${name}`, async (t) => {
+    t.test(`tampering without triggers is located: ${name}`, async (t) => {
       await behindTheTriggers(sql, `${change};`)
       t.match(await verify(), { integra: false, prima_riga_errata: { invio: id, motivo } })
       if (id !== null) t.notOk((await detail(server, id)).integro)
@@ -110,11 +110,11 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     })
   }
 
-  t.test('set back as it was it holds again', async (t) => {
+  t.test('verifies again after the original rows are restored', async (t) => {
     t.match(await verify(), { integra: true, invii_controllati: 7 })
   })
 
-  t.test('loses the records of what ended 30 days ago, and nothing else of it', async (t) => {
+  t.test('loses the encrypted records of submissions that ended 30 days ago, and nothing else', async (t) => {
     const records = async () =>
       await sql`select invio_id, count(riga)::int as records from invii_schedine group by invio_id order by invio_id`
     const receipted = await sent(server, [guestNo(10)])
@@ -151,7 +151,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     t.match(await verify('?da=2000-01-01'), { integra: true, invii_controllati: 8 })
   })
 
-  t.test('altered, it is reported in the log by the job of the night, which names no guest', async (t) => {
+  t.test('tampering is logged by the nightly job without guest data', async (t) => {
     await runJob(server, 'ledger-verification')
     t.same(alarms(server), [])
     await behindTheTriggers(sql, `update invii set versione = 9 where id = ${lost}`)

@@ -15,13 +15,13 @@ import { testClock } from '#test/clock.ts'
 import { build } from '#test/helper.ts'
 import { ledgerBench } from './bench.ts'
 
-/* How one submission is carried out: in which order, by whom, and what of it. */
+/* The steps of one submission, its worker, and the rows that are sent. */
 
-/** The ledger of all tests, each of which finds it empty. */
+/** The shared ledger, which each test empties. */
 const bench = await ledgerBench(t)
 const anew = () => emptied(bench, bench.police)
 
-t.test('a rehearsal with the same rows precedes the Send', async (t) => {
+t.test('a Test call with the same rows precedes the Send', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const { id } = await reserve([guestNo(1), guestNo(2)])
   t.match(await carryOut(await worker(), id, true), {
@@ -33,7 +33,7 @@ t.test('a rehearsal with the same rows precedes the Send', async (t) => {
   t.same(await states(), ['acquisito/acquisita,acquisita'])
 })
 
-t.test('a row that the rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
+t.test('a row that Test refuses is not sent, nor is the rest of its family', async (t) => {
   const { police, worker, reserve, states } = await anew()
   police.on.Test = answer(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), guestNo(1)])
@@ -55,7 +55,7 @@ t.test('a row that the rehearsal refuses is not sent, nor is the rest of its fam
   )
 })
 
-t.test('of several workers at once one carries a submission out', async (t) => {
+t.test('only one of several concurrent workers sends a submission', async (t) => {
   const { police, sql, worker, reserve } = await anew()
   const { id } = await reserve([single()])
   const workers = await Promise.all(Array.from({ length: 5 }, () => worker()))
@@ -66,7 +66,7 @@ t.test('of several workers at once one carries a submission out', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('an account has one submission in flight: another process rehearses the next one, and waits', async (t) => {
+t.test('an account has one Send in flight: another process makes the next Test call, and waits', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
@@ -84,7 +84,7 @@ t.test('an account has one submission in flight: another process rehearses the n
   t.equal(police.callsOf('Test').length, 2, 'the rehearsal stays good')
 })
 
-t.test('of many submissions of a process four are rehearsed at a time; they are sent as they came', async (t) => {
+t.test('a process makes four Test calls at a time, and sends submissions in order of arrival', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const reserved = []
   for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
@@ -107,7 +107,7 @@ t.test('of many submissions of a process four are rehearsed at a time; they are 
   t.same(numbers, [...numbers].sort(), 'first come first served')
 })
 
-t.test('when the process ends, what waits is ready for the next one, and what is out is followed', async (t) => {
+t.test('on shutdown waiting submissions stay ready, and the Send in flight is completed', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const reserved = []
   for (let n = 0; n < 6; n++) reserved.push(await reserve([guestNo(n)]))
@@ -135,7 +135,7 @@ t.test('when the process ends, what waits is ready for the next one, and what is
   t.same(twice(police.acquired()), [])
 })
 
-t.test('a token that the service does not take any more is replaced once, before anything is given up', async (t) => {
+t.test('a refused token is replaced once before the submission fails', async (t) => {
   const { police, worker, reserve } = await anew()
   const mine = await worker()
   await carryOut(mine, (await reserve([guestNo(1)])).id, true)
@@ -151,7 +151,7 @@ t.test('a token that the service does not take any more is replaced once, before
   t.equal(police.callsOf('Test').length, before + 2, 'and not for ever')
 })
 
-t.test('while a worker lives each step renews its lease', async (t) => {
+t.test('each step of a worker renews its lease', async (t) => {
   const { police, sql, worker, reserve, expire } = await anew()
   const steps = { GenerateToken: held(), Test: held(), Send: held() }
   for (const [operation, { behaviour }] of Object.entries(steps)) police.on[operation] = behaviour
@@ -189,7 +189,7 @@ t.test('an attempt carries the Rome days on which the service may count it', asy
   )
 })
 
-t.test('a submission whose arrival the service does not take any more goes to a person, without a call', async (t) => {
+t.test('a submission whose arrival the service no longer accepts is referred to a person without a call', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const later = { now: () => new Date(), today: () => addDays(testClock().today(), 2) }
   const { id } = await reserve([single()])
@@ -199,7 +199,7 @@ t.test('a submission whose arrival the service does not take any more goes to a 
   await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
 })
 
-t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
+t.test('a worker that froze between the commit and the first byte sends nothing', async (t) => {
   const { police, sql, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const chainHead = { ...headIn(t.testdir()), note: async () => { await sleep(5100) } }
@@ -209,7 +209,7 @@ t.test('a worker that slept between the commit and the first byte does not write
   t.same(await states(), ['non_inviato/non_inviata'])
 })
 
-t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
+t.test('a committed attempt that could not be sent is recorded as not sent', async (t) => {
   const { police, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const note = async () => { throw new Error('no space left on the device') }
@@ -297,9 +297,9 @@ t.test(
   }
 )
 
-/* What becomes of submissions whose process has died, or that nobody waits for. */
+/* Submissions whose process died, or for which no caller waits. */
 
-/** A process has died that had the one in flight, and had claimed the other. */
+/** Simulates a dead process that had one submission in flight, and had claimed the other. */
 async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserved): Promise<void> {
   await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
   await sql`
@@ -332,7 +332,7 @@ t.test('the sweep does not touch a submission that a worker has claimed, nor one
   await flight
 })
 
-t.test('the sweep sends a submission that no worker has claimed, once its lease is over', async (t) => {
+t.test('the sweep sends a submission that no worker has claimed when its lease expires', async (t) => {
   const { police, worker, reserve, expire, states } = await anew()
   await reserve(family())
   await sweep(await worker())
@@ -371,7 +371,7 @@ t.test('a submission whose worker died before the dispatch is sent by the sweep;
   }
 })
 
-t.test('sweeps at once send a submission once', async (t) => {
+t.test('concurrent sweeps send a submission once', async (t) => {
   const { police, worker, reserve, expire } = await anew()
   for (let n = 0; n < 4; n++) await reserve([guestNo(n)])
   await expire()
@@ -392,7 +392,7 @@ t.test('the submission with the earliest deadline is sent first', async (t) => {
   t.match(police.acquired(), [/NUMERATI BB /, /NUMERATI B /])
 })
 
-t.test('a Send that the web server refuses is tried again later, and its guests stay live meanwhile', async (t) => {
+t.test('a Send that the web server refuses is retried later, and its guests stay live meanwhile', async (t) => {
   const { police, sql, worker, reserve, expire, states } = await anew()
   await reserve([single()])
   police.on.Send = respond('404 Not Found', '')
@@ -430,7 +430,7 @@ t.test(
   }
 )
 
-t.test('one submission that cannot be carried out keeps no other waiting, nor the account', async (t) => {
+t.test('a submission that always fails blocks neither other submissions nor the account', async (t) => {
   const { police, sql, worker, reserve, expire, states, logs } = await anew()
   const damaged = await reserve([guestNo(1)])
   await reserve([guestNo(2)])
@@ -459,7 +459,7 @@ t.test(
   }
 )
 
-t.test('what is ready of an account that is not used any more ends; a person decides where in doubt', async (t) => {
+t.test('ready submissions of an abandoned account end, and unknown ones are referred to a person', async (t) => {
   const { police, sql, worker, reserve, states, logs } = await anew()
   await reserve([guestNo(1)], { account: 'RM000009' })
   const doubtful = await reserve([guestNo(2)], { account: 'RM000009' })
@@ -476,7 +476,7 @@ t.test('what is ready of an account that is not used any more ends; a person dec
   t.same(police.calls, [])
 })
 
-t.test('without credentials, too, what a dead process left is ended', async (t) => {
+t.test('submissions of a dead process end even without credentials', async (t) => {
   const { police, sql, url, reserve, expire, states } = await ledgerBench(t)
   const [flying, taken, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
   await leftByTheDead(sql, flying, taken)
@@ -489,7 +489,7 @@ t.test('without credentials, too, what a dead process left is ended', async (t) 
   t.same(police.calls, [])
 })
 
-t.test('a lease from a clock that was ahead keeps a submission no longer than any other', async (t) => {
+t.test('a lease from a clock that was ahead lasts no longer than any other', async (t) => {
   const { sql, worker, reserve, states } = await anew()
   await reserve([guestNo(1)])
   await sql`update invii set stato = 'preso', proprietario = 'morto', lease_fino_al = now() + interval '1 day'`
@@ -497,7 +497,7 @@ t.test('a lease from a clock that was ahead keeps a submission no longer than an
   t.same(await states(), ['acquisito/acquisita'])
 })
 
-/** A change that the triggers of a table refuse. */
+/** Makes a change that the triggers of a table would refuse. */
 async function forced (sql: postgres.Sql, table: string, statement: string): Promise<void> {
   await sql.unsafe(`alter table ${table} disable trigger user; ${statement}; alter table ${table} enable trigger user`)
 }

@@ -243,7 +243,7 @@ t.test(
   }
 )
 
-t.test('without credentials the server runs, and each request that needs them names the missing settings', async (t) => {
+t.test('without credentials the server runs, and requests that need them name the missing settings', async (t) => {
   const { app, call, ...server } = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator({ app, call, ...server })
   t.equal((await call('GET', '/health/live')).statusCode, 200)

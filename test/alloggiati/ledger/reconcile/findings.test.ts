@@ -13,7 +13,7 @@ import { attempt, day, DAY, fetched, NEXT, submission, twice } from './samples.t
 const known = (invio_id: number, more: Partial<DayAttempt> = {}) => attempt(invio_id, { esito: 'K', ...more })
 const MORNING = new Date(`${NEXT}T09:00:00Z`)
 
-/** Where each submission goes, and what is proven of its attempts. */
+/** The new state of each submission, and the proven outcomes of its attempts. */
 function outcome (input: AccountDay): Record<number, string> {
   return shown(deriveFindings(input))
 }
@@ -31,7 +31,7 @@ function notes (input: AccountDay): Record<number, string> {
   return Object.fromEntries(deriveFindings(input).findings.map(({ invio_id, note }) => [invio_id, note]))
 }
 
-t.test('nothing follows for a day while one of its calls is under way', async (t) => {
+t.test('a day has no findings while one of its calls is in flight', async (t) => {
   const inFlight = day({
     attempts: [attempt(1), attempt(2)],
     submissions: [submission(1, 'in_invio'), submission(2)],
@@ -40,13 +40,13 @@ t.test('nothing follows for a day while one of its calls is under way', async (t
   t.same(deriveFindings(inFlight), { rule: 'in_volo', findings: [] })
 })
 
-t.test('a receipt that the service has not does not count zero', async (t) => {
+t.test('a missing receipt does not count as zero', async (t) => {
   const input = day({
     attempts: [attempt(1), known(2)],
     submissions: [submission(1), submission(2, 'acquisito')],
     fetches: [fetched('07:00', null, null)]
   })
-  t.test('nothing changes before noon of the next day', async (t) =>
+  t.test('there are no findings before noon of the next day', async (t) =>
     t.same(deriveFindings({ ...input, now: MORNING }), { rule: 'senza_ricevuta', findings: [] })
   )
   t.test('from noon on unknown submissions, and no others, are referred to a person', async (t) =>
@@ -182,14 +182,14 @@ t.test('a receipt that no combination explains raises an alarm and proves nothin
   const input = day({ attempts: [attempt(1)], submissions: [submission(1)], fetches: twice(1, 3) })
   t.match(deriveFindings(input), { rule: 'contraddetta', alarm: 'no-match' })
   t.same(outcome(input), { 1: 'da_verificare' })
-  t.test('the nights must add up as the schedine must', async (t) => {
+  t.test('both the nights and the schedine must add up', async (t) => {
     t.equal(deriveFindings({ ...input, fetches: twice(2, 5) }).rule, 'contraddetta')
     const fetches = [fetched('07:00', 2, 5), fetched('10:00', 2, 6)]
     t.equal(deriveFindings({ ...input, fetches }).rule, 'ricevuta_mutata')
   })
 })
 
-t.test('a receipt that counts less than the service has said refers the whole day to a person', async (t) => {
+t.test('a receipt that counts less than the replies refers the whole day to a person', async (t) => {
   for (const fetches of [twice(1, 6), twice(2, 5)]) {
     const submissions = [submission(1, 'acquisito'), submission(2)]
     const input = day({ attempts: [known(1), attempt(2)], submissions, fetches })
@@ -296,19 +296,19 @@ t.test('a receipt is fetched when the fetch can prove something', async (t) => {
  */
 
 interface Call {
-  /** Nights of the rows handed over. */
+  /** The nights of the sent rows. */
   rows: number[]
-  /** How many of them were acquired. */
+  /** The number of acquired rows. */
   acquired: number
   seen: 'reply' | 'nothing' | 'decision'
   stato: State
-  /** It is the second call of the submission before. */
+  /** It is the second call of the previous submission. */
   again: boolean
 }
 
 const call: fc.Arbitrary<Call> = fc.record({
   rows: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
-  // Mostly all or nothing, as it will be after a rehearsal.
+  // Mostly all or nothing, as after a Test call.
   acquired: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(0, 99) }, fc.integer({ min: 0, max: 3 })),
   seen: fc.constantFrom('reply', 'nothing', 'nothing', 'nothing', 'decision'),
   stato: fc.constantFrom('sconosciuto', 'sconosciuto', 'da_verificare', 'depositato_altrove', 'pronto'),

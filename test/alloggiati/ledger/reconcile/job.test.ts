@@ -15,7 +15,7 @@ const DAY = '2026-11-20'
 const SENT = `${DAY}T17:00:00Z`
 const NEXT = '2026-11-21'
 
-/** The job at the given hours of the next day, Rome. */
+/** Runs the job at these hours of the next day, Rome. */
 async function jobAt ({ clock, context, archive }: LedgerWithHistory, ...hours: string[]): Promise<void> {
   for (const hour of hours) {
     clock.set(`${NEXT}T${hour}:00+01:00`)
@@ -136,7 +136,7 @@ t.test('around midnight only a reply tells on which receipt an attempt counts', 
 })
 
 t.test('a guest sent around midnight, and all others of both days, are receipted by both receipts', async (t) => {
-  // The reply came after the time limit of the delivery: it does not tell the day.
+  // The reply came after the delivery deadline, so it does not prove the day.
   const late = { at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K' as const }
   const w = await ledgerWithHistory(t, SENT)
   const before = await w.sent({ at: SENT, seen: 'K', nights: 4 })
@@ -169,7 +169,7 @@ function differing ({ db }: LedgerWithHistory) {
   return differingDays(db, 'sandbox', { from: DAY, to: NEXT })
 }
 
-t.test('a receipt that counts less than the service had said is alarmed once, and a decision stands', async (t) => {
+t.test('a receipt that counts less than the replies raises one alarm, and a later decision stands', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
   await jobAt(w, '06:00')
@@ -197,7 +197,7 @@ t.test('a submission that waits to be sent again is stopped when the receipt cou
   const id = await resumed(w, 2)
   await jobAt(w, '06:00')
   t.match(await w.stands(id), { stato: 'ricevuto', rows: 'acquisita acquisita' })
-  t.test('a submission that was sent again already is alarmed as a possible duplicate', async (t) => {
+  t.test('a submission that was already sent again raises an alarm about a possible duplicate', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     await w.exclusive()
     const id = await resumed(w, 2)
@@ -231,7 +231,7 @@ async function resumed (w: LedgerWithHistory, taken: number): Promise<number> {
   return id
 }
 
-t.test('several processes at once reconcile a day once', async (t) => {
+t.test('concurrent processes reconcile a day once', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.exclusive()
   const ids = [
@@ -250,7 +250,7 @@ t.test('several processes at once reconcile a day once', async (t) => {
   t.same(w.errors(), [])
 })
 
-t.test('without credentials, or with another account, days are proven by what is kept', async (t) => {
+t.test('without credentials, or with another account, stored receipts still prove days', async (t) => {
   for (const service of [null, { account: 'sandbox:altro' }]) {
     const w = await ledgerWithHistory(t, SENT)
     const known = await w.sent({ at: SENT, seen: 'K' })
