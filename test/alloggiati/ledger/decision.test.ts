@@ -293,7 +293,7 @@ t.test('the same key reports a waiting submission as withdrawable, and a running
   t.match(await send(), { status: 409, codice: 'INVIO_IN_CORSO', error: /non è ancora partito e si riprova da solo/ })
 })
 
-t.test('an administrator withdraws a waiting submission: it is recorded, frees its guests, and is never sent', async (t) => {
+t.test('a withdrawn submission is recorded, frees its guests, and is never sent', async (t) => {
   const { police, server, id, send, retry, decide, admin, who } = await waitingServer()
   for (const decisione of ['reinvia', 'acquisito', 'depositato']) {
     t.match((await decide(id, decisione)).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' }, decisione)

@@ -5,7 +5,7 @@ import { type Call, guestNo, invio, rowsReply } from '#test/alloggiati/stand-in.
 import type { TestApp } from '#test/helper.ts'
 import { administrator, detail, ledgerServer, sent, unknown } from './administrator.ts'
 
-/** In the order in which foreign keys allow to empty them. */
+/** In an order in which foreign keys allow to empty them. */
 const TABLES = [
   'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'invii_esiti', 'invii_tentativi', 'invii_schedine',
   'invii_transizioni', 'invii_decisioni', 'invii'

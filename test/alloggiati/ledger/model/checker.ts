@@ -1,32 +1,32 @@
 /**
- * A finite system to be looked at in full: where it begins, each step it may take from a state, and what must never be.
+ * A finite system to explore completely: its initial state, the steps from each state, and the forbidden states.
  */
 export interface System<S> {
   initial: S
   /** Every step out of a state, each with the name it has in a trace. */
   steps (state: S): Iterable<readonly [label: string, next: S]>
-  /** The same text for states that are the same but for the names of equal things. */
+  /** Equal text for states that differ only in the names of interchangeable things. */
   key (state: S): string
-  /** What is wrong in a state, if anything. */
+  /** The violation in a state, if any. */
   wrong (state: S): string | undefined
-  /** Whether nothing is left to be done. */
+  /** Whether nothing is left to do. */
   atRest (state: S): boolean
 }
 
 export interface Outcome {
   states: number
   steps: number
-  /** Absent when no state is wrong and every state can still come to rest. */
+  /** Absent when no state is wrong and every state can reach rest. */
   found?: { what: string, trace: string[] }
 }
 
-/** Where no step leads to a state at rest any more. */
+/** A state from which no state at rest is reachable. */
 export const STUCK = 'P2: stuck for good'
 
 /**
- * Visits every state breadth first, so that the first wrong one has a shortest trace; then, going back from the states
- * at rest, looks for one that cannot reach any of them.
- * @throws RangeError beyond `limit` states: a search that was cut short proves nothing
+ * Visits every state breadth first, so that the first wrong one has a shortest trace. Then it searches backwards from
+ * the states at rest for a state that cannot reach them.
+ * @throws RangeError beyond `limit` states, because an incomplete search proves nothing
  */
 export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, limit = 2_000_000): Outcome {
   const known = new Map([[key(initial), 0]])

@@ -11,8 +11,8 @@ const WIRE = numbered<Wire>('unwritten', 'flying', 'answered', 'over')
 const PHASE = numbered<Worker['phase']>('idle', 'claimed', 'committed', 'waiting')
 
 /**
- * A world as a short text. Submissions are alike and so are workers: worlds that differ only in which is which have the
- * same text.
+ * A world as a short text. Submissions are interchangeable, and so are workers: worlds that differ only in their order
+ * have the same text.
  */
 export function key (w: World): string {
   const [one, two = ''] = w.units.map((u) => unitCode(w, u)) as [string, string?]
@@ -58,14 +58,14 @@ function unitCode (w: World, u: Unit): string {
 const CLOSED = '\uffff'
 const INERT = 0xfffe
 
-/** At an end from which nothing leads away: which end it is makes no difference to anything else. */
+/** Whether a submission is in a final state. No other part of the world depends on which one. */
 function isClosed ({ reentries }: World, { stato, attempts }: Unit): boolean {
   const end = stato === 'ricevuto' || stato === 'depositato_altrove' ||
     (reentries === 0 && (stato === 'annullato' || stato === 'rifiutato' || stato === 'non_inviato'))
   return end && attempts.every(({ wire }) => wire === 'over')
 }
 
-/** Proven not to have done anything, and never to do it. */
+/** Whether an attempt is proven to have had no effect, and can have none later. */
 function isInert ({ outcome, wire, taken }: Attempt): boolean {
   return outcome === 'N' && wire === 'over' && taken === 0
 }

@@ -8,12 +8,12 @@ import { mayBeClaimed, workerSteps } from './worker.ts'
 import { begin, known, ownAttempts, type Law, type Step, type Unit, type World } from './world.ts'
 
 /*
- * The submission ledger as a finite model, looked at in full. How to read it:
+ * The submission ledger as a finite model, explored completely. How to read it:
  *
  *   rules.ts         what keeps the ledger honest, rule by rule; each can be switched off
  *   world.ts         what a state holds: submissions with their attempts, workers, and the truth at the police
  *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
- *   worker.ts        claim, login, rehearsal, commit, write, answer
+ *   worker.ts        claim, login, test call, commit, write, answer
  *   record.ts        what an outcome does to its submission
  *   surroundings.ts  network, time, crashes, the sweep
  *   receipts.ts      the equation of a day
@@ -23,31 +23,30 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
  *   key.ts           which states are the same
  *   checker.ts       the search; knows nothing of ledgers
  *
- * A step is a name and a change; whatever may happen next is yielded, so a frozen process, a lost answer and a good one
- * are three steps from one state. A submission has two guests. Time has five places (world.ts); within a place,
+ * A step is a name and a change. Every possible next step is yielded: a frozen process, a lost answer and a good answer
+ * are three steps from one state. A submission has two guests. Time has five values (world.ts); within one value,
  * anything may take any time.
  *
- * What must hold in every state:
- *   P1  no guest is acquired more often than once, and once more for each resend that a person decided when nothing
- *       could still arrive, and for each entry that a person confirmed
- *   P2  from every state each submission can still come to an end, or to where an alarm is up (see RESTING); and what
- *       was acquired to its proof, unless something beside it is in doubt
- *   P3  what a state says is so at the police: acquisito and ricevuto are there, rifiutato and non_inviato are not
- *   P4  nothing is sent of which an acquisition was known, unless a person who could know it decided to
- *   P5  one crash leaves one submission in doubt, and a database that is away leaves none
- *   P6  who rehearses, or died rehearsing, holds nobody up
+ * Invariants of every state:
+ *   P1  a guest is acquired at most once, plus once for each resend that a person decided when nothing could still
+ *       arrive, and for each entry that a person confirmed
+ *   P2  from every state each submission can reach an end, or a state with an alarm (see RESTING); an acquired one can
+ *       reach its proof, unless something beside it is in doubt
+ *   P3  states agree with the police: acquisito and ricevuto are acquired there, rifiutato and non_inviato are not
+ *   P4  a known acquisition is not sent again, unless a person who could know it decided so
+ *   P5  one crash leaves at most one submission in doubt, and an unavailable database leaves none
+ *   P6  a worker in its test call, dead or alive, blocks no other submission
  *
- * Assumed, not shown: bytes written are dealt with within minutes; a process does not freeze between its last look at
- * the clock and its write; two equal looks at a receipt hours apart show all of it; what the database has committed
- * stays.
+ * Assumptions: written bytes are processed within minutes. A process does not freeze between its last clock check and
+ * its write. Two equal fetches of a receipt, hours apart, are complete. Committed data are durable.
  */
 
-/** Where a submission may stay: an end, or a place where an alarm is up until a person or a receipt comes. */
+/** States in which a submission may stay: an end, or a state with an alarm until a person or a receipt resolves it. */
 const RESTING: ReadonlySet<State> = new Set([
   'ricevuto', 'rifiutato', 'non_inviato', 'depositato_altrove', 'annullato', 'acquisito', 'parziale', 'da_verificare'
 ])
 
-/** @param property looks only for violations of this one, as `P1` */
+/** @param property checks only this invariant, for example `P1` */
 export function ledgerModel (law: Law, property = ''): System<World> {
   return {
     initial: begin(law),
@@ -70,13 +69,13 @@ function * everyStep (w: World): Generator<Step> {
   yield * peopleSteps(w)
 }
 
-/** Whether receipts can prove all that was acquired: nothing that counts on them is in doubt. */
+/** Whether receipts can prove every acquisition: no attempt that may be on them is in doubt. */
 function isProvable ({ units, elsewhere, gone }: World): boolean {
   return !gone && elsewhere[0] + elsewhere[1] === 0 &&
     units.every(({ attempts }) => attempts.every((a) => a.outcome === 'N' || known(a)))
 }
 
-/** Of two submissions of the same guests, what one has done counts for the other. */
+/** Checks P1. The acquisitions of two submissions of the same guests are added. */
 function twice ({ units, law: { scope } }: World): string | undefined {
   const groups = scope.twin === null ? units.map((u) => [u]) : [units]
   return groups.some((group) => count(group, timesTaken) > 1 + count(group, ({ accepted }) => accepted))
@@ -97,7 +96,7 @@ function untrue (u: Unit): string | undefined {
 }
 
 /**
- * Whether a state says something of the police's records that they do not bear out. A person's word is believed until
+ * Checks P3: whether a state contradicts the records of the police. A person's decision is accepted until it is
  * disproven.
  */
 function isUntrue (u: Unit): boolean {
@@ -113,14 +112,14 @@ function isUntrue (u: Unit): boolean {
   }
 }
 
-/** Where only crashes go wrong, each leaves one submission in doubt at most. */
+/** Checks P5: when crashes are the only failures, each leaves at most one submission in doubt. */
 function blurred ({ law: { scope }, units, crashes }: World): string | undefined {
   if (!scope.quiet) return undefined
   const doubtful = units.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === '?')).length
   return doubtful > scope.crashes - crashes ? 'P5: one crash left two submissions in doubt' : undefined
 }
 
-/** Whether what died rehearsing keeps another submission from being claimed, although no call is out. */
+/** Checks P6: whether a worker that died in its test call blocks the claim of another submission. */
 function heldUp (w: World): string | undefined {
   const { units, workers } = w
   const isDead = (u: Unit): boolean =>

@@ -1,16 +1,16 @@
 import type { Attempt, Day } from './world.ts'
 
-/** Whether the ledger cannot tell on which of the two days an attempt counts: bytes may be acted on after midnight. */
+/** Whether an attempt may count on either day, because its bytes may be processed after midnight. */
 export function straddles ({ at }: Attempt): boolean {
   return at === 1 || at === 2
 }
 
-/** What a known attempt has on its receipt. */
+/** The rows of a known attempt on its receipt. */
 export function rowsOf ({ outcome }: Attempt): number {
   return outcome === 'K' ? 2 : 1
 }
 
-/** Whether the known attempts can be given to their days so that what is left of each receipt fits. */
+/** Whether the known attempts can be assigned to days so that the remainder of each receipt fits. */
 export function balance (
   [first, second]: readonly [number, number],
   [a, ...others]: readonly Attempt[],

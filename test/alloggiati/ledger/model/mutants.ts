@@ -1,7 +1,7 @@
 import type { Rule } from './rules.ts'
 import type { Scope } from './world.ts'
 
-/** The smallest world: one submission, one worker, one attempt, nobody makes mistakes. */
+/** The smallest world: one submission, one worker, one attempt, no human errors. */
 export const SMALL: Scope = {
   units: 1,
   workers: 1,
@@ -23,16 +23,16 @@ export const SMALL: Scope = {
 }
 
 /**
- * `P1` twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` more in doubt than crashes · `P6` held up by a
- * rehearsal
+ * `P1` acquired twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` more in doubt than crashes · `P6`
+ * blocked by a test call
  */
 export type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6'
 
 export interface Mutant {
   off: readonly Rule[]
-  /** What it leads to; null: nothing, and `why` says so. */
+  /** The damage; null: none, and `why` gives the reason. */
   damage: Damage | null
-  /** Whether the trigger alone, with every line of code forgetful of the rule, holds it all the same. */
+  /** Whether the trigger alone enforces the rule, without any code. */
   triggerHolds?: true
   why?: string
   scope: Partial<Scope>
@@ -40,7 +40,7 @@ export interface Mutant {
 
 const RETRIED = { workers: 2, attempts: 2 } as const
 
-/** Each rule switched off, in the smallest world in which it matters. */
+/** Each rule switched off, in the smallest world where it matters. */
 export const MUTANTS: readonly Mutant[] = [
   { off: ['writeAhead'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['leaseToUnknown'], damage: 'P1', triggerHolds: true, scope: RETRIED },

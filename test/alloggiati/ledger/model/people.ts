@@ -2,7 +2,7 @@ import { go, inTable } from './trigger.ts'
 import { daysOf } from './surroundings.ts'
 import { known, mayBeThere, off, provenState, step, windowOpen, type Step, type Unit, type World } from './world.ts'
 
-/** What people do: the caller withdraws or enters the guests again, an administrator decides, somebody else files. */
+/** Steps of people: the caller withdraws or enters guests again, an administrator decides, another person files. */
 export function * peopleSteps (w: World): Generator<Step> {
   for (const unit of w.units.keys()) {
     yield * caller(w, unit)
@@ -42,7 +42,7 @@ function isFound (w: World, unit: number): boolean {
   return w.units.some((other, i) => i !== unit && !unlocked(w, other))
 }
 
-/** Whether the index of identities lets the same guests in. */
+/** Whether the index of identities accepts the same guests. */
 function unlocked (w: World, u: Unit): boolean {
   if (u.stato === 'annullato') return !mayBeThere(u) || off(w, 'cancelLocks')
   return u.stato === 'rifiutato' || u.stato === 'non_inviato'
@@ -55,7 +55,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
       go(n, n.units[unit]!, 'da_verificare')
     })
   }
-  // Of an account that nobody has any more nobody asks what waits.
+  // For an abandoned account no caller withdraws a waiting submission.
   if (u.stato === 'pronto' && !w.gone) {
     yield step(w, 'decision: cancelled while it waits', (n) => {
       go(n, n.units[unit]!, 'da_verificare')
@@ -86,7 +86,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
     for (const day of daysOf(w)) {
       yield decide(`filed on the portal, D+${day}`, (mine, n) => {
         n.elsewhere[day] += 2
-        // Around midnight the person cannot tell the day either.
+        // Around midnight the person does not know the day either.
         for (const possible of daysOf(n)) n.portal[possible] = true
         go(n, mine, 'depositato_altrove', true)
       })
@@ -96,8 +96,8 @@ function * administrator (w: World, unit: number): Generator<Step> {
 }
 
 /**
- * Whether nothing that left can still be acted on (`consegna_entro` is over): by then no worker is at it in time any
- * more, either.
+ * Whether the delivery deadline `consegna_entro` has passed for all attempts. By then no worker with a valid lease is
+ * left.
  */
 function isDelivered (w: World, unit: number): boolean {
   const out = w.units[unit]!.attempts.some(({ wire, outcome }) => wire === 'flying' && outcome !== 'N')

@@ -6,8 +6,8 @@ import { known, off, step, windowOpen, type Attempt, type Day, type Step, type U
 const DAYS: readonly Day[] = [0, 1]
 
 /**
- * The receipts, held against the attempts of their day. A past day does not change any more, so two equal looks are as
- * good as the truth; the first look alone may come before the service has counted everything.
+ * Compares the receipts with the attempts of their day. A past day does not change, so two equal fetches are reliable.
+ * Only the first fetch may come before the service has counted everything.
  */
 export function * receiptSteps (w: World): Generator<Step> {
   if (w.gone) return
@@ -27,7 +27,7 @@ function receiptOf ({ elsewhere, units }: World, day: Day): number {
     (sum, { attempts }) => attempts.reduce((rows, a) => rows + (a.day === day ? a.taken : 0), sum), elsewhere[day])
 }
 
-/** An attempt that may be on the receipt of a day. */
+/** Whether an attempt may be on the receipt of a day. */
 function touches (a: Attempt, day: Day): boolean {
   return a.outcome !== 'N' && (straddles(a) || (a.at === 0 ? day === 0 : day === 1))
 }
@@ -51,15 +51,15 @@ function decide (n: World, day: Day, rows: number): void {
     for (const { a } of unknown) Object.assign(a, { outcome: 'K', decided: false })
     for (const { u } of unknown) conclude(n, u)
   } else if (rest === 0 || (rest > 0 && unknown.length === 0 && !alone)) {
-    // The answers account for every row, or others do for what is left of them.
+    // Known answers, or rows of others, account for every row of the receipt.
     for (const { u, a } of unknown) notThere(n, u, a)
     for (const each of acquired) receipted(n, each)
   } else review(n, entries, known)
 }
 
 /**
- * Both days at once: an answered call around midnight is on one of the two receipts. An unknown one proves nothing, and
- * beside one around midnight no other does.
+ * Decides both days together: an answered call around midnight is on one of the two receipts. An unknown call around
+ * midnight prevents every proof.
  */
 function decideSpan (n: World, entries: readonly Entry[]): void {
   const span = n.units.flatMap((u) => u.attempts.flatMap((a) => a.outcome === 'N' ? [] : [{ u, a }]))
@@ -70,12 +70,12 @@ function decideSpan (n: World, entries: readonly Entry[]): void {
   for (const each of span) receipted(n, each)
 }
 
-/** Whether all that was filed with the account that day is in the ledger. */
+/** Whether the ledger contains everything that was filed with the account that day. */
 function isAlone ({ law: { scope, off }, portal }: World, day: Day): boolean {
   return (scope.exclusive || off.has('exclusive')) && (!portal[day] || off.has('portal'))
 }
 
-/** What a receipt shows beyond what is known to be on it, and the attempts that may account for it. */
+/** The rows of a receipt that known attempts do not explain, and the attempts that may explain them. */
 function equation (
   n: World,
   entries: readonly Entry[],
@@ -90,8 +90,8 @@ function equation (
 }
 
 /**
- * Nothing is proven: what is in doubt goes before a person, and with it those of the acquired that are not as they
- * should be.
+ * Proves nothing, and refers attempts in doubt to a person, together with acquired ones that `odd` marks as
+ * inconsistent.
  */
 function review (n: World, entries: readonly Entry[], odd: (a: Attempt) => boolean): void {
   for (const { u, a } of entries) {
@@ -104,8 +104,8 @@ function isAcquired ({ stato }: Unit): boolean {
 }
 
 /**
- * What was acquired in part stays so: its other guest is still to be filed. Nor does a part prove what a person said
- * of another attempt.
+ * A partly acquired submission stays partial, because its other guest is still to be filed. A part does not prove a
+ * person's decision about another attempt.
  */
 function receipted (n: World, { u, a }: Entry): void {
   const whole = a.outcome === 'K' || off(n, 'wholeReceipt')

@@ -15,7 +15,7 @@ import {
 
 type NegativeEnd = 'pronto' | 'non_inviato' | 'rifiutato'
 
-/** Writes an outcome down and lets the submission follow it. `to`: where an N leads. */
+/** Records an outcome and moves the submission. `to`: the state after an N. */
 export function recordOutcome (w: World, i: number, label: string, outcome: Outcome, to: NegativeEnd = 'pronto'): Step {
   return step(w, label, (n) => {
     const { unit, attempt, lapsed } = n.workers[i]!
@@ -32,7 +32,7 @@ export function recordOutcome (w: World, i: number, label: string, outcome: Outc
 }
 
 /**
- * @returns false when a person's word stands against it: a K by decision cannot be unwritten, and a person must look
+ * @returns false when it contradicts a person's decision: a decided K cannot be deleted, and a person must decide
  * again
  */
 function record (n: World, u: Unit, a: Attempt, outcome: Outcome): boolean {
@@ -48,7 +48,7 @@ function moveAfter (n: World, u: Unit, outcome: Outcome, to: NegativeEnd): void 
   conclude(n, u)
 }
 
-/** The present attempt is proven not; others of the same submission may be there all the same. */
+/** The current attempt is proven not acquired. Others of the same submission may be acquired. */
 function negative (n: World, u: Unit, to: NegativeEnd): void {
   if (u.stato !== 'in_invio' && u.stato !== 'sconosciuto') return
   if (u.attempts.some(known) && !off(n, 'anyAttempt')) return conclude(n, u)
@@ -57,7 +57,7 @@ function negative (n: World, u: Unit, to: NegativeEnd): void {
   go(n, u, 'da_verificare')
 }
 
-/** Once an acquisition is known the submission goes there, from wherever it is; only a call under way is waited for. */
+/** Moves a submission with a known acquisition to its state, unless a call is in flight. */
 export function conclude (n: World, u: Unit): void {
   const goal = provenState(u)
   if (goal === undefined) return
@@ -67,7 +67,7 @@ export function conclude (n: World, u: Unit): void {
   if (waits && !flying && inTable(u.stato, goal)) go(n, u, goal)
 }
 
-/** A worker is done with its call, or dead: what it has not written it will not write, and an answer to it is lost. */
+/** A worker has finished its call or died: it writes nothing more, and a later answer is lost. */
 export function release (n: World, i: number): void {
   const { phase, unit, attempt } = n.workers[i]!
   n.workers[i] = IDLE
@@ -76,7 +76,7 @@ export function release (n: World, i: number): void {
   if (a.wire !== 'flying') a.wire = 'over'
 }
 
-/** Nobody owns the submission any more. */
+/** Removes the owner of a submission. */
 export function disown (n: World, unit: number): void {
   for (const worker of n.workers) if (worker.phase !== 'idle' && worker.unit === unit) worker.owns = false
 }

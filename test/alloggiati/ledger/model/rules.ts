@@ -1,6 +1,6 @@
 /**
- * The rules that keep the ledger honest. Each can be switched off by itself; the test then asks for the shortest way to
- * the damage.
+ * The rules that keep the ledger correct. Each can be switched off by itself, and the test then searches for the
+ * shortest trace to the damage.
  */
 export const RULES = {
   writeAhead: 'the attempt is committed before its first byte',

@@ -1,23 +1,23 @@
 import type { State } from '#schemas/submission.ts'
 
-/** What must stand beside a change for it to be allowed. */
+/** The evidence that a transition needs. */
 export type Evidence =
-  /** The present attempt is written down, and nothing is known of it yet. */
+  /** The current attempt is recorded, without an outcome. */
   'tentativo_aperto' |
   /** An attempt was acquired. */
   'esito_K' |
-  /** The present attempt was not. */
+  /** The current attempt was not acquired. */
   'esito_N' |
-  /** No attempt was, if there was one. */
+  /** No attempt was acquired; there may be none. */
   'tutti_N' |
-  /** A person has decided so on this very version. */
+  /** A person has decided so on this version. */
   'reinvia' | 'depositato' | 'annulla' |
   /** The receipt of a day on which an acquired attempt may count. */
   'ricevuta'
 
 interface Transition { da: State, a: State, serve?: Evidence, perche: string }
 
-/** Every change of state that the database allows by trigger; code only asks for a change. */
+/** Every transition that the database trigger allows. Code only requests transitions. */
 export const TRANSITIONS: readonly Transition[] = [
   { da: 'pronto', a: 'preso', perche: 'un processo lo prende in carico' },
   { da: 'pronto', a: 'non_inviato', serve: 'tutti_N', perche: 'ritirato da chi lo aspettava' },

@@ -4,15 +4,15 @@ import { ownAttempts, type Day, type Unit, type World } from './world.ts'
 
 const ALLOWED = new Map(TRANSITIONS.map(({ da, a, serve }) => [`${da}>${a}`, serve]))
 
-/** Whether the table has this change at all. */
+/** Whether the table contains this transition. */
 export function inTable (da: State, a: State): boolean {
   return ALLOWED.has(`${da}>${a}`)
 }
 
 /**
- * Changes a submission's state, under the eyes of the database: the table of transitions, and what must stand beside
- * each.
- * @param decided a decision of this very version has been written down in the same step
+ * Changes a submission's state if the database allows it: by the table of transitions, with the evidence that each
+ * needs.
+ * @param decided a decision on this version was recorded in the same step
  */
 export function go (w: World, u: Unit, a: State, decided = false): void {
   const change = `${u.stato}>${a}`

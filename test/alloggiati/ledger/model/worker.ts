@@ -13,7 +13,7 @@ import {
   type World
 } from './world.ts'
 
-/** What worker `i` may do next: claim, log in and rehearse, wait for the flight, commit, write, read, give up. */
+/** Steps of worker `i`: claim, log in, make the test call, wait for the Send in flight, commit, write, read, give up. */
 export function * workerSteps (w: World, i: number): Generator<Step> {
   const worker = w.workers[i]!
   const u = w.units[worker.unit]!
@@ -38,7 +38,7 @@ function * claim (w: World, i: number): Generator<Step> {
   }
 }
 
-/** Several submissions of an account may rehearse at once, and none of them keeps another from it. */
+/** Several submissions of an account may make their test calls at once, without blocking each other. */
 export function mayBeClaimed (w: World, u: Unit): boolean {
   return u.stato === 'pronto' && !(off(w, 'rehearsalOutside') && w.units.some(isClaimed))
 }
@@ -47,13 +47,13 @@ function isClaimed ({ stato }: Unit): boolean {
   return stato === 'preso' || stato === 'in_invio'
 }
 
-/** Whether the account's flight is free, and the minute is not one whose day the clocks cannot tell. */
+/** Whether the account has no Send in flight, and it is not the time around midnight, whose day is ambiguous. */
 function mayTakeFlight (w: World): boolean {
   if (w.time === 2 && !w.law.scope.closing && !off(w, 'pause')) return false
   return off(w, 'oneFlight') || w.units.every(({ stato }) => stato !== 'in_invio')
 }
 
-/** Before the point of no return: everything may still fail without harm. */
+/** Steps before the point of no return, which may fail without harm. */
 function * prepare (w: World, i: number, u: Unit): Generator<Step> {
   const { unit, owns } = w.workers[i]!
   const mine = off(w, 'dispatchCas') || (u.stato === 'preso' && (owns || off(w, 'ownerCas')))
@@ -68,7 +68,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
     return
   }
   if (!windowOpen(w)) return yield leave('window has closed', 'da_verificare')
-  // What a submission that was sent before may have done does not go away because the next call came to nothing.
+  // A failed call does not resolve the doubt about an earlier Send of the submission.
   const undecided = mayBeThere(u) && !off(w, 'negativeEnds')
   if (u.stato === 'preso') {
     yield leave('login fails', 'pronto')
@@ -127,7 +127,7 @@ function * read (w: World, i: number, u: Unit): Generator<Step> {
     : recordOutcome(w, i, 'no answer', '?')
 }
 
-/** The answer is there, and the database is not: the worker keeps it and tries again. */
+/** The answer arrived while the database is unavailable: the worker keeps it and retries. */
 function outage (w: World, i: number): Step {
   return step(w, 'database away', (n) => {
     n.outages--

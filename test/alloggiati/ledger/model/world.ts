@@ -1,18 +1,18 @@
 import type { State } from '#schemas/submission.ts'
 import type { Rule } from './rules.ts'
 
-/** What a run looks at: how many of each, and which misfortunes. */
+/** The scope of a run: how many of each thing, and which failures. */
 export interface Scope {
   units: 1 | 2
   workers: 1 | 2
-  /** Attempts a guest's submissions may make together. */
+  /** Maximum number of attempts of all submissions of a guest. */
   attempts: 1 | 2 | 3
   crashes: number
-  /** Resends that may be decided. */
+  /** Maximum number of decided resends. */
   resends: number
-  /** Times that guests who are free again may be entered once more. */
+  /** How often guests who are free again may be entered again. */
   reentries: number
-  /** Rows that somebody else files with the account; only where it is not exclusive. */
+  /** Rows that others file with the account, which is then not exclusive. */
   strangers: number
   exclusive: boolean
   /** Whether one row of two may be refused. */
@@ -28,19 +28,19 @@ export interface Scope {
    * (the number of guests of the booking does). It begins as one that was not sent: they have to be entered again.
    */
   twin: 'respelled' | 'corrected' | null
-  /** Times that guests who are live already may be entered all the same, because a person confirms. */
+  /** How often live guests may be entered again after a person's confirmation. */
   confirmations: number
-  /** Times that the database is away when an answer is to be written down. */
+  /** How often the database is unavailable when an answer is to be recorded. */
   outages: number
-  /** Whether the account may be given up: from then on no process sends for it. */
+  /** Whether the account may be abandoned. Then no process sends for it. */
   leaves: boolean
-  /** Nothing is lost or late but by a crash, and a crash takes every worker: they live in one process. */
+  /** Only crashes cause losses or delays, and a crash ends every worker, because they share one process. */
   quiet: boolean
 }
 
 /**
- * `asserts`: a change that the table refuses is a fault of the model · `refuses`: it is just not made · `absent`:
- * nobody looks.
+ * `asserts`: a transition that the table refuses is a fault of the model · `refuses`: it is not made · `absent`: there
+ * is no check.
  */
 export type Trigger = 'asserts' | 'refuses' | 'absent'
 
@@ -48,23 +48,23 @@ export interface Law {
   scope: Scope
   off: ReadonlySet<Rule>
   trigger: Trigger
-  /** Collects the changes of state that were made, as `da>a`. */
+  /** Collects the transitions that were made, as `da>a`. */
   made: Set<string>
 }
 
 /**
- * 0 the day D · 1 so late on D that bytes may be acted on after midnight · 2 the minutes around midnight, whose day the
- * clocks cannot tell · 3 the day after, when the receipt of D is out · 4 the day after that, receipt of D+1 out
+ * 0 the day D · 1 so late on D that bytes may be processed after midnight · 2 the minutes around midnight, whose day
+ * is ambiguous · 3 the next day, with the receipt of D · 4 the day after that, with the receipt of D+1
  */
 export type Time = 0 | 1 | 2 | 3 | 4
 /** 0 is D, 1 is D+1: the days that have a receipt. */
 export type Day = 0 | 1
 
 /**
- * '' nothing known yet · ? unknown · K every row acquired · P some row acquired (a K with fewer rows) · N proven not
+ * '' no outcome yet · ? unknown · K every row acquired · P some row acquired (a K with fewer rows) · N not acquired
  */
 export type Outcome = '' | '?' | 'K' | 'P' | 'N'
-/** Where its request is. */
+/** The progress of its request. */
 export type Wire = 'unwritten' | 'flying' | 'answered' | 'over'
 
 export interface Attempt {
@@ -73,16 +73,16 @@ export interface Attempt {
   /** A K that a person decided: the person may be wrong. */
   decided: boolean
   wire: Wire
-  /** The truth, which only the police has: rows acquired, and the day on whose receipt they are. */
+  /** The truth, known only to the police: the acquired rows, and the day of their receipt. */
   taken: 0 | 1 | 2
   day: Day
 }
 
-/** The submissions of one group of two guests: the present one, and what earlier ones have sent. */
+/** The submissions of one group of two guests: the current one, and the attempts of earlier ones. */
 export interface Unit {
   stato: State
   attempts: Attempt[]
-  /** Index of the present submission's first attempt. */
+  /** Index of the current submission's first attempt. */
   first: number
   /**
    * Resends decided and entries confirmed, and whether the last resend was decided in knowledge of an acquisition. A
@@ -98,7 +98,7 @@ export interface Worker {
   attempt: number
   /** The submission's row still names this worker as its owner. */
   owns: boolean
-  /** More than a lease has passed since: it was frozen, or slow. */
+  /** Its lease has expired, because it was frozen or slow. */
   lapsed: boolean
 }
 
@@ -116,11 +116,11 @@ export interface World {
   strangers: number
   confirmations: number
   outages: number
-  /** The account has been given up. */
+  /** The account is abandoned. */
   gone: boolean
-  /** A fault that belongs to a step, not to a state. */
+  /** A violation by a step, not by a state. */
   fault?: string
-  /** The trigger refused a change, and with it the whole step. */
+  /** The trigger refused a transition, and thereby the whole step. */
   refused?: boolean
 }
 
@@ -166,24 +166,24 @@ export function step (w: World, label: string, change: (next: World) => void): S
   return [label, next]
 }
 
-/** Whether the service still takes the arrival. */
+/** Whether the service still accepts the arrival. */
 export function windowOpen ({ time, law: { scope } }: World): boolean {
   return time < (scope.closing ? 3 : 4)
 }
 
-/** The attempts of the present submission. */
+/** The attempts of the current submission. */
 export function ownAttempts (u: Unit): Attempt[] {
   return u.first === 0 ? u.attempts : u.attempts.slice(u.first)
 }
 
-/** Whether an attempt of the present submission may have done something. */
+/** Whether an attempt of the current submission may have been acquired. */
 export function mayBeThere (u: Unit): boolean {
   return ownAttempts(u).some(({ outcome }) => outcome !== 'N')
 }
 
 /**
- * What the known outcomes of the present submission's attempts make of it: K and P are one and the same to the
- * database.
+ * The state that the known outcomes of the current submission's attempts prove. For the database K and P are the same
+ * outcome.
  */
 export function provenState (u: Unit): 'acquisito' | 'parziale' | undefined {
   const proof = ownAttempts(u).filter(known)
