@@ -144,7 +144,7 @@ t.test('a commit of the ledger is synchronous, whatever the default of the datab
   })
 })
 
-t.test('recording a reply is retried after a transient database error, and not after a permanent one', async (t) => {
+t.test('recording a reply is retried after a database error, unless a trigger of the ledger refused it', async (t) => {
   // Counts with a sequence, which a rollback does not reset.
   const refuse = (sql: postgres.Sql, code: string, times: number) => sql.unsafe(`
     create sequence tries;
@@ -216,8 +216,8 @@ t.test('a submission is not created when the audit log cannot record it', async 
 })
 
 /*
- * A submission that may have been acquired, and that a person decided to send again: late proof about the first Send and
- * the second.
+ * A submission that may have been acquired, and that a person decided to send again: late proof about the first Send,
+ * and failures of the second.
  */
 
 t.test('a late proof of acquisition stops a resend that a person decided', async (t) => {

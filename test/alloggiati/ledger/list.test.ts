@@ -182,7 +182,7 @@ t.test('the detail never contains a surname, a name, a birth date, a document nu
 })
 
 t.test(
-  'of any record only initials, the year and at most half of the number are shown, three characters at the most',
+  'a record shows only initials, the year and at most half of the number, up to three characters',
   async (t) => {
     t.doesNotThrow(() =>
       fc.assert(

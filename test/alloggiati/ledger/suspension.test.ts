@@ -125,7 +125,7 @@ t.test('an older database is reported, also when a person had suspended sending'
   for (const _look of [1, 2]) t.match(await checkSuspension(context), { chi: 'anna', motivo: /^ferie\. .*più vecchio/ })
 })
 
-t.test('while the chain head is unreadable nothing is sent, and callers get the reason', async (t) => {
+t.test('while the chain head is unreadable nothing is sent, and expired submissions still end', async (t) => {
   for (const kind of ['no JSON', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)

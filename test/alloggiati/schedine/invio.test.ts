@@ -77,7 +77,7 @@ t.test('an apartment unknown to the police refuses each row', async (t) => {
 })
 
 t.test(
-  'of a list that is acquired in part the acquired guests stay so, and the rest can be corrected and sent alone',
+  'acquired guests of a partly acquired list stay acquired, and the others can be corrected and sent alone',
   async (t) => {
     const { app, call } = await emptied(real, police)
     const guests = [guestNo(1), guestNo(2), guestNo(3)]

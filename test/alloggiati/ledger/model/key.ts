@@ -29,13 +29,13 @@ function workerCodes ([one, two]: readonly Worker[], swapped: 0 | 1): string {
   return a < b ? String.fromCharCode(a, b) : String.fromCharCode(b, a)
 }
 
-// Each number is written in mixed radix: a digit is multiplied in with the count of values that the next one can have.
+// Each number is in mixed radix: every digit is multiplied by the number of values of the next one.
 
 function worldCode (w: World): string {
   const { time, elsewhere, portal, crashes, resends, reentries, strangers, confirmations, outages, gone } = w
   const budgets = (((crashes * 4 + resends) * 4 + reentries) * 2 + strangers) * 2 + confirmations
   const onPortal = Number(portal[0]) * 2 + Number(portal[1])
-  // A closed submission does not tell what was accepted: where both are of the same guests, their sum is what counts.
+  // The key of a closed submission omits `accepted`. When both have the same guests, only the sum matters.
   const accepted = w.law.scope.twin === null ? 0 : w.units.reduce((sum, u) => sum + u.accepted, 0)
   return String.fromCharCode(
     ((budgets * 2 + outages) * 2 + Number(gone)) * 5 + time,

@@ -105,7 +105,7 @@ function isDelivered (w: World, unit: number): boolean {
     each.unit !== unit || each.lapsed || each.phase === 'idle' || each.phase === 'claimed')
 }
 
-/** A person says that it was acquired: what is proven, or, where nothing is, rightly or not. */
+/** A person decides that it was acquired: as proven or, without proof, rightly or wrongly. */
 function * acquired (
   w: World,
   u: Unit,

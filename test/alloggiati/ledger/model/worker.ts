@@ -13,7 +13,7 @@ import {
   type World
 } from './world.ts'
 
-/** Steps of worker `i`: claim, log in, make the test call, wait for the Send in flight, commit, write, read, give up. */
+/** Steps of worker `i`: claim, log in, test call, wait for the Send in flight, commit, write, read, give up. */
 export function * workerSteps (w: World, i: number): Generator<Step> {
   const worker = w.workers[i]!
   const u = w.units[worker.unit]!

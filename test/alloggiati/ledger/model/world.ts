@@ -24,8 +24,8 @@ export interface Scope {
   /** Whether the guests arrived on the day before D: the window of their arrival closes at that midnight. */
   closing: boolean
   /**
-   * The second submission is of the first one's guests, under another spelling (the fingerprints find it) or corrected
-   * (the number of guests of the booking does). It begins as one that was not sent: they have to be entered again.
+   * The second submission has the guests of the first one, in another spelling (found by fingerprints) or corrected
+   * (found by the booking's number of guests). It begins as not sent, so the guests have to be entered again.
    */
   twin: 'respelled' | 'corrected' | null
   /** How often live guests may be entered again after a person's confirmation. */
@@ -85,8 +85,8 @@ export interface Unit {
   /** Index of the current submission's first attempt. */
   first: number
   /**
-   * Resends decided and entries confirmed, and whether the last resend was decided in knowledge of an acquisition. A
-   * person accepts what may have been done, not what may still arrive.
+   * Decided resends and confirmed entries. `knowing`: the last resend was decided despite a known acquisition. A person
+   * accepts what may have been acquired, not what may still arrive.
    */
   accepted: number
   knowing: boolean

@@ -291,8 +291,8 @@ t.test('a receipt is fetched when the fetch can prove something', async (t) => {
 })
 
 /*
- * Any police: of each call it acquired all rows, some or none; the ledger saw the reply, or saw nothing, or a person
- * decided, rightly or wrongly. The receipt counts what was acquired, and what others filed with the account.
+ * Any police: it acquired all, some or no rows of each call. The ledger saw the reply or nothing, or a person decided,
+ * rightly or wrongly. The receipt counts the acquired rows, and those that others filed with the account.
  */
 
 interface Call {
