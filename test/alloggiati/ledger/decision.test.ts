@@ -277,7 +277,7 @@ t.test('a submission that waits for a retry shows its time, and that it can be w
   await refused()
 })
 
-t.test('the same key reports a waiting submission as withdrawable, and a running one as in progress', async (t) => {
+t.test('the same key announces the retry of a waiting submission, and no retry of a running one', async (t) => {
   const { police, server } = await ledgerServer(t)
   const login = held()
   police.on.GenerateToken = login.behaviour

@@ -55,7 +55,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
       go(n, n.units[unit]!, 'da_verificare')
     })
   }
-  // For an abandoned account no caller withdraws a waiting submission.
+  // For an abandoned account no administrator withdraws a waiting submission.
   if (u.stato === 'pronto' && !w.gone) {
     yield step(w, 'decision: cancelled while it waits', (n) => {
       go(n, n.units[unit]!, 'da_verificare')

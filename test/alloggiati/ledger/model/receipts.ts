@@ -58,8 +58,8 @@ function decide (n: World, day: Day, rows: number): void {
 }
 
 /**
- * Decides both days together: an answered call around midnight is on one of the two receipts. An unknown call around
- * midnight prevents every proof.
+ * Decides both days together: an answered call around midnight is on one of the two receipts. Then any unknown call
+ * prevents every proof.
  */
 function decideSpan (n: World, entries: readonly Entry[]): void {
   const span = n.units.flatMap((u) => u.attempts.flatMap((a) => a.outcome === 'N' ? [] : [{ u, a }]))
