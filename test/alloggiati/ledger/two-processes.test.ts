@@ -98,8 +98,8 @@ async function twoServers (t: Test) {
     const { address, post: send } = servers[n % 2]!
     const response = await send(INVIO, body)
     const { ricevuta, codice } = await response.json() as { ricevuta: string, codice?: string }
-    // On a slow machine one of many may be asked to come again, as a client does, and the last waits longer than its
-    // caller: it goes on, and is followed to its end.
+    // On a slow machine a request may get a 503 and is retried. The last one may time out for its caller, continues,
+    // and is then polled until it ends.
     if (response.status === 503 && tries > 1) {
       await sleep(1000)
       return post(n, body, tries - 1)

@@ -41,7 +41,7 @@ for (const rule of RULES) {
   })
 }
 
-/** The guests on whom the rule remarked, told from other rules by its text. */
+/** The guests whom the rule reports, distinguished from other rules by its text. */
 function struck (rule: Rule, { ospiti, stay }: Example): number[] {
   const answer = judge(ospiti, stay)
   const parts = rule.message.split(/\{\w+\}/)
@@ -183,7 +183,7 @@ t.test(
   }
 )
 
-t.test('an empty birth state and province are filled from a comune of the table, and the host is told', async (t) => {
+t.test('an empty birth state and province are filled from a comune of the table, with a warning', async (t) => {
   for (const comune of ['412058091', '058091']) {
     const { records, warnings } = judge([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
     t.match(records, [{ comune_nascita: '412058091', provincia: 'RM', stato_nascita: '100000100' }])
