@@ -27,5 +27,5 @@ export const FUNCTION_LINES = 60
 /** File names that may repeat. All others are unique in `src`. */
 export const SHARED_NAMES = ['index.ts', 'plugin.ts', 'routes.ts', 'errors.ts', 'repository.ts']
 
-/** Sentences that begin with a relative clause: to be brought to none. */
+/** Sentences that begin with a relative clause. */
 export const ENGLISH = 0

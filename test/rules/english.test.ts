@@ -10,8 +10,8 @@ const BEGINS = /^(?:What(?:ever)?|Who(?:ever|se|m)?|Of|Where(?:ver)?|Nobody|Noth
 const SOURCES = ['{src,schemas,drizzle,test,.ci}/**/*.{ts,sql,cjs,mjs}', '.*.{cjs,mjs}', '.env.example']
 const PAGES = ['*.md', '{src,test,drizzle,fixtures,.github,.deploy}/**/*.md']
 
-/** Sentences that are right as they are. */
-const EXCEPTIONS: readonly string[] = []
+/** A migration does not change any more; the other one is the example below. */
+const EXCEPTIONS = ['Where the role may not create the extension, the search works without', 'Who asks is told.']
 
 function sentences (text: string): string[] {
   return text.replace(/`[^`]*`/g, 'X').replace(/\s+/g, ' ').split(/(?<=[.:;!?]) (?=[A-Z])/)
@@ -36,7 +36,7 @@ function * paragraphs (page: string): Generator<string> {
 function find (patterns: readonly string[], read: (text: string) => Iterable<string>): string[] {
   return globSync([...patterns], { cwd: ROOT, exclude: (path) => path.includes('node_modules') }).flatMap((file) =>
     [...read(readFileSync(join(ROOT, file), 'utf8'))].flatMap(sentences)
-      .filter((sentence) => BEGINS.test(sentence) && !EXCEPTIONS.includes(sentence))
+      .filter((sentence) => BEGINS.test(sentence) && !EXCEPTIONS.some((exception) => sentence.startsWith(exception)))
       .map((sentence) => `${file}: ${sentence}`))
 }
 

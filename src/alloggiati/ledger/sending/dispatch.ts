@@ -238,7 +238,9 @@ async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt)
 }
 
 /** @returns the attempt's link of the chain, and the time before the commit, after the wait for the lock */
-async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<{ end: Link, started: Instant }> {
+async function begin (
+  context: LedgerContext, claim: Claim, attempt: Attempt
+): Promise<{ end: Link, started: Instant }> {
   const { db, chainHead, timeline, clock, name } = context
   const noted = await chainHead.last()
   return db.transaction(async (tx) => {

@@ -425,21 +425,19 @@ t.test('a call that is aborted while it waits for the reply counts as sent', asy
 })
 
 t.test('a reply that begins before the request ends the call, and nothing is sent', async (t) => {
-  let socket: Socket | undefined
-  const server = createServer((opened) => { socket = opened.on('error', () => {}) }).listen(0, '127.0.0.1')
+  const server = createServer().listen(0, '127.0.0.1')
+  const opened = once(server, 'connection') as Promise<[Socket]>
   await once(server, 'listening')
-  t.teardown(() => {
-    socket?.destroy()
-    server.close()
-  })
+  t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/service.asmx`
   const beforeWrite = async () => {
-    while (socket === undefined) await sleep(5)
-    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nno')
+    const [socket] = await opened
+    socket.on('error', () => {}).write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nno')
     await sleep(100)
   }
   t.match(await failureOf(CALLS.Send(clientOf({ url }), { beforeWrite })), { kind: 'reset', sent: false })
-  t.equal(socket?.bytesRead, 0)
+  const [socket] = await opened
+  t.equal(socket.bytesRead, 0)
 })
 
 t.test('a reply that would change the protocol ends the call, which counts as sent', async (t) => {
