@@ -2,7 +2,7 @@ import { createNodeResolver, importX } from 'eslint-plugin-import-x'
 import neostandard from 'neostandard'
 
 /*
- * The floors: each folder imports from those below it. The floors of `src`, from the lowest to the highest: a file imports from its own floor and from
+ * The floors of `src`, from the lowest to the highest: a file imports from its own floor and from
  * lower ones. A folder that no floor names fails a test in test/rules.
  */
 const floors = [
