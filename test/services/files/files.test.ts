@@ -115,7 +115,7 @@ t.test('a file that cannot be removed is retried later, and the others are remov
   await app.db.transaction((tx) => app.storage.discard(tx, [object]))
   app.storage.removeDiscarded()
   const rows = () => app.sql<{ attempts: number, later: boolean }[]>`
-    select attempts, next_attempt_at between now() and now() + interval '2 minutes' as later from discarded_files`
+    select attempts, next_attempt_at between now() and now() + interval '90 seconds' as later from discarded_files`
   await until(async () => (await rows())[0]?.later === true)
   t.match([...await rows()], [{ attempts: 1, later: true }])
   t.ok(filesIn(dataDir).some((name) => name.includes(object.id)))
