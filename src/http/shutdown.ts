@@ -34,12 +34,15 @@ declare module 'fastify' {
  * alone would wait for connections on which a client has sent nothing or half a request.
  */
 export default fp<{ config: Config }>(async function shutdown (app, { config }) {
-  const unfinished = new Set<ServerResponse>()
+  // An array, because V8 links each hash table of a growing Set to its successor: an old Set keeps the responses of
+  // earlier tables alive until a full garbage collection.
+  const unfinished: ServerResponse[] = []
   const end = new AbortController()
 
   // One shared function for all responses, because this runs on every request.
   function forget (this: ServerResponse): void {
-    unfinished.delete(this)
+    const last = unfinished.pop()
+    if (last !== undefined && last !== this) unfinished[unfinished.indexOf(this)] = last
   }
 
   app.decorate('closing', end.signal)
@@ -47,7 +50,7 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
 
   app.addHook('onRequest', function refuseOrCount (_request, { raw }, done) {
     if (end.signal.aborted) return done(new ServizioOccupato())
-    unfinished.add(raw)
+    unfinished.push(raw)
     raw.on('close', forget)
     done()
   })
@@ -69,7 +72,7 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
         for (const response of [...unfinished]) if (response.headersSent) response.destroy()
       }, ANSWER_WITHIN_MS)
     ]
-    await Promise.all([...unfinished].map((response) => once(response, 'close')))
+    await Promise.all(unfinished.map((response) => once(response, 'close')))
     deadlines.forEach(clearTimeout)
     app.server.closeAllConnections()
   })
