@@ -35,7 +35,7 @@ const tablesOfFolders = {
   'services/jobs': 'jobs',
   'services/mail': 'mail',
   'services/files': 'storage',
-  'services/counters.ts': 'counters',
+  'services/rate-counters.ts': 'counters',
   'http/idempotency': 'idempotency'
 }
 const furtherTables = { alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }

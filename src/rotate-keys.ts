@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadingError } from './lib/missing-packages.ts'
 import { speedUpLoading } from './loading.ts'
-import type { Rotation } from './services/files/rotation.ts'
+import type { Rotation } from './services/files/key-rotation.ts'
 
 /**
  * `npm run keys:rotate` rewraps the keys of all stored files. It needs the server's environment. The server may be
@@ -15,7 +15,7 @@ async function rotate (): Promise<Rotation> {
       import('./config/config.ts'),
       import('./lib/secrets.ts'),
       import('./database/connect.ts'),
-      import('./services/files/rotation.ts'),
+      import('./services/files/key-rotation.ts'),
       import('./database/embedded/cluster.ts')
     ])
   // Otherwise it would create a cluster or key for a server that does not exist.
@@ -54,7 +54,7 @@ rotate().then(report, async (err: unknown) => {
 
 async function reasonOf (err: unknown): Promise<string> {
   const [{ startError }, { ForeignMasterKeyError, RotationUnderWayError }] = await Promise.all([
-    import('./start-error.ts'), import('./services/files/rotation.ts')
+    import('./start-error.ts'), import('./services/files/key-rotation.ts')
   ])
   if (err instanceof ForeignMasterKeyError) return 'MASTER_KEY non è quella con cui sono stati scritti i file'
   return err instanceof RotationUnderWayError ? 'un’altra rotazione è in corso' : startError(err)

@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { onlyValue } from '#src/lib/cookie-header.ts'
-import { publicPath } from '#src/lib/own-paths.ts'
+import { publicPath } from '#src/lib/local-paths.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
 /** The cookie in the contract. Any client can forge it, so by itself it grants no access. */

@@ -1,6 +1,6 @@
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
 import { isDecidable, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
-import { counted } from '#src/lib/counted.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import { inRome, type Day } from '#src/lib/time.ts'
 

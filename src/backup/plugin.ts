@@ -5,7 +5,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { isDiskFull, postgresError } from '#src/database/problems.ts'
 import { noteBackup, type Made } from './create.ts'
-import { backupFile, lastBackup, OLD_MS, rotate } from './kept-backups.ts'
+import { backupFile, lastBackup, OLD_MS, rotate } from './backup-retention.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 

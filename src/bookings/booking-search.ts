@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { limitTurns } from '#src/lib/turns.ts'
+import { limitTurns } from '#src/lib/concurrency-limit.ts'
 import { postgresError } from '#src/database/problems.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'

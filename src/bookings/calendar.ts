@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import type { CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
-import { inRuns, type Run } from '#src/http/lists.ts'
+import { inRuns, type Run } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 
 /** Entries per batch, which bound the memory of an answer. */

@@ -15,7 +15,7 @@ import { beginMaintenance, endMaintenance, showMaintenance } from './commands/ma
 import { listBookings, showBooking } from './commands/prenotazioni.ts'
 import { type Exit, EXIT, usageError } from './errors.ts'
 import { HELP } from './help-texts.ts'
-import { serverEnvironment } from './own-server.ts'
+import { serverEnvironment } from './local-server.ts'
 import type { Terminal } from './terminal.ts'
 import { table } from './output.ts'
 

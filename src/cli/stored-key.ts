@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { writeWhole } from '#src/lib/whole-file.ts'
+import { writeWhole } from '#src/lib/write-atomically.ts'
 import { configError } from './errors.ts'
 import { fieldsOf } from './server-call.ts'
 import type { Terminal } from './terminal.ts'

@@ -1,5 +1,5 @@
-import type { Outcome } from '#src/services/mail/outcomes.ts'
-import { REFUSED_LOGIN, UNREADABLE } from '#src/services/mail/failure.ts'
+import type { Outcome } from '#src/services/mail/delivery-status.ts'
+import { REFUSED_LOGIN, UNREADABLE } from '#src/services/mail/smtp-errors.ts'
 
 /** Subject and detail of enhanced status codes: RFC 3463, 4954 (7.8), 7372 (7.20 to 7.26) and 7505 (1.10, 7.27). */
 const ENHANCED: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { plainAddress } from '#src/services/mail/mail-address.ts'
 import { isSubject, NO_ADDRESS, NO_SUBJECT } from '#src/services/mail/queue.ts'
-import { presentEmail, presentSending, type Posted } from './email-answer.ts'
+import { presentEmail, presentSending, type Posted } from './email-response.ts'
 import { mailContent } from './email-content.ts'
 
 const tags = ['Sistema']

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
-import { writeWhole } from '#src/lib/whole-file.ts'
+import { writeWhole } from '#src/lib/write-atomically.ts'
 import type { Executor } from './connect.ts'
 
 /** A table whose rows are numbered from 1 without gaps, each chained to the one before by hash. */

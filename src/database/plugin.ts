@@ -7,7 +7,7 @@ import type { SessionSettings } from './client.ts'
 import { connect, type Connection, type Database } from './connect.ts'
 import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
-import { takePulse } from './pulse.ts'
+import { takePulse } from './health-check.ts'
 import { createSockets } from './sockets.ts'
 
 declare module 'fastify' {

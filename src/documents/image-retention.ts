@@ -7,7 +7,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, dayInRome, type Clock, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './image-names.ts'
 
 /** Images per batch. */

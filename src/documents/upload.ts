@@ -6,7 +6,7 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import type { Image } from '#src/services/images/plugin.ts'
-import type { WrittenFile } from '#src/services/files/storage.ts'
+import type { WrittenFile } from '#src/services/files/file-service.ts'
 import { DOCUMENTS, ofSide } from './image-names.ts'
 
 /** Bytes of a re-encoded image, which may be larger than the original. */

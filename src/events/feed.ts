@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import {
   eventi, eventi_in_arrivo as arriving, webhook_consegne as deliveries, webhooks
 } from '#drizzle/tables/events.ts'
-import type { Changes } from '#src/database/changes.ts'
+import type { Changes } from '#src/database/notifications.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { queueWorker } from '#src/services/queue/worker.ts'

@@ -5,10 +5,10 @@ import createError from '@fastify/error'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import { isKnown } from '#src/lib/etag.ts'
 import { readRange, type ByteRange } from '#src/lib/ranges.ts'
-import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { limitCallers } from '#src/lib/turns.ts'
+import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { limitCallers } from '#src/lib/concurrency-limit.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 
 export const IntervalloNonValido = createError(
   'INTERVALLO_NON_VALIDO',

@@ -3,8 +3,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
-import { within } from '#src/lib/within.ts'
-import { DEPARTED } from './departures.ts'
+import { within } from '#src/lib/wait-at-most.ts'
+import { DEPARTED } from './client-disconnects.ts'
 
 /** A gauge that is read on each scrape: one value, or one for each value of a label. */
 export interface GaugeSource {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
-import { publicPath } from '#src/lib/own-paths.ts'
+import { publicPath } from '#src/lib/local-paths.ts'
 
 /** The first slash of a local URL in an HTML attribute. Text written by people is escaped and has no `"`. */
 const IN_PAGE = /(?<= (?:href|action|src|data-options)=")\/(?!\/)/g

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
-import { cutWhenStalled } from '#src/lib/stalled.ts'
+import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 
 /** Time a client still has to send a body, before any work starts, and to read each part of a response. */
 const CLIENT_WITHIN_MS = 3000

@@ -1,8 +1,8 @@
 import { finished, Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { limitCallers } from '#src/lib/turns.ts'
+import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { limitCallers } from '#src/lib/concurrency-limit.ts'
 
 /** Concurrent long responses, in total and per caller. Callers without credentials have their own pool. */
 const TURNS = { total: 32, perCaller: 8 }

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from '#schemas/common.ts'
-import { counted } from '#src/lib/counted.ts'
-import { furtherFaults } from './faults.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
+import { furtherFaults } from './validation-errors.ts'
 import { NOT_BASE64 } from '#src/services/images/image-text.ts'
 
 type Params = Record<string, unknown>

@@ -1,12 +1,12 @@
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Authenticator } from '#src/http/auth.ts'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 import type { Directory } from './directory.ts'
 import type { ApiKeyFormat } from './keys/api-keys.ts'
 import type { OAuthClients } from './oauth/clients.ts'
 import type { Passwords } from './sign-in/passwords.ts'
-import type { TokenSigner } from './sign-in/session-answer.ts'
+import type { TokenSigner } from './sign-in/session-response.ts'
 
 export interface IdentityOptions { config: Config, keys: Keys }
 

@@ -8,7 +8,7 @@ import pages, { home, unknownPages } from './pages/plugin.ts'
 import provider from './protocol/routes.ts'
 import keyRoutes, { signingKeyRoutes } from './routes/key-routes.ts'
 import people from './routes/people-routes.ts'
-import own from './routes/own-routes.ts'
+import own from './routes/current-user-routes.ts'
 import pictures from './routes/profile-pictures.ts'
 
 const identity: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 
 export type RowCache<T extends object> = ReturnType<typeof rowCache<T>>
 

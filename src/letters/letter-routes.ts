@@ -7,7 +7,7 @@ import {
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
 import type { Config } from '#src/config/config.ts'
-import { answerList } from '#src/http/lists.ts'
+import { answerList } from '#src/http/list-responses.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock } from '#src/lib/time.ts'

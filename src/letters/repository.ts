@@ -1,7 +1,7 @@
 import { desc, eq, lt } from 'drizzle-orm'
 import { lettere_benvenuto as letters } from '#drizzle/tables/letters.ts'
 import type { Bucket } from '#schemas/storage.ts'
-import type { Storage, StoredObject } from '#src/services/files/storage.ts'
+import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'

@@ -10,7 +10,7 @@ import { gotenberg } from './engines/gotenberg.ts'
 import type { Engine } from './engines/printed-page.ts'
 import type { PdfJob } from './pdf-jobs.ts'
 import { countPdfs, findPdf, pdfPage, recordPdf, removePdfs } from './records.ts'
-import { refusalOf } from './refusal.ts'
+import { refusalOf } from './template-error.ts'
 import type { default as pdfTask, makeHtml } from './task.ts'
 
 /* Worker tasks. Only worker threads load the engine. */

@@ -3,7 +3,7 @@ import { generated_pdfs as pdfs } from '#drizzle/tables/pdf.ts'
 import type { PdfKind } from '#schemas/pdf.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { Storage, StoredObject } from '#src/services/files/storage.ts'
+import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
 
 /** The record of a stored PDF. */
 export type GeneratedPdf = typeof pdfs.$inferSelect

@@ -7,17 +7,17 @@ import { CSV_BYTES_MAX, PdfRequest, REPORT_BODY_MAX, ReportForm, ReportRequest }
 import { TemplateFault } from '#schemas/template.ts'
 import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
-import { prefers } from '#src/lib/accept.ts'
-import type { RequestFields } from '#src/http/faults.ts'
+import { prefers } from '#src/lib/accept-headers.ts'
+import type { RequestFields } from '#src/http/validation-errors.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type GeneratedPdf, type PdfJob, type ReportRows } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
-import { keepPdf, madeAnswer, makeFor, sendPdf, type App } from './kept-pdfs.ts'
+import { keepPdf, madeAnswer, makeFor, sendPdf, type App } from './stored-pdfs.ts'
 import { findTemplate } from './templates/repository.ts'
-import { ownerOf } from './whose.ts'
+import { ownerOf } from './pdf-owner.ts'
 
 const route = routesUnder('PDF')
 

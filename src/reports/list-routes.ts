@@ -7,12 +7,12 @@ import {
 } from '#schemas/pdf.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Config } from '#src/config/config.ts'
-import { answerList } from '#src/http/lists.ts'
+import { answerList } from '#src/http/list-responses.ts'
 import type { GeneratedPdf, PdfFilters } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { downloadUrl } from './kept-pdfs.ts'
+import { downloadUrl } from './stored-pdfs.ts'
 import { PdfDiLettera, PdfNonTrovato } from './errors.ts'
-import { checkVisible, visibleTo } from './whose.ts'
+import { checkVisible, visibleTo } from './pdf-owner.ts'
 
 const route = routesUnder('PDF')
 

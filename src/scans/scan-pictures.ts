@@ -1,8 +1,8 @@
 import type { ImageExtension } from '#schemas/image.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { ForgetAnswers } from '#src/http/idempotency/forgotten-answers.ts'
-import type { Storage, StoredObject } from '#src/services/files/storage.ts'
+import type { ForgetAnswers } from '#src/http/idempotency/erased-responses.ts'
+import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
 import type { ScanRepository } from './repository.ts'
 
 /* Pictures of scans are stored beside those of the guests' documents. Their names contain the scan's id. */

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { FeatureFlag, MaintenanceState } from '#schemas/setting.ts'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 import { Manutenzione } from './errors.ts'
 import { readFeatures } from './features.ts'
-import { kept } from './kept.ts'
+import { kept } from './cached-value.ts'
 import { readMaintenance } from './maintenance.ts'
 
 /** Seconds after which a client may retry. */

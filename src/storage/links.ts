@@ -1,6 +1,6 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 
 /** Together with a separate key, this keeps tokens of the identity provider from working here. */
 const AUDIENCE = 'locanda/storage'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routesUnder } from '#src/lib/routes-under.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 import { findBucket, getBucket, isOfTheProduct, type BucketRow } from './buckets.ts'
 import { isBucketName, isFileName } from './file-names.ts'
 import type { Links } from './links.ts'

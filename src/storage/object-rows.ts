@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
 import { keepBookings } from '#src/bookings/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { Storage, StoredObject } from '#src/services/files/storage.ts'
+import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
 
 /** The files of a bucket that a caller sees: all, or those of one owner. */
 export interface View { bucket: string, owner?: string | undefined }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import pino from 'pino'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '#src/database/connect.ts'
-import { filesBackend } from '#src/services/files/backends/files.ts'
-import { generations } from '#src/services/files/wrapping.ts'
-import { objectStorage } from '#src/services/files/object-storage.ts'
-import { fileStore } from '#src/services/files/store.ts'
+import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { generations } from '#src/services/files/key-wrapping.ts'
+import { objectStorage } from '#src/services/files/encrypted-files.ts'
+import { fileStore } from '#src/services/files/backend-marker.ts'
 
 export interface Stored { db: Database, keys: Keys, dataDir: string, count: number, size: number }
 

@@ -6,12 +6,12 @@ import pino from 'pino'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
-import { filesBackend } from '#src/services/files/backends/files.ts'
-import { generations } from '#src/services/files/wrapping.ts'
-import { objectStorage } from '#src/services/files/object-storage.ts'
-import { removalWorker } from '#src/services/files/removal.ts'
-import { rotateKeys, RotationUnderWayError } from '#src/services/files/rotation.ts'
-import { fileStore } from '#src/services/files/store.ts'
+import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { generations } from '#src/services/files/key-wrapping.ts'
+import { objectStorage } from '#src/services/files/encrypted-files.ts'
+import { removalWorker } from '#src/services/files/removal-worker.ts'
+import { rotateKeys, RotationUnderWayError } from '#src/services/files/key-rotation.ts'
+import { fileStore } from '#src/services/files/backend-marker.ts'
 
 /*
  * Stores, replaces, moves, copies and deletes files, and rotates keys, until it is killed. At CRASH_STEP it kills

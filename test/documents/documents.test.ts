@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import t from 'tap'
-import { forgetLateAnswers } from '#src/http/idempotency/forgotten-answers.ts'
+import { forgetLateAnswers } from '#src/http/idempotency/erased-responses.ts'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { jpeg, png, webp } from '#test/services/images/pictures.ts'

@@ -8,7 +8,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
-import { limitCallers } from '#src/lib/turns.ts'
+import { limitCallers } from '#src/lib/concurrency-limit.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
 

@@ -1,5 +1,5 @@
 import type { TestApp } from '#test/helper.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 
 /** The first bytes of a JPEG, which are enough here. */
 export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')

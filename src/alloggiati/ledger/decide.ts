@@ -8,7 +8,7 @@ import type { DecisionBody, CorrectionBody } from '#schemas/decisions.ts'
 import {
   isDecidable, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
 } from '#schemas/submission.ts'
-import { counted } from '#src/lib/counted.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { Audit, Author } from '#src/services/audit/log.ts'

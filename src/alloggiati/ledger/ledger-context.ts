@@ -10,7 +10,7 @@ import { chainHead, type ChainHead } from '#src/database/chain-head.ts'
 import type { Database } from '#src/database/connect.ts'
 import type { BeforeReady } from '../police-hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import type { RaiseAlarm } from './alarms/alarm-bell.ts'
+import type { RaiseAlarm } from './alarms/alarm-notifier.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Context for proofs and alarms. It needs no credentials, so past submissions are watched without them. */

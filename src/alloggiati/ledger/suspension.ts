@@ -2,7 +2,7 @@ import { and, isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { AlarmCase } from './alarms/alarm-bell.ts'
+import type { AlarmCase } from './alarms/alarm-notifier.ts'
 import type { LedgerContext } from './ledger-context.ts'
 
 const COLUMNS = { motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal }

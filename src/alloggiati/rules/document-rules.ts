@@ -4,7 +4,7 @@ import { italianDay } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
 import { unusualNumber } from './documents.ts'
-import { namedLetters } from './lookalikes.ts'
+import { namedLetters } from './confusable-letters.ts'
 import { namedComuni, type Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length

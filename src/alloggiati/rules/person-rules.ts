@@ -2,7 +2,7 @@ import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { addDays, ageInYears, type Day } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
-import { namedLetters } from './lookalikes.ts'
+import { namedLetters } from './confusable-letters.ts'
 import type { Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { within } from '#src/lib/within.ts'
+import { within } from '#src/lib/wait-at-most.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import type { Caller } from '../ledger/sending/claim.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'

@@ -2,7 +2,7 @@ import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.
 import { ACQUIRED_STATES, isDecidable, isUnderWay, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts'
-import { counted } from '#src/lib/counted.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
 import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import type { RecordSchedina } from '../codec/layout.ts'

@@ -6,7 +6,7 @@ import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { errorCode } from '#src/lib/error-code.ts'
-import { lastBackup, OLD_MS } from '../kept-backups.ts'
+import { lastBackup, OLD_MS } from '../backup-retention.ts'
 import { fault, ok, warning, type Found } from './finding.ts'
 
 const MIB = 1024 * 1024

@@ -9,7 +9,7 @@ import { checkProvider } from '#src/identity/index.ts'
 import { lastMigration } from '#src/database/journal.ts'
 import { knownMigrations } from '#src/database/migrate.ts'
 import { checkSmtp } from '#src/services/mail/transport.ts'
-import { s3Settings } from '#src/services/files/backends/s3.ts'
+import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import type { Installation } from '../commands.ts'
 import { fault, ok, warning, type Found } from './finding.ts'
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
-import { callOwnServer, serverEnvironment } from '../own-server.ts'
+import { callOwnServer, serverEnvironment } from '../local-server.ts'
 import { expectBody, fieldsOf, type Answer } from '../server-call.ts'
 import { newSecret } from '../terminal.ts'
 

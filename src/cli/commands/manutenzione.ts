@@ -1,7 +1,7 @@
 import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { call, type Context } from '../command-context.ts'
 import { EXIT, type Exit } from '../errors.ts'
-import { callOwnServer } from '../own-server.ts'
+import { callOwnServer } from '../local-server.ts'
 import { expectBody, type Answer } from '../server-call.ts'
 import { card, moment } from '../output.ts'
 

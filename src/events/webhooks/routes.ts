@@ -8,7 +8,7 @@ import {
   Delivery, DeliveryAnswer, DeliveryList, DeliveryParams, DeliveryQuery, Webhook, WebhookAnswer, WebhookCreation,
   WebhookDeleted, WebhookEmptyBody, WebhookList, WebhookSecret
 } from '#schemas/webhook.ts'
-import type { RequestFields } from '#src/http/faults.ts'
+import type { RequestFields } from '#src/http/validation-errors.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { AuditAction } from '#schemas/audit.ts'

@@ -8,9 +8,9 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { mayPass } from '#src/database/problems.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
-import type { FindFaults } from '../faults.ts'
-import { freedLater } from './freed-later.ts'
-import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
+import type { FindFaults } from '../validation-errors.ts'
+import { freedLater } from './released-keys.ts'
+import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './erased-responses.ts'
 
 export const ChiaveRiusata = createError(
   'IDEMPOTENCY_KEY_RIUSATA',
@@ -227,7 +227,7 @@ async function setFree ({ db, later }: Context, request: FastifyRequest, under: 
 /**
  * Stores the response with the key. If that fails, the response is still sent and the key stays taken: after a 503 the
  * client would repeat the work. If the database was unavailable, it is stored later, while the job `late-answers` can
- * still erase responses about deleted resources (`forgotten-answers.ts`).
+ * still erase responses about deleted resources (`erased-responses.ts`).
  * @param body null when it is too large
  */
 async function store (

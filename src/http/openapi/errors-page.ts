@@ -1,7 +1,7 @@
 import { ERROR_SUBJECTS } from '#schemas/errors/catalogue.ts'
 import type { ErrorEntry, ErrorSubject } from '#schemas/errors/entry.ts'
 import { html, type Html } from '#src/lib/html.ts'
-import { htmlPage, pagePolicy } from '#src/lib/page.ts'
+import { htmlPage, pagePolicy } from '#src/lib/html-page.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 import type { Authenticator } from '#src/http/auth.ts'
 import { apiKeyFormat, keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { oauthClients } from '../oauth/clients.ts'
@@ -12,7 +12,7 @@ import {
 } from '../tokens/bearer.ts'
 import { ACCESS_TOKEN_SECONDS, SigningKeys } from '../tokens/signing-keys.ts'
 import { EmbeddedDirectory } from './embedded-directory.ts'
-import { EmbeddedStandings } from './standings.ts'
+import { EmbeddedStandings } from './embedded-status-cache.ts'
 
 export function embeddedProvider (
   app: FastifyInstance, { config, keys, passwords }: ProviderOptions

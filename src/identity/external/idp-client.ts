@@ -1,5 +1,5 @@
 import { ProviderNonRaggiungibile } from '../errors.ts'
-import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../response-body.ts'
 import type { ExternalSettings } from './external-settings.ts'
 
 export interface IdpAnswer {

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import type { Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
-import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../response-body.ts'
 import { externalSettings } from './external-settings.ts'
 
 /** A public key that verifies access tokens, and the only algorithm it may be used with. */

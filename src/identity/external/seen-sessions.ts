@@ -5,7 +5,7 @@ import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import type { VerifiedToken } from '../tokens/bearer.ts'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 import type { Client } from '../sign-in/person-sessions.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
 

@@ -9,7 +9,7 @@ import { AuthError } from '../errors.ts'
 import type { FactorRow, User } from '../people/find-users.ts'
 import { record } from '../audit-record.ts'
 import { notify } from '../sign-in/account-mails.ts'
-import { METHODS } from '../caller-standing.ts'
+import { METHODS } from '../session-status.ts'
 import { listPasskeys } from './webauthn/credentials.ts'
 
 export type StoredFactor = typeof factors.$inferSelect

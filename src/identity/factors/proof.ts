@@ -7,7 +7,7 @@ import type { Transaction } from '#src/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { getUser } from '../people/find-users.ts'
 import { FRESH_MS, type SessionRow, type SignedIn } from '../sign-in/person-sessions.ts'
-import { METHODS, recentUntil } from '../caller-standing.ts'
+import { METHODS, recentUntil } from '../session-status.ts'
 import { PROOF_STEP } from '../tokens/refresh-token.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Authenticator } from '#src/http/auth.ts'
-import type { KeyStanding } from '../caller-standing.ts'
+import type { KeyStanding } from '../session-status.ts'
 
 /**
  * `lcd_<id>_<secret>_<mac>`, all hexadecimal: a 64-bit id for the lookup, 256 secret bits, and a 48-bit MAC that only

@@ -1,6 +1,6 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { AuthError } from '../errors.ts'
-import { ProviderUnreachable } from './fetch.ts'
+import { ProviderUnreachable } from './fetch-from-provider.ts'
 
 /** Why a sign-in through a provider failed, as the redirect tells the front end. */
 export class OAuthError extends Error {

@@ -11,7 +11,7 @@ import {
   createFlow, isFlowExpired, issueAuthCode, readChallenge, takeFlow, type ChallengeParameters, type FlowState
 } from '../sign-in/flow-states.ts'
 import { allowedRedirect, redirectWithCode, redirectWithError, redirectWithSession } from '../sign-in/redirects.ts'
-import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { sessionAnswer } from '../sign-in/session-response.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
 import { findAccount, recordSignIn, requireLinkable } from './accounts.ts'
 import type { AuthorizationExtras, CallbackParameters } from './oauth-client.ts'
@@ -168,7 +168,7 @@ async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work:
 
 /**
  * The cookie that binds a flow to the browser that started it. Each flow has its own, so several can run at once. It is
- * single-use and sent only to the callback. `sign-in/browsers.ts` has another one, valid for a day on all paths.
+ * single-use and sent only to the callback. `sign-in/browser-cookie.ts` has another one, valid for a day on all paths.
  */
 function cookieOf (config: Config, flowId: string) {
   const { pathname: path, protocol } = new URL(callbackAddress(config))

@@ -11,7 +11,7 @@ import {
 } from 'jose'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { AuthError, validationFailed } from '../errors.ts'
-import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch.ts'
+import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch-from-provider.ts'
 import { profileOf, type Profile } from './profile.ts'
 
 export interface IdTokenChecks {

@@ -1,5 +1,5 @@
 import * as openid from 'openid-client'
-import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
+import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch-from-provider.ts'
 import { providerError, unusableAnswer } from './errors.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './oauth-client.ts'

@@ -6,10 +6,10 @@ import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/factor-store.ts'
 import { languageOfPerson } from '../languages.ts'
 import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
-import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
-import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
+import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './device-forms.ts'
+import { field, form, languageChoice, link, NOTHING, titleOf } from './page-elements.ts'
 import { fill, SCOPE_TEXTS, type Language, type Texts } from './page-texts.ts'
-import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
+import { ACCOUNT, LINK, NEW_KEY } from './page-visitor.ts'
 
 /** The texts, the date format, and whether devices can be used. */
 export interface Wording { texts: Texts, day: (instant: string | Date) => string, hasDevices: boolean }

@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
-import { issueHandover } from '../sign-in/hand-over.ts'
+import { issueHandover } from '../sign-in/token-handover.ts'
 import { redirectWithCode } from '../sign-in/redirects.ts'
 import { appOf, clearApp, tagOf, type AppRequest } from './page-cookies.ts'
-import { form, link, show } from './parts.ts'
-import { formPage } from './route.ts'
+import { form, link, show } from './page-elements.ts'
+import { formPage } from './page-route.ts'
 import { fill, type Texts } from './page-texts.ts'
 import {
   ACCOUNT, CONTINUE, DECLINE, Elsewhere, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
-} from './visitors.ts'
+} from './page-visitor.ts'
 
 const appPages: FastifyPluginAsyncTypebox = async (app) => {
   app.post(CONTINUE, formPage(

@@ -5,13 +5,13 @@ import type { EnrolledFactor, FactorChallenge } from '#schemas/auth/factor-reque
 import type { PasskeyOptions } from '#schemas/auth/passkey.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { goOn } from './app-pages.ts'
-import { ask, refusalOf } from './ask.ts'
-import { ADD_DEVICE, ADD_PASSKEY, answerOf, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion } from './devices.ts'
+import { ask, refusalOf } from './call-route.ts'
+import { ADD_DEVICE, ADD_PASSKEY, answerOf, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion } from './device-forms.ts'
 import { afterFirstProof } from './factor-pages.ts'
-import { Fields, page, question } from './route.ts'
+import { Fields, page, question } from './page-route.ts'
 import { afterProof, showProof } from './second-factor-pages.ts'
 import { showSignIn } from './sign-in-pages.ts'
-import { backToAccount, beginVisit, requireVisitor, type Visitor } from './visitors.ts'
+import { backToAccount, beginVisit, requireVisitor, type Visitor } from './page-visitor.ts'
 
 const PASSKEYS = '/auth/v1/passkeys'
 const DeviceFields = Fields(['challenge', 'credential'])

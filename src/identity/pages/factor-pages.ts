@@ -5,12 +5,12 @@ import type { EnrolledFactor, RecoveryCodes } from '#schemas/auth/factor-request
 import { html } from '#src/lib/html.ts'
 import { pendingEnrolment } from '../factors/totp.ts'
 import { ofType } from '../factors/factor-store.ts'
-import { ask, refusalOf, type Refused } from './ask.ts'
-import { field, form, link, NOTHING, show } from './parts.ts'
-import { explain, settleRefusal } from './refusals.ts'
-import { formPage } from './route.ts'
+import { ask, refusalOf, type Refused } from './call-route.ts'
+import { field, form, link, NOTHING, show } from './page-elements.ts'
+import { explain, settleRefusal } from './show-error.ts'
+import { formPage } from './page-route.ts'
 import { proveApp } from './second-factor-pages.ts'
-import { ACCOUNT, backToAccount, beginVisit, requireVisitor, type Visitor } from './visitors.ts'
+import { ACCOUNT, backToAccount, beginVisit, requireVisitor, type Visitor } from './page-visitor.ts'
 
 const NEW = `${ACCOUNT}/fattori/nuovo`
 const CONFIRM = `${ACCOUNT}/fattori/conferma`

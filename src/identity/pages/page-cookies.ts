@@ -5,10 +5,10 @@ import { Value } from '@sinclair/typebox/value'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import { onlyValue } from '#src/lib/cookie-header.ts'
-import { ownCookies } from '#src/lib/own-paths.ts'
+import { ownCookies } from '#src/lib/local-paths.ts'
 import { readChallenge, type Challenge } from '../sign-in/flow-states.ts'
 import { allowedRedirect } from '../sign-in/redirects.ts'
-import { Refused } from './ask.ts'
+import { Refused } from './call-route.ts'
 
 /* Cookies of the pages. The API and the protocol ignore them. */
 

@@ -1,5 +1,5 @@
 import type { Scope } from '#schemas/api-key.ts'
-import { preferredLanguage } from '#src/lib/accept.ts'
+import { preferredLanguage } from '#src/lib/accept-headers.ts'
 import { LANGUAGES, type Language } from '../languages.ts'
 import { de } from './texts/page-de.ts'
 import { en } from './texts/page-en.ts'

@@ -8,12 +8,12 @@ import { Closed } from '#schemas/common.ts'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
 import { goOn } from './app-pages.ts'
-import { ask, Refused } from './ask.ts'
+import { ask, Refused } from './call-route.ts'
 import { setVerifier, verifierOf } from './page-cookies.ts'
-import { alarm, form, link, show } from './parts.ts'
-import { explain } from './refusals.ts'
-import { formPage, page } from './route.ts'
-import { ACCOUNT, backToAccount, beginVisit, LINK, requireVisitor, SIGN_IN } from './visitors.ts'
+import { alarm, form, link, show } from './page-elements.ts'
+import { explain } from './show-error.ts'
+import { formPage, page } from './page-route.ts'
+import { ACCOUNT, backToAccount, beginVisit, LINK, requireVisitor, SIGN_IN } from './page-visitor.ts'
 
 const SIGN_IN_RETURN = `${SIGN_IN}/ritorno`
 const LINK_RETURN = `${LINK}/ritorno`

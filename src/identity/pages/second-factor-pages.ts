@@ -5,15 +5,15 @@ import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/factor-store.ts'
 import type { FactorRow } from '../people/find-users.ts'
 import { goOn } from './app-pages.ts'
-import { ask, refusalOf, type Refused } from './ask.ts'
-import { asksDevices, deviceForm, PROVE_DEVICE } from './devices.ts'
-import { alarm, field, form, NOTHING, show } from './parts.ts'
-import { explain, settleRefusal } from './refusals.ts'
-import { formPage, page, PageQuery } from './route.ts'
+import { ask, refusalOf, type Refused } from './call-route.ts'
+import { asksDevices, deviceForm, PROVE_DEVICE } from './device-forms.ts'
+import { alarm, field, form, NOTHING, show } from './page-elements.ts'
+import { explain, settleRefusal } from './show-error.ts'
+import { formPage, page, PageQuery } from './page-route.ts'
 import type { Texts } from './page-texts.ts'
 import {
   ACCOUNT, beginVisit, Elsewhere, NO_FACTOR, PASSWORD, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
-} from './visitors.ts'
+} from './page-visitor.ts'
 
 const RECOVERY = `${SECOND_FACTOR}/recupero`
 

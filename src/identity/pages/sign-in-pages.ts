@@ -4,16 +4,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
 import { goOn, showContinue } from './app-pages.ts'
-import { ask, refusalOf, type Refused } from './ask.ts'
-import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
-import { alarm, field, form, link, NOTHING, notice, show, titleOf } from './parts.ts'
+import { ask, refusalOf, type Refused } from './call-route.ts'
+import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './device-forms.ts'
+import { alarm, field, form, link, NOTHING, notice, show, titleOf } from './page-elements.ts'
 import { AppQuery, clearApp, clearSession, readAppRequest, setApp } from './page-cookies.ts'
-import { explain, settleRefusal } from './refusals.ts'
-import { Fields, formPage, page, PageQuery } from './route.ts'
+import { explain, settleRefusal } from './show-error.ts'
+import { Fields, formPage, page, PageQuery } from './page-route.ts'
 import { fill } from './page-texts.ts'
 import {
   ACCOUNT, beginVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
-} from './visitors.ts'
+} from './page-visitor.ts'
 
 /** From our own pages, or from a front end. */
 const SignInQuery = Type.Composite([PageQuery, AppQuery])

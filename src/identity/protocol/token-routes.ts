@@ -10,8 +10,8 @@ import { route } from '../provider-route.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
-import { takeOver } from '../sign-in/hand-over.ts'
-import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { takeOver } from '../sign-in/token-handover.ts'
+import { sessionAnswer } from '../sign-in/session-response.ts'
 import {
   beginSession, clientOf, DAY_MS, IDLE_MS, type Client, type SessionRow, type SignedIn
 } from '../sign-in/person-sessions.ts'

@@ -9,7 +9,7 @@ import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 import { record } from '../audit-record.ts'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
-import noBody from '#src/http/no-body.ts'
+import noBody from '#src/http/empty-body.ts'
 
 const route = routesUnder('Chiavi API')
 

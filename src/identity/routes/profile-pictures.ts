@@ -4,11 +4,11 @@ import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from 
 import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { departureOf } from '#src/http/departures.ts'
+import { departureOf } from '#src/http/client-disconnects.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import type { Storage, WrittenFile } from '#src/services/files/storage.ts'
+import type { Storage, WrittenFile } from '#src/services/files/file-service.ts'
 
 const route = routesUnder('Utenti')
 

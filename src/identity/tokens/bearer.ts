@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Authenticator, Identified, Principal, Refusal } from '#src/http/auth.ts'
 import { AUDIENCE } from './machine-tokens.ts'
-import type { Standing } from '../caller-standing.ts'
+import type { Standing } from '../session-status.ts'
 import { isUuid } from '../uuid.ts'
 
 /** A person's token with a valid signature and valid claims. Its session may have ended nevertheless. */

@@ -4,7 +4,7 @@ import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { CHANGE_CHANNEL } from '#src/database/changes.ts'
+import { CHANGE_CHANNEL } from '#src/database/notifications.ts'
 
 interface PublicJwk {
   kty: 'EC'

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { jsonOf } from '#src/services/http-exchange.ts'
-import { asPdf, ask, askToMake } from './ask-engine.ts'
+import { asPdf, ask, askToMake } from './engine-request.ts'
 import { MotorePdfIncomprensibile, MotorePdfRifiuta } from './errors.ts'
 import { marginsOf, millimetres, STYLES, type Engine, type Printed } from './printed-page.ts'
 

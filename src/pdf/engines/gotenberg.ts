@@ -1,4 +1,4 @@
-import { asPdf, askToMake } from './ask-engine.ts'
+import { asPdf, askToMake } from './engine-request.ts'
 import { inches, marginsOf, wholePage, type Engine } from './printed-page.ts'
 
 interface Settings { url: URL, key: string | undefined, patienceMs?: number | undefined }

@@ -9,13 +9,13 @@ import {
   PreviewRequest, type Template, TEMPLATE_ID, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault,
   TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving, TemplateVersionParams, TemplateVersions
 } from '#schemas/template.ts'
-import type { RequestFields } from '#src/http/faults.ts'
+import type { RequestFields } from '#src/http/validation-errors.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { makeFor, sendPdf } from '../kept-pdfs.ts'
+import { makeFor, sendPdf } from '../stored-pdfs.ts'
 import { checkTemplate, requireSound, variables } from './template-check.ts'
 import {
   checkChangeable, findTemplate, findVersion, listTemplates, listVersions, removeTemplate, saveTemplate,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ModelloNonValido } from '#src/pdf/index.ts'
-import { departureOf } from '#src/http/departures.ts'
+import { departureOf } from '#src/http/client-disconnects.ts'
 import type { StoredTemplate } from './repository.ts'
 
 type App = Pick<FastifyInstance, 'pdf'>

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OcrAnswer, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { limitTurns } from '#src/lib/turns.ts'
+import { limitTurns } from '#src/lib/concurrency-limit.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import type findZone from './find-zone.ts'
 import type { Scene, ScenePayload, TextReaderKind } from './scene.ts'

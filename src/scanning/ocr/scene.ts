@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp'
-import { withImage, type Opened } from '#src/services/images/open.ts'
+import { withImage, type Opened } from '#src/services/images/decode-image.ts'
 import { brightest, type Gray } from '../mrz/reader/gray.ts'
 
 /** The reader of the text: our own engine or an external provider. */

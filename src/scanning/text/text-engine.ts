@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
-import { slots } from '#src/lib/turns.ts'
+import { slots } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/services/workers/errors.ts'
 import type { TextReply, TextRequest } from './text-thread.ts'
 

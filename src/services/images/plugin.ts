@@ -3,7 +3,7 @@ import { IMAGE_FORMATS, type ImageExtension, type ImageFormat } from '#schemas/i
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { RunOptions } from '../workers/pool.ts'
 import { PIXELS_MAX, SIDE_MAX } from './image-limits.ts'
-import type { ImageFault, Opened } from './open.ts'
+import type { ImageFault, Opened } from './decode-image.ts'
 import type { Picture, Reencoded } from './reencode.ts'
 
 const FAULTS: Readonly<Record<ImageFault, string>> = {

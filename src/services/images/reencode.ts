@@ -1,5 +1,5 @@
 import type { ImageFormat } from '#schemas/image.ts'
-import { withImage, type Opened } from './open.ts'
+import { withImage, type Opened } from './decode-image.ts'
 
 export interface Picture {
   bytes: Uint8Array

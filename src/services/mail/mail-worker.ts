@@ -3,7 +3,7 @@ import { limitedSignal } from '#src/lib/limited-signal.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '#src/database/connect.ts'
 import { queueWorker, type QueueWorker } from '../queue/worker.ts'
-import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
+import { failureOf, replyOf, UNREADABLE, type Failure } from './smtp-errors.ts'
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
 

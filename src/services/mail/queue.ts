@@ -8,7 +8,7 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { LEASE, nextAttempt } from '../queue/worker.ts'
 import { isOneLine, plainAddress } from './mail-address.ts'
-import { REFUSED_LOGIN, type Failure } from './failure.ts'
+import { REFUSED_LOGIN, type Failure } from './smtp-errors.ts'
 
 /** A mail to one recipient. */
 export interface Mail { to: string, subject: string, html: string, text: string }

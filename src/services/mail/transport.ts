@@ -3,7 +3,7 @@ import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
 import type { Mailbox } from './mail-address.ts'
 import type { Mail } from './queue.ts'
-import { replyCodes } from './reply.ts'
+import { replyCodes } from './smtp-reply-codes.ts'
 
 /** Timeouts in milliseconds. RFC 5321 grants minutes for each step, but other mails wait, and the queue retries. */
 const TIMEOUTS = {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { within } from '#src/lib/within.ts'
+import { within } from '#src/lib/wait-at-most.ts'
 
 /*
  * Queues of rows. A worker claims the row that has been due longest (`FOR UPDATE SKIP LOCKED`) by moving its next

@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import type { Piscina } from 'piscina'
 import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
-import { limitTurns, slots, type TurnLimits } from '#src/lib/turns.ts'
+import { limitTurns, slots, type TurnLimits } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from './errors.ts'
 
 /** A function that runs in a thread. Payload and result are cloned. `never`: each task declares its own payload. */

@@ -3,7 +3,7 @@ import { BucketParams } from '#schemas/storage-bucket.ts'
 import {
   FileParams, NoFields, SignBody, Signed, SignedMany, SignedUpload, SignManyBody
 } from '#schemas/storage-protocol.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 import { isOfTheProduct } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
 import { findVisible, isTaken } from '../object-rows.ts'

@@ -6,7 +6,7 @@ import {
 } from '#schemas/storage-protocol.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 import { listFolder, listPrefix } from '../listing.ts'
 import { isFileName } from '../file-names.ts'
 import { discardByName, findVisible, lockObject } from '../object-rows.ts'

@@ -1,6 +1,6 @@
 import type { StorageBucket } from '#schemas/storage-bucket.ts'
 import type { ObjectInfo, ObjectRow, StorageEntry } from '#schemas/storage-protocol.ts'
-import type { StoredObject } from '#src/services/files/storage.ts'
+import type { StoredObject } from '#src/services/files/file-service.ts'
 import type { BucketRow } from '../buckets.ts'
 
 /** Supabase Storage's value for a file that was uploaded without `Cache-Control`. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-bell.ts'
+import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
 import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'

@@ -9,7 +9,7 @@ import {
   ChangedFileError, CHUNK_BYTES, decrypt, encrypt, encryptedRange, encryptedSize, TAG_BYTES
 } from '#src/services/files/encryption.ts'
 import type { ByteRange } from '#src/lib/ranges.ts'
-import { unwrap, wrap, wrappingKey, WrongKeyError } from '#src/services/files/wrapping.ts'
+import { unwrap, wrap, wrappingKey, WrongKeyError } from '#src/services/files/key-wrapping.ts'
 import { build } from '#test/helper.ts'
 import { pieces } from './backend-rules.ts'
 import { codeOf, keep } from './storage-rules.ts'

@@ -1,5 +1,5 @@
 import { html } from '#src/lib/html.ts'
-import { counted } from '#src/lib/counted.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome } from '#src/lib/time.ts'
 

@@ -1,4 +1,4 @@
-import { decodeAnswer, OPERATIONS, readReply } from './decode-answer.ts'
+import { decodeAnswer, OPERATIONS, readReply } from './decode-response.ts'
 import type { Answers, Operation, Requests } from './contract.ts'
 import { writeRequest } from './soap-request.ts'
 import { httpClient, type CallOptions, type TransportOptions } from './soap-transport.ts'

@@ -3,7 +3,7 @@ import type { SoapClient } from './soap-client.ts'
 import type { TokenInfo } from './contract.ts'
 import { abortKind } from './soap-transport.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from './errors.ts'
-import { malformedReply } from './decode-answer.ts'
+import { malformedReply } from './decode-response.ts'
 
 export interface Credentials { utente: string, password: string, wskey: string }
 

@@ -24,8 +24,8 @@ import { relyingParty, type RelyingParty } from './relying-party.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { lockUser } from '../../people/people-locks.ts'
 import { countProof } from '../../protocol/request-limits.ts'
-import { sessionAnswer } from '../../sign-in/session-answer.ts'
-import { PASSKEY } from '../../caller-standing.ts'
+import { sessionAnswer } from '../../sign-in/session-response.ts'
+import { PASSKEY } from '../../session-status.ts'
 
 /** The same limit as Supabase Auth. */
 const MAX_PASSKEYS = 10

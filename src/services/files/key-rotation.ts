@@ -5,8 +5,8 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Connection, Database } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { postgresError } from '#src/database/problems.ts'
-import { generations, unwrap, wrap, WrongKeyError } from './wrapping.ts'
-import type { StoredObject } from './storage.ts'
+import { generations, unwrap, wrap, WrongKeyError } from './key-wrapping.ts'
+import type { StoredObject } from './file-service.ts'
 
 const BATCH = 200
 const SALT_BYTES = 32

@@ -7,13 +7,13 @@ import { RisorsaNonTrovata, ServizioOccupato } from '#src/lib/errors.ts'
 import type { Backend } from './backends/backend.ts'
 import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
 import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
-import { type Generations, unwrap, wrap, WrongKeyError } from './wrapping.ts'
+import { type Generations, unwrap, wrap, WrongKeyError } from './key-wrapping.ts'
 import {
   discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject,
   lockObject, takeObject, whatIsLeft
-} from './objects.ts'
-import type { DiscardHook, Storage, StoredObject, WrittenFile } from './storage.ts'
-import type { Store } from './store.ts'
+} from './file-rows.ts'
+import type { DiscardHook, Storage, StoredObject, WrittenFile } from './file-service.ts'
+import type { Store } from './backend-marker.ts'
 
 /** Wraps a generator as a stream. Destroying it closes the generator's source, even while a chunk is pending. */
 function streamOf (

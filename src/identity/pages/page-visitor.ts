@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import type { PersonPrincipal } from '../directory.ts'
-import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { sessionAnswer } from '../sign-in/session-response.ts'
 import { findSignedIn, type SignedIn } from '../sign-in/person-sessions.ts'
 import { sessionOf, setSession } from './page-cookies.ts'
 

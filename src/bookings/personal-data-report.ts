@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import fp from 'fastify-plugin'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { Storage, StoredObject } from '#src/services/files/storage.ts'
+import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
 
 /** A file in the export of a booking. */
 export interface ExportFile {

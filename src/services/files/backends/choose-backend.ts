@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Config } from '#src/config/config.ts'
 import type { Backend } from './backend.ts'
-import { filesBackend } from './files.ts'
-import { s3Backend, s3Settings } from './s3.ts'
+import { filesBackend } from './folder-backend.ts'
+import { s3Backend, s3Settings } from './s3-backend.ts'
 
 /** The file backend of the configuration: an S3 bucket, else a folder in `DATA_DIR`. */
 export function backendOf (config: Config): Backend {

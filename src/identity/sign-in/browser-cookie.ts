@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import { onlyValue } from '#src/lib/cookie-header.ts'
-import { ownCookies } from '#src/lib/own-paths.ts'
+import { ownCookies } from '#src/lib/local-paths.ts'
 
 const VALUE = /^[\w-]{43}$/
 /** As long as links in mails are valid. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
-import { htmlPage, pagePolicy } from '#src/lib/page.ts'
+import { htmlPage, pagePolicy } from '#src/lib/html-page.ts'
 import { LANGUAGES, type Language } from '../languages.ts'
 import { languageOf, TEXTS, type Texts } from './page-texts.ts'
 

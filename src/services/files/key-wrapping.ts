@@ -4,7 +4,7 @@ import { storage_keys } from '#drizzle/tables/storage.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { KEY_BYTES, TAG_BYTES } from './encryption.ts'
-import type { StoredObject } from './storage.ts'
+import type { StoredObject } from './file-service.ts'
 
 const IV_BYTES = 12
 const CIPHER = 'aes-256-gcm'

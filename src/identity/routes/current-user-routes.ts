@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
-import { counted } from '#src/lib/counted.ts'
-import noBody from '#src/http/no-body.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
+import noBody from '#src/http/empty-body.ts'
 import { isPerson } from '../directory.ts'
 
 const route = routesUnder('Sessioni')

@@ -1,6 +1,6 @@
 import { createSigner } from 'fast-jwt'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { levelOf } from '../caller-standing.ts'
+import { levelOf } from '../session-status.ts'
 import type { User } from '../people/find-users.ts'
 import { presentUser } from '../people/presenters.ts'
 import { AUDIENCE } from '../tokens/machine-tokens.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { network } from '#src/lib/addresses.ts'
-import type { Limit } from '#src/services/counters.ts'
+import type { Limit } from '#src/services/rate-counters.ts'
 import type { Database } from '#src/database/connect.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 import { getUser } from '../people/find-users.ts'

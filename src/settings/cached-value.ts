@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServizioOccupato } from '#src/lib/errors.ts'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 
 /** How long a request waits for the database. */
 const PATIENCE_MS = 2000

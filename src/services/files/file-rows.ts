@@ -4,7 +4,7 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { postgresError } from '#src/database/problems.ts'
 import { BucketNonTrovato, OggettoEsistente } from './errors.ts'
-import type { Place, StoredObject } from './storage.ts'
+import type { Place, StoredObject } from './file-service.ts'
 
 /** Names are compared bytewise, independent of the database's collation. */
 const BYTEWISE = sql`${objects.name} collate "C"`

@@ -1,4 +1,4 @@
-import { replyCodes } from './reply.ts'
+import { replyCodes } from './smtp-reply-codes.ts'
 
 /** Why a mail was not accepted. */
 export interface Failure {

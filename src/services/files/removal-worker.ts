@@ -5,7 +5,7 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { LEASE, nextAttempt, queueWorker, type QueueWorker } from '../queue/worker.ts'
 import type { Backend } from './backends/backend.ts'
-import type { Store } from './store.ts'
+import type { Store } from './backend-marker.ts'
 
 const BATCH = 50
 /** After this many failures the worker pauses, because the file backend may be down. */

@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import { settleError } from '#src/http/errors.ts'
-import { Refused, wordsFor } from './ask.ts'
-import { alarm, link, show } from './parts.ts'
+import { Refused, wordsFor } from './call-route.ts'
+import { alarm, link, show } from './page-elements.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
-import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
+import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
 
 export function explain (
   refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>, texts: Texts, otherwise?: TextKey

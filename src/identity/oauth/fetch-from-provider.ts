@@ -1,6 +1,6 @@
 import type { CustomFetch } from 'openid-client'
 import { isSafeAddress } from '#src/lib/addresses.ts'
-import { readBody, reasonOf } from '../http.ts'
+import { readBody, reasonOf } from '../response-body.ts'
 
 /** Timeout for one response of a provider, including its body. */
 export const PROVIDER_TIMEOUT_SECONDS = 10

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Bucket } from '#schemas/storage.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
-import { departureOf } from '#src/http/departures.ts'
+import { departureOf } from '#src/http/client-disconnects.ts'
 
 const REPORTS: Bucket = 'reports'
 /** Maximum bytes of a PDF that the engine produces. */

@@ -4,10 +4,10 @@ import { Closed } from '#schemas/common.ts'
 import type { Config } from '#src/config/config.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { relyingParty } from '../factors/webauthn/relying-party.ts'
-import { Refused } from './ask.ts'
-import { hidden } from './parts.ts'
+import { Refused } from './call-route.ts'
+import { hidden } from './page-elements.ts'
 import type { Texts } from './page-texts.ts'
-import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
+import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
 
 /* Addresses of the device forms. Their challenges are at `/opzioni` below. */
 export const SIGN_IN_PASSKEY = `${SIGN_IN}/passkey`

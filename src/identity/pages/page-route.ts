@@ -1,7 +1,7 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { Closed } from '#schemas/common.ts'
 import { route } from '../provider-route.ts'
-import { DeviceQuestion } from './devices.ts'
+import { DeviceQuestion } from './device-forms.ts'
 
 /** Maximum characters of a field. A device's response is the longest one. */
 const LONGEST = 32_768

@@ -2,12 +2,12 @@ import { and, eq, exists, sql } from 'drizzle-orm'
 import { api_keys, factors, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Principal, Refusal } from '#src/http/auth.ts'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
-import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../caller-standing.ts'
+import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../session-status.ts'
 
 /** The status of the embedded provider's sessions and keys, cached until the database reports a change. */
 export class EmbeddedStandings {

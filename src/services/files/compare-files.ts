@@ -4,7 +4,7 @@ import { discarded_files, file_store, objects } from '#drizzle/tables/storage.ts
 import type { Database } from '#src/database/connect.ts'
 import type { Backend } from './backends/backend.ts'
 import { encryptedSize } from './encryption.ts'
-import type { Store } from './store.ts'
+import type { Store } from './backend-marker.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))

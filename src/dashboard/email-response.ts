@@ -1,6 +1,6 @@
 import type { Email, EmailAnswer, EmailRecipient } from '#schemas/email.ts'
-import { counted } from '#src/lib/counted.ts'
-import type { Outcome } from '#src/services/mail/outcomes.ts'
+import { counted } from '#src/lib/count-with-noun.ts'
+import type { Outcome } from '#src/services/mail/delivery-status.ts'
 import { explain } from './email-replies.ts'
 
 /** A queued mail. */

@@ -1,6 +1,6 @@
 import { finished } from 'node:stream'
 import fp from 'fastify-plugin'
-import { limitCallers } from '#src/lib/turns.ts'
+import { limitCallers } from '#src/lib/concurrency-limit.ts'
 
 /** Larger bodies count as large. Public routes do not accept them. */
 const LARGE = 32 * 1024

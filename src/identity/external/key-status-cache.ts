@@ -3,10 +3,10 @@ import { api_keys } from '#drizzle/tables/identity.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Database } from '#src/database/connect.ts'
-import type { ChangeListener } from '#src/database/changes.ts'
+import type { ChangeListener } from '#src/database/notifications.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import { mayAdminister, mustHaveFactor, type KeyStanding } from '../caller-standing.ts'
+import { mayAdminister, mustHaveFactor, type KeyStanding } from '../session-status.ts'
 import type { UserLookup } from './user-lookup.ts'
 
 export type KeyStandings = ReturnType<typeof keyStandings>
