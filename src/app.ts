@@ -7,30 +7,30 @@ import { backup } from './backup/index.ts'
 import { bookingHooks, bookings, holdings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { dashboard } from './dashboard/index.ts'
-import changes from './database/notifications.ts'
+import notifications from './database/notifications.ts'
 import disk from './database/disk.ts'
 import database from './database/plugin.ts'
 import { documents } from './documents/index.ts'
 import { events, type EventTimes } from './events/index.ts'
 import auth, { guards } from './http/auth.ts'
-import closedQueries from './http/strict-query.ts'
+import strictQuery from './http/strict-query.ts'
 import connections from './http/connections.ts'
-import departures from './http/client-disconnects.ts'
+import clientDisconnects from './http/client-disconnects.ts'
 import downloads from './http/downloads.ts'
 import errors from './http/errors.ts'
-import faults from './http/validation-errors.ts'
+import validationErrors from './http/validation-errors.ts'
 import idempotency from './http/idempotency/plugin.ts'
 import jsonBodies from './http/json-bodies.ts'
-import largeBodies from './http/body-limits.ts'
-import limits from './http/rate-limits.ts'
+import bodyLimits from './http/body-limits.ts'
+import rateLimits from './http/rate-limits.ts'
 import type { LogStream } from './http/logging.ts'
 import metrics, { type ProcessFigures } from './http/metrics.ts'
 import openapi, { openapiPages } from './http/openapi/plugin.ts'
-import ops from './http/health-routes.ts'
-import payloads from './http/compression.ts'
+import healthRoutes from './http/health-routes.ts'
+import compression from './http/compression.ts'
 import publicPages from './http/public-pages.ts'
 import publicPath from './http/public-path.ts'
-import reachability from './http/startup-health-check.ts'
+import startupHealthCheck from './http/startup-health-check.ts'
 import security from './http/security.ts'
 import shutdown from './http/shutdown.ts'
 import streams from './http/streams.ts'
@@ -44,7 +44,7 @@ import { reports } from './reports/index.ts'
 import { guestCodes, scanning } from './scanning/index.ts'
 import { scans } from './scans/index.ts'
 import audit from './services/audit/plugin.ts'
-import counters from './services/rate-counters.ts'
+import rateCounters from './services/rate-counters.ts'
 import type { Backend } from './services/files/backends/backend.ts'
 import storedFiles from './services/files/plugin.ts'
 import images from './services/images/plugin.ts'
@@ -127,38 +127,38 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(jsonBodies)
 
   await app.register(connections, { config, descriptors })
-  await app.register(departures)
+  await app.register(clientDisconnects)
   await app.register(shutdown, { config })
-  await app.register(reachability)
+  await app.register(startupHealthCheck)
   await app.register(security, { config })
   await app.register(database, { config, signal })
   await app.register(disk, { config })
   // Before anything is written: checks that the key matches the existing data.
   await app.register(ledgerKey, { config, keys })
-  await app.register(changes, times)
+  await app.register(notifications, times)
   await app.register(jobs, { byClock })
-  await app.register(counters, { keys })
+  await app.register(rateCounters, { keys })
   await app.register(audit, { config })
   await app.register(identity, { config, keys, timeoutMs: times.idpTimeoutMs })
   const { authenticator } = app.identity
   await app.register(auth, { config, authenticator })
-  await app.register(limits, { config, ...times })
+  await app.register(rateLimits, { config, ...times })
   await app.register(settings)
   await app.register(guards, { config, authenticator })
-  await app.register(largeBodies)
-  await app.register(closedQueries)
+  await app.register(bodyLimits)
+  await app.register(strictQuery)
   await app.register(openapi, { config })
   await app.register(publicPages)
   await app.register(idempotency, { keys })
   await app.register(publicPath, { config })
-  await app.register(faults)
-  await app.register(payloads)
+  await app.register(validationErrors)
+  await app.register(compression)
   await app.register(metrics, { processFigures })
   await app.register(mail, { config, keys })
   await app.register(storedFiles, { config, keys, wrapBackend })
   await app.register(workers)
   await app.register(images)
-  await app.register(ops)
+  await app.register(healthRoutes)
   await app.register(streams, times)
   await app.register(downloads, times)
   await app.register(openapiPages, times)

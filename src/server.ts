@@ -67,7 +67,7 @@ function closeOnSignals (
   const { close } = grace({ delay, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     const app = await built
     if (err) app?.log.fatal({ err }, 'unexpected failure')
-    else await app?.drain()
+    else await app?.beginShutdown()
     await app?.close()
   })
   // The library exits at a second signal, which would leave PostgreSQL running. A terminal and npm both forward Ctrl-C.
@@ -76,9 +76,9 @@ function closeOnSignals (
     interrupted.abort()
     if (isFirst) close()
     const app = await built
-    app?.log.info({ signal }, isFirst ? 'closing' : 'closing already')
+    app?.log.info({ signal }, isFirst ? 'shutting down' : 'already shutting down')
     if (isFirst) return
-    app?.endDraining()
+    app?.endShutdown()
     app?.hurryEnd()
   }
   for (const each of SIGNALS) process.on(each, (signal) => { void onSignal(signal) })

@@ -42,7 +42,7 @@ t.test('a started server logs its address and mode, answers there, and shuts dow
   // SIGHUP is only sent by a closing terminal. Other tests use the signals of service managers.
   server.signal('SIGHUP')
   t.equal(await server.exit, 0)
-  t.match(server.logs.find(({ msg }) => msg === 'closing'), { signal: 'SIGHUP' })
+  t.match(server.logs.find(({ msg }) => msg === 'shutting down'), { signal: 'SIGHUP' })
   t.equal(server.errors(), '')
 })
 
@@ -122,15 +122,15 @@ t.test('a request in progress when signals arrive is finished, and later ones ar
     const answer = once(put, 'response') as Promise<[IncomingMessage]>
     await lockWaiter()
     server.signal('SIGTERM')
-    await server.logged('closing')
+    await server.logged('shutting down')
     // A terminal and the processes in between forward signals repeatedly.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) server.signal(signal)
-    await server.logged('closing already')
+    await server.logged('already shutting down')
     await released
     return { answer }
   })
 
-  const [, closed] = await Promise.all([server.logged('closing'), once(idle, 'close').then(() => true)])
+  const [, closed] = await Promise.all([server.logged('shutting down'), once(idle, 'close').then(() => true)])
   t.equal(closed, true, 'the idle connection is dropped first')
   await t.rejects(fetch(`${base}/health/live`), 'nobody is let in any more')
   release()

@@ -8,7 +8,7 @@ import { routesUnder } from '#src/lib/routes-under.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import { attributesFor, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './admin-cookies.ts'
 import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
 import { PAGE_POLICY, overviewPage } from './overview-page.ts'
@@ -37,7 +37,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
   const { db, audit, identity: { authenticator } } = app
   const cookies = adminCookies(keys)
   const attributes = attributesFor(config.PUBLIC_URL)
-  await app.register(noBody)
+  await app.register(emptyBody)
   // Only to write cookies: parsing here is stricter than the plugin's.
   await app.register(cookie, { hook: false })
 

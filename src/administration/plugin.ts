@@ -4,12 +4,12 @@ import { Closed } from '#schemas/common.ts'
 import { Job, JobAnswer, JobList, JobParams, JobUnderWay } from '#schemas/job.ts'
 import type { Config } from '#src/config/config.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { within } from '#src/lib/wait-at-most.ts'
-import { auditPage, boundsFaults, countEntries } from '#src/services/audit/list.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
+import { auditPage, boundsErrors, countEntries } from '#src/services/audit/list.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { LavoroInCorso, LavoroNonTrovato } from './errors.ts'
 import pages from './admin-pages.ts'
@@ -19,7 +19,7 @@ const route = routesUnder('Sistema')
 const ANSWER_WITHIN_MS = 10_000
 
 const auditRoute = route(
-  { access: 'admin', findFaults: ({ query }: RequestFields) => boundsFaults(query) },
+  { access: 'admin', findValidationErrors: ({ query }: RequestFields) => boundsErrors(query) },
   'listAudit', 'Il registro delle azioni, dalla più recente, a pagine', {
     querystring: AuditQuery, response: { 200: AuditList }
   }
@@ -69,7 +69,7 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
 const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { jobs } = app
   app.addSchema(Job)
-  await app.register(noBody)
+  await app.register(emptyBody)
 
   app.get('/api/v1/jobs', jobsRoute, async () => ({ data: await jobs.list() }))
 
@@ -80,7 +80,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     )
     if (run === 'unknown') throw new LavoroNonTrovato()
     if (run === 'running') throw new LavoroInCorso()
-    await within(ANSWER_WITHIN_MS, run.ended)
+    await waitAtMost(ANSWER_WITHIN_MS, run.ended)
     const data = (await jobs.list()).find((job) => job.nome === nome)
     if (data === undefined) throw new LavoroNonTrovato()
     reply.code(data.in_corso ? 202 : 200)

@@ -47,7 +47,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const { beforeReady } = app.submissionHooks
   const ledger: LedgerContext | null = service && {
-    ...watch, service, lane: new Lane(app.closing), chainHead, timeline: serverTimeline(), audit, beforeReady
+    ...watch, service, lane: new Lane(app.shutdownSignal), chainHead, timeline: serverTimeline(), audit, beforeReady
   }
   const tables = tablesSource(db)
   const archive = receiptArchive({ db, service, mode, clock })
@@ -93,7 +93,7 @@ async function startLedger (
   // Shutdown waits for dispatched submissions; others leave the lane.
   app.addHook('preClose', () => ledger.lane.empty())
   // After a reconnect the database may be another one.
-  const { ready } = app.changes.subscribe({}, () => {
+  const { ready } = app.notifications.subscribe({}, () => {
     checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the end of the chain could not be compared'))
   })
   app.addHook('onReady', async () => { await ready() })

@@ -1,6 +1,6 @@
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
 import { isDecidable, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import { inRome, type Day } from '#src/lib/time.ts'
 
@@ -105,7 +105,7 @@ export interface Excess {
 export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
   constructor ({ changed, gia_inviati, ...booking }: Excess) {
-    const places = counted(booking.numero_ospiti, 'ospite', 'ospiti')
+    const places = countWithNoun(booking.numero_ospiti, 'ospite', 'ospiti')
     const told = tellSent(gia_inviati)
     const unknown = gia_inviati.filter(({ esito }) => isUnresolved(esito))
     const perhaps = unknown.length === 0 ? '' : 'forse '
@@ -126,7 +126,7 @@ function tellSent (rows: Excess['gia_inviati']): string {
   const parts = SENT_WORDS.flatMap(([one, many, isMeant]) => {
     const meant = rows.filter(({ esito }) => isMeant(esito))
     const references = [...new Set(meant.map(({ ricevuta }) => ricevuta))].join(', ')
-    return meant.length === 0 ? [] : `${counted(meant.length, one, many)} (ricevuta ${references})`
+    return meant.length === 0 ? [] : `${countWithNoun(meant.length, one, many)} (ricevuta ${references})`
   })
   return parts.length === 0 ? 'nessun ospite già inviato' : parts.join(' e ')
 }
@@ -151,7 +151,7 @@ export class PrenotazioneCambiata extends ShapedError {
 export class NullaDaInviare extends ShapedError {
   /** @param unsaved the number of guests of the booking who are not saved yet */
   constructor (ricevute: readonly string[], unsaved: number) {
-    const others = counted(unsaved, 'altro ospite non è ancora salvato', 'altri ospiti non sono ancora salvati')
+    const others = countWithNoun(unsaved, 'altro ospite non è ancora salvato', 'altri ospiti non sono ancora salvati')
     const what = 'tutti gli ospiti salvati della prenotazione sono già inviati, o di esito sconosciuto'
     const left = unsaved === 0 ? '' : `; ${others}`
     const text = `Nulla da inviare: ${what}, con la ricevuta ${ricevute.join(', ')}${left}`

@@ -34,7 +34,7 @@ export async function createBackup (
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
     const summary: Summary = { tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
-    const size = await writeWhole(path, isNightly, async (partial) => {
+    const size = await writeAtomically(path, isNightly, async (partial) => {
       const written = await sql.begin('isolation level repeatable read read only', async (tx) => {
         await tx.unsafe(SPELLING)
         return await writePartial(partial, pace(seal(entriesOf(tx, source, summary), passphrase)))
@@ -147,7 +147,7 @@ function unlessOfFile (err: unknown): undefined {
  * Has `<file>.partial` written, then renames it to `file`. If that fails, the partial file is removed.
  * @param isOwnName whether the name is reserved for backups: an existing file is replaced even when it is damaged
  */
-export async function writeWhole<T> (
+export async function writeAtomically<T> (
   file: string, isOwnName: boolean, write: (partial: string) => Promise<T>
 ): Promise<T> {
   const there = await lstat(file).catch(() => undefined)

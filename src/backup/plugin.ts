@@ -22,7 +22,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     cron: '40 3 * * *',
     run: () => makeBackup().catch(async (err: unknown) => {
       // A backup interrupted by shutdown is no failure: the next start repeats it.
-      if (!app.closing.aborted) await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
+      if (!app.shutdownSignal.aborted) await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
       throw err
     })
   })
@@ -30,7 +30,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
   async function makeBackup (): Promise<void> {
     const today = clock.today()
     const { size, summary } = await backUpInThread(
-      { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.closing
+      { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.shutdownSignal
     ).catch((err: unknown) => { throw isDiskFull(err) && postgresError(err) === undefined ? folderFull() : err })
     const { files, missing, foreign } = summary
     app.log.info({ size, files }, 'backup made')

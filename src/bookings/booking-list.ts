@@ -4,7 +4,7 @@ import type { BookingQuery } from '#schemas/booking.ts'
 import { asJson, containing } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
-import { inRuns } from '#src/http/list-responses.ts'
+import { inBatches } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { bookingColumns } from './booking-columns.ts'
 import { isTooLong } from './booking-search.ts'
@@ -53,7 +53,7 @@ export async function countedPage (
 
 /** All bookings that match the filters, in batches by keyset. */
 export function wholeList (db: Executor, filters: Filters): JsonPieces {
-  return inRuns<Position>('{"data":[', ']}', (after) => bookingPage(db, filters, BATCH, after))
+  return inBatches<Position>('{"data":[', ']}', (after) => bookingPage(db, filters, BATCH, after))
 }
 
 /** One row for the whole batch: a thousand separate rows take the driver and Drizzle three times as long. */

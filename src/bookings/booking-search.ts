@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { limitTurns } from '#src/lib/concurrency-limit.ts'
+import { limitConcurrency } from '#src/lib/concurrency-limit.ts'
 import { postgresError } from '#src/database/problems.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
@@ -7,7 +7,7 @@ import { RicercaTroppoLunga } from './errors.ts'
 /** Searches that run concurrently; further ones wait. A search without a match can read every booking. */
 const CONNECTIONS = 2
 /** Searches that run or wait: in total, and per caller. */
-const TURNS = { total: 24, perCaller: 12 }
+const CONCURRENCY = { total: 24, perCaller: 12 }
 
 const SETTINGS = {
   statement_timeout: '2000',
@@ -21,12 +21,12 @@ const QUERY_CANCELED = '57014'
 /** Searches in name, code and e-mail, in a pool of their own because their duration depends on the text. */
 export function createSearch (app: FastifyInstance) {
   const { db } = app.openPool(CONNECTIONS, SETTINGS)
-  const takeTurn = limitTurns(TURNS)
+  const acquireSlot = limitConcurrency(CONCURRENCY)
 
   /** A caller's search that is answered in pieces. It keeps its turn until the last piece, and fails as `run` does. */
   function pieces (caller: string, pieces: JsonPieces): JsonPieces {
     return async function * searched (takeLongTurn) {
-      const giveBack = takeTurn(caller)
+      const giveBack = acquireSlot(caller)
       try {
         yield * pieces(takeLongTurn)
       } catch (err) {
@@ -42,7 +42,7 @@ export function createSearch (app: FastifyInstance) {
    * @throws ServizioOccupato when too many searches run or wait; RicercaTroppoLunga
    */
   async function run<T> (caller: string, work: () => Promise<T>): Promise<T> {
-    const giveBack = takeTurn(caller)
+    const giveBack = acquireSlot(caller)
     try {
       return await work()
     } catch (err) {

@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import type { CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
-import { inRuns, type Run } from '#src/http/list-responses.ts'
+import { inBatches, type Run } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 
 /** Entries per batch, which bound the memory of an answer. */
@@ -18,7 +18,7 @@ interface Position { day: Day, id: number }
 
 /** The calendar entries of the stays that overlap a span of days, by arrival: a JSON array in pieces. */
 export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
-  return inRuns<Position>('[', ']', (after = { day: '-infinity', id: 0 }) => readBatch(sql, span, after))
+  return inBatches<Position>('[', ']', (after = { day: '-infinity', id: 0 }) => readBatch(sql, span, after))
 }
 
 async function readBatch (sql: postgres.Sql, { start, end }: Span, { day, id }: Position): Promise<Run<Position>> {
@@ -42,7 +42,7 @@ async function readBatch (sql: postgres.Sql, { start, end }: Span, { day, id }: 
 }
 
 /** Validation errors of a calendar's bounds. */
-export function calendarFaults ({ start, end }: Readonly<Record<string, unknown>>): FieldError[] {
+export function calendarErrors ({ start, end }: Readonly<Record<string, unknown>>): FieldError[] {
   const bounds = [['start', start], ['end', end]] as const
   const wrong = bounds.filter(([, value]) => value !== undefined && !isBoundary(value))
   if (wrong.length > 0) {
@@ -54,7 +54,7 @@ export function calendarFaults ({ start, end }: Readonly<Record<string, unknown>
 }
 
 /**
- * The span that FullCalendar requests with `start` and `end`, validated by `calendarFaults`. An instant with an offset
+ * The span that FullCalendar requests with `start` and `end`, validated by `calendarErrors`. An instant with an offset
  * means the day written in it. One in UTC (`Z`) means the day in Rome. An `end` after midnight still includes its day.
  */
 export function calendarSpan ({ start, end }: CalendarQuery): Span {

@@ -24,7 +24,7 @@ const versionedColumns = { ...bookingColumns, versione: t.versione }
 export type BookingRepository = ReturnType<typeof bookingRepository>
 
 export function bookingRepository (
-  { db, audit, bookingHooks, forgetAnswers }: Pick<FastifyInstance, 'db' | 'audit' | 'bookingHooks' | 'forgetAnswers'>
+  { db, audit, bookingHooks, eraseResponses }: Pick<FastifyInstance, 'db' | 'audit' | 'bookingHooks' | 'eraseResponses'>
 ) {
   const detail = db.select({ json: asJson(detailColumns), versione: t.versione }).from(t)
     .where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
@@ -32,7 +32,7 @@ export function bookingRepository (
   async function remove (tx: Transaction, ids: readonly number[]): Promise<void> {
     for (const hook of bookingHooks.beforeDelete) await hook(tx, ids)
     await tx.delete(t).where(inArray(t.id, [...ids]))
-    await forgetAnswers(tx, {
+    await eraseResponses(tx, {
       locations: ids.map((id) => `/api/v1/prenotazioni/${id}`), said: '"prenotazione_id":(\\d+)', names: ids
     })
   }

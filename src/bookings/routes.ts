@@ -9,12 +9,12 @@ import {
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { calendar, calendarFaults, calendarSpan } from './calendar.ts'
+import { calendar, calendarErrors, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { saveGuests } from './guests.ts'
@@ -22,12 +22,12 @@ import { countedPage, wholeList } from './booking-list.ts'
 import { privacyRoutes } from './privacy/routes.ts'
 import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './booking-search.ts'
-import { givenStayFaults, newStayFaults } from './stay.ts'
+import { givenStayErrors, newStayErrors } from './stay.ts'
 
 const route = routesUnder('Prenotazioni')
 
 const calendarRoute = route(
-  { access: 'auth', findFaults: ({ query }: RequestFields) => calendarFaults(query) },
+  { access: 'auth', findValidationErrors: ({ query }: RequestFields) => calendarErrors(query) },
   'getCalendario', 'Il calendario, nella forma che legge FullCalendar', {
     errorCodes: ['RICERCA_TROPPO_LUNGA'], querystring: CalendarQuery, response: { 200: Calendar }
   }
@@ -43,13 +43,13 @@ const getRoute = route({ access: 'auth' }, 'getPrenotazione', 'Una prenotazione 
 
 const createRoute = route(
   {
-    access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }: RequestFields) => newStayFaults(body)
+    access: 'auth', idempotent: true, versioned: true, findValidationErrors: ({ body }: RequestFields) => newStayErrors(body)
   },
   'createPrenotazione', 'Crea una prenotazione', { body: BookingCreation, response: { 201: BookingAnswer(201) } }
 )
 
 const updateRoute = route(
-  { access: 'auth', versioned: true, findFaults: ({ body }: RequestFields) => givenStayFaults(body) },
+  { access: 'auth', versioned: true, findValidationErrors: ({ body }: RequestFields) => givenStayErrors(body) },
   'updatePrenotazione', 'Modifica i campi presenti di una prenotazione', {
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
     params: IdParams,
@@ -127,14 +127,14 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
 
   app.post('/api/v1/prenotazioni/delete-bulk', deleteRoute, async (request) => {
     const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
-    const message = counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate')
+    const message = countWithNoun(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate')
     return { message, deleted, status: 200 }
   })
 
   app.post('/api/saveOspiti', guestsRoute, async (request) => {
     const { guestsRemoved } = app.bookingHooks
     const count = await saveGuests(app.db, guestsRemoved, request.body, (tx) => request.noteDone(tx))
-    return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
+    return { message: countWithNoun(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
   })
 
   app.get('/api/v1/paesi', countriesRoute, async () => countries)

@@ -12,7 +12,7 @@ const NO_END: readonly FieldError[] = [
 
 /**
  * The stay of a new booking. `check_out` takes precedence over `numero_notti`; one of them is required.
- * @throws CampiNonValidi for the errors of `newStayFaults`
+ * @throws CampiNonValidi for the errors of `newStayErrors`
  */
 export function newStay (
   { check_in, check_out, numero_notti }: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>
@@ -36,18 +36,18 @@ export function changedStay (
 }
 
 /** Validation errors of a new booking's days. Values that are no day or no number are skipped. */
-export function newStayFaults (fields: Readonly<Record<string, unknown>>): FieldError[] {
+export function newStayErrors (fields: Readonly<Record<string, unknown>>): FieldError[] {
   if (fields.check_out === undefined && fields.numero_notti === undefined) return [...NO_END]
-  return givenStayFaults(fields)
+  return givenStayErrors(fields)
 }
 
 /** The same for a change, whose other days are not known yet. */
-export function givenStayFaults (
+export function givenStayErrors (
   { check_in, check_out, numero_notti }: Readonly<Record<string, unknown>>
 ): FieldError[] {
   if (!isGivenDay(check_in)) return []
-  if (check_out !== undefined) return isGivenDay(check_out) ? orderFaults({ check_in, check_out }) : []
-  return Number.isInteger(numero_notti) ? departureFaults(check_in, Number(numero_notti)) : []
+  if (check_out !== undefined) return isGivenDay(check_out) ? orderErrors({ check_in, check_out }) : []
+  return Number.isInteger(numero_notti) ? departureErrors(check_in, Number(numero_notti)) : []
 }
 
 function isGivenDay (value: unknown): value is Day {
@@ -55,12 +55,12 @@ function isGivenDay (value: unknown): value is Day {
 }
 
 function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
-  refuse(orderFaults(stay, campo))
+  refuse(orderErrors(stay, campo))
   return stay
 }
 
 function moved (check_in: Day, nights: number): Stay {
-  refuse(departureFaults(check_in, nights))
+  refuse(departureErrors(check_in, nights))
   return { check_in, check_out: addDays(check_in, nights) }
 }
 
@@ -68,7 +68,7 @@ function refuse (faults: readonly FieldError[]): void {
   if (faults.length > 0) throw new CampiNonValidi(...faults)
 }
 
-function orderFaults ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_out'): FieldError[] {
+function orderErrors ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_out'): FieldError[] {
   if (check_out <= check_in) {
     const messaggio = campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out'
     return [{ campo, messaggio }]
@@ -80,7 +80,7 @@ function orderFaults ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_
 }
 
 /** Beyond the year 9999 a departure is no longer a day. A number out of bounds is rejected by the schema. */
-function departureFaults (check_in: Day, nights: number): FieldError[] {
+function departureErrors (check_in: Day, nights: number): FieldError[] {
   if (nights < 1 || nights > MAX_BOOKED_NIGHTS || isDay(addDays(check_in, nights))) return []
   return [{ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' }]
 }

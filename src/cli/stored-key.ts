@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { writeWhole } from '#src/lib/write-atomically.ts'
+import { writeAtomically } from '#src/lib/write-atomically.ts'
 import { configError } from './errors.ts'
 import { fieldsOf } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
@@ -49,7 +49,7 @@ export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<
     await mkdir(folder(terminal), { recursive: true, mode: 0o700 })
     // Otherwise an existing folder keeps its mode.
     await chmod(folder(terminal), 0o700)
-    await writeWhole(file, `${JSON.stringify(stored, null, 2)}\n`)
+    await writeAtomically(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
     throw configError(`Impossibile scrivere ${file} (${(err as NodeJS.ErrnoException).code ?? 'errore'})`)
   }

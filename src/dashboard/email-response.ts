@@ -1,5 +1,5 @@
 import type { Email, EmailAnswer, EmailRecipient } from '#schemas/email.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Outcome } from '#src/services/mail/delivery-status.ts'
 import { explain } from './email-replies.ts'
 
@@ -46,9 +46,9 @@ export function presentEmail (outcome: Outcome): Email {
 
 function sumUp (accepted: number, rejected: number, queued: number): string {
   return [
-    accepted > 0 && `${counted(accepted, 'e-mail accettata', 'e-mail accettate')} dal server di posta`,
-    rejected > 0 && counted(rejected, 'e-mail rifiutata', 'e-mail rifiutate'),
-    queued > 0 && `${counted(queued, 'e-mail in coda', 'e-mail in coda')}: la consegna prosegue da sola, ` +
+    accepted > 0 && `${countWithNoun(accepted, 'e-mail accettata', 'e-mail accettate')} dal server di posta`,
+    rejected > 0 && countWithNoun(rejected, 'e-mail rifiutata', 'e-mail rifiutate'),
+    queued > 0 && `${countWithNoun(queued, 'e-mail in coda', 'e-mail in coda')}: la consegna prosegue da sola, ` +
       'GET /api/v1/email ne dice l’esito'
   ].filter((part) => part !== false).join('; ')
 }

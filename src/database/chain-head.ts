@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
-import { writeWhole } from '#src/lib/write-atomically.ts'
+import { writeAtomically } from '#src/lib/write-atomically.ts'
 import type { Executor } from './connect.ts'
 
 /** A table whose rows are numbered from 1 without gaps, each chained to the one before by hash. */
@@ -93,7 +93,7 @@ export function chainHead (file: string, chain: Chain): ChainHead {
     const noted = link && await last().catch(() => undefined)
     if (noted && noted.id >= link.id && await has(db, noted)) return
     // An empty chain has no last row. The process that writes the next row accepts this chain.
-    const writing = link ? writeWhole(file, JSON.stringify(link)) : rm(file, { force: true })
+    const writing = link ? writeAtomically(file, JSON.stringify(link)) : rm(file, { force: true })
     await writing.catch((cause: unknown) => { throw new HeadFileError(`${name} cannot be written`, { cause }) })
   }
 

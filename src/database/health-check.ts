@@ -9,7 +9,7 @@ const REST = 4
 /** Timeout in seconds. Statements may take longer, because the check has its own idle connection. */
 const PATIENCE = 8
 
-export interface Pulse {
+export interface HealthCheck {
   /** Checks now, with a timeout of at most so many seconds. */
   hurry (seconds: number): void
   stop (): Promise<void>
@@ -20,7 +20,7 @@ export interface Pulse {
  * connections are then destroyed, and new ones fail at once until it answers again.
  * @param sockets of all pools
  */
-export function takePulse (url: string, sockets: Sockets, log: FastifyBaseLogger): Pulse {
+export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBaseLogger): HealthCheck {
   const own = createSockets()
   const { sql, close } = connect(url, 1, {}, own)
   let patience = PATIENCE

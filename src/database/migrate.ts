@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
-import { within } from '#src/lib/wait-at-most.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import type { SessionSettings } from './client.ts'
 import { connect } from './connect.ts'
 import { lastMigration, MIGRATIONS, readJournal } from './journal.ts'
@@ -28,7 +28,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
  * rolls back, lets other queries run and retries.
  * @throws if a table is still locked half a minute after the first lock timeout
  */
-export async function givingWay<T> (sql: postgres.Sql, work: () => Promise<T>): Promise<T> {
+export async function retryOnLockTimeout<T> (sql: postgres.Sql, work: () => Promise<T>): Promise<T> {
   // Counted from the first lock timeout, because the work before it may be long.
   let limit = Infinity
   for (let attempt = 1; ; attempt++) {
@@ -64,14 +64,14 @@ export async function migrate (
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireAnswer(sql)
-    await takeTurn(sql, tell)
+    await waitForMigrationLock(sql, tell)
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
     if (before !== undefined && before > latest) throw new NewerDatabaseError()
     const steps = { from: nameOf(before), to: nameOf(latest) }
     if (before !== undefined && before < latest) tell('the database is being upgraded', steps)
     const begun = performance.now()
-    await givingWay(sql, () => drizzleMigrate(db, { migrationsFolder: MIGRATIONS }))
+    await retryOnLockTimeout(sql, () => drizzleMigrate(db, { migrationsFolder: MIGRATIONS }))
     if (before === latest) return undefined
     return { ...steps, ms: Math.round(performance.now() - begun) }
   } finally {
@@ -116,12 +116,12 @@ export async function carryOut (tx: postgres.ISql, migrations: readonly Migratio
 
 async function requireAnswer (sql: postgres.Sql): Promise<void> {
   let hasAnswered = false
-  await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
+  await waitAtMost(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
   if (!hasAnswered) throw new SilentDatabaseError()
 }
 
 /** Takes the migration lock. An upgrade by another process may exceed the statement timeout. */
-async function takeTurn (sql: postgres.Sql, tell: (what: string) => void): Promise<void> {
+async function waitForMigrationLock (sql: postgres.Sql, tell: (what: string) => void): Promise<void> {
   const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
   if (row.free) return
   tell('another process starts on this database and may be upgrading it: waiting for it')

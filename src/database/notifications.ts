@@ -4,17 +4,17 @@ import fp from 'fastify-plugin'
 import type postgres from 'postgres'
 
 /** Channel on which triggers and servers notify changes as `<change>:<id>`. */
-export const CHANGE_CHANNEL = 'locanda_identity'
+export const NOTIFICATION_CHANNEL = 'locanda_identity'
 const WAIT_MS = 500
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 /** Maximum unanswered sync requests. Real processes never have as many. */
 const UNANSWERED_MAX = 1000
 
 /** Handlers of a subscriber by kind of change. They get the id of the changed row. */
-export type ChangeHandlers = Readonly<Record<string, (id: string) => void>>
+export type NotificationHandlers = Readonly<Record<string, (id: string) => void>>
 
 /** Receives changes by this process, other processes and the database. */
-export interface ChangeListener {
+export interface NotificationListener {
   /** Whether this process is listening. Only then may it cache, because it will learn of changes. */
   ready (): Promise<boolean>
   /**
@@ -26,37 +26,37 @@ export interface ChangeListener {
 }
 
 /** All notified changes over one connection of the process, which starts listening with the first call. */
-export interface Changes {
+export interface Notifications {
   /** @param onGap called when changes may have been missed */
-  subscribe (handlers: ChangeHandlers, onGap: () => void): ChangeListener
+  subscribe (handlers: NotificationHandlers, onGap: () => void): NotificationListener
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    changes: Changes
+    notifications: Notifications
   }
 }
 
 /** A sync request to all listening processes. `expected` is known a little later. */
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
-export interface ChangesOptions {
+export interface NotificationsOptions {
   /** Timeout for processes that do not answer, in milliseconds. */
   listenersMs?: number | undefined
 }
 
 /** Invalidates caches when the database notifies a change. */
-export default fp<ChangesOptions>(async function changes (app, { listenersMs }) {
-  app.decorate('changes', changeFeed(app.sql, app.log, listenersMs))
-}, { name: 'changes', dependencies: ['database'] })
+export default fp<NotificationsOptions>(async function notifications (app, { listenersMs }) {
+  app.decorate('notifications', listenForNotifications(app.sql, app.log, listenersMs))
+}, { name: 'notifications', dependencies: ['database'] })
 
 /** @param usualWaitMs default timeout of `waitForListeners` */
-export function changeFeed (
+export function listenForNotifications (
   sql: postgres.Sql,
   log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
   usualWaitMs = WAIT_MS
-): Changes {
-  const subscribers: { handlers: ChangeHandlers, onGap: () => void }[] = []
+): Notifications {
+  const subscribers: { handlers: NotificationHandlers, onGap: () => void }[] = []
   const rounds = new Map<string, SyncRound>()
   const ownId = randomUUID()
   /** Sync requests of other processes. */
@@ -88,7 +88,7 @@ export function changeFeed (
       const ids = `{${[...unanswered].join()}}`
       unanswered.clear()
       await sql`
-        select pg_notify(${CHANGE_CHANNEL}, 'ack:' || id || ${`:${ownId}`}) from unnest(${ids}::text[]) as id
+        select pg_notify(${NOTIFICATION_CHANNEL}, 'ack:' || id || ${`:${ownId}`}) from unnest(${ids}::text[]) as id
       `.catch((err: unknown) => log.warn({ err }, 'a change was heard but could not be acknowledged'))
     }
   }
@@ -101,7 +101,7 @@ export function changeFeed (
   async function ready () {
     // Called once. The driver retries by itself, even if the first attempt fails.
     listening ??= sql
-      .listen(CHANGE_CHANNEL, onNotification, () => {
+      .listen(NOTIFICATION_CHANNEL, onNotification, () => {
         isListening = true
         for (const { onGap } of subscribers) onGap()
       })
@@ -116,9 +116,9 @@ export function changeFeed (
   async function askAll (id: string, round: SyncRound): Promise<void> {
     if (!(await ready())) return round.done()
     const [row] = await sql<[{ listeners: number }]>`
-      select pg_notify(${CHANGE_CHANNEL}, ${`sync:${id}`}), (
+      select pg_notify(${NOTIFICATION_CHANNEL}, ${`sync:${id}`}), (
         select count(*)::int from pg_stat_activity
-        where datname = current_database() and query = ${`listen "${CHANGE_CHANNEL}"`}
+        where datname = current_database() and query = ${`listen "${NOTIFICATION_CHANNEL}"`}
       ) as listeners`
     round.expected = Math.max(1, row.listeners)
     if (round.answered.size >= round.expected) round.done()

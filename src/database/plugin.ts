@@ -7,7 +7,7 @@ import type { SessionSettings } from './client.ts'
 import { connect, type Connection, type Database } from './connect.ts'
 import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
-import { takePulse } from './health-check.ts'
+import { startHealthCheck } from './health-check.ts'
 import { createSockets } from './sockets.ts'
 
 declare module 'fastify' {
@@ -57,8 +57,8 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   })
   if (upgrade) app.log.info(upgrade, 'database upgraded')
   const sockets = createSockets()
-  const pulse = takePulse(url, sockets, app.log)
-  app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
+  const pulse = startHealthCheck(url, sockets, app.log)
+  app.shutdownSignal.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
   // Runs after all pools are closed. Until then it cuts connections to a database that hangs.
   app.addHook('onClose', () => pulse.stop())

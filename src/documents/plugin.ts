@@ -9,7 +9,7 @@ import { IMAGE_STATES } from '#schemas/privacy.ts'
 import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -89,7 +89,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     discard(tx, removed.map((guest) => ofGuest(booking, guest))))
   // Otherwise a repeated request would be told that a deleted image is stored.
   app.addDiscardHook(DOCUMENTS, (tx, names, { isReplaced }) =>
-    app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
+    app.eraseResponses(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
 
   async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
@@ -97,7 +97,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
 
   app.post('/api/documents/upload', uploadRoute, async (request, reply) => {
     const { booking_id, guest_idx, side } = request.body
-    const name = await saveImage(app, request, request.body, departureOf(reply))
+    const name = await saveImage(app, request, request.body, disconnectSignal(reply))
     return {
       success: true,
       message: 'Immagine salvata',

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import {
   eventi, eventi_in_arrivo as arriving, webhook_consegne as deliveries, webhooks
 } from '#drizzle/tables/events.ts'
-import type { Changes } from '#src/database/notifications.ts'
+import type { Notifications } from '#src/database/notifications.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { queueWorker } from '#src/services/queue/worker.ts'
@@ -104,7 +104,7 @@ const BATCHES_OF_A_REQUEST = 5
 
 interface FeedOptions {
   db: Database
-  changes: Changes
+  notifications: Notifications
   log: Pick<FastifyBaseLogger, 'error'>
   /** Whether the error is a full disk, which is logged elsewhere. */
   isTold: (err: unknown) => boolean
@@ -113,7 +113,7 @@ interface FeedOptions {
 export type EventFeed = ReturnType<typeof eventFeed>
 
 /** Notifies the followers in this process of new events. */
-export function eventFeed ({ db, changes, log, isTold }: FeedOptions) {
+export function eventFeed ({ db, notifications, log, isTold }: FeedOptions) {
   const followers = new Set<() => void>()
   /** The last position that followers were notified of. Another process or a request may have assigned it. */
   let told: number | undefined
@@ -132,7 +132,7 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions) {
     }
   })
 
-  const listener = changes.subscribe({ events: look }, look)
+  const listener = notifications.subscribe({ events: look }, look)
   const timer = setInterval(look, LOOK_MS).unref()
 
   function look (): void {

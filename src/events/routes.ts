@@ -6,9 +6,9 @@ import type { Config } from '#src/config/config.ts'
 import { prefers } from '#src/lib/accept-headers.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
-import { limitCallers } from '#src/lib/concurrency-limit.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { STALLED_AFTER_MS } from '#src/http/streams.ts'
 import { countEvents, endOfEvents, reachedBy, readCursor, readEvents } from './event-list.ts'
 import { eventFeed, forgetOldEvents, orderEvents } from './feed.ts'
@@ -57,8 +57,8 @@ const eventsRoute = {
  */
 const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, keys, times = {} }) => {
   const { heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS, ...webhookTimes } = times
-  const { db, changes, log } = app
-  const feed = eventFeed({ db, changes, log, isTold: app.isToldOfDisk })
+  const { db, notifications, log } = app
+  const feed = eventFeed({ db, notifications, log, isTold: app.isToldOfDisk })
   app.addHook('preClose', () => feed.close())
   app.addJob({
     name: 'old-events',
@@ -70,8 +70,8 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
       await forgetOldEvents(db)
     }
   })
-  const takeTurn = limitCallers(STREAMS)
-  const streams = openStreams(changes)
+  const acquireSlot = limitConcurrencyByCaller(STREAMS)
+  const streams = openStreams(notifications)
   app.addSchema(Event)
 
   app.get(URL, eventsRoute, (request, reply) => {
@@ -101,15 +101,15 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     const position = typeof header === 'string' && header !== ''
       ? readCursor('Last-Event-ID', header)
       : cursor === undefined ? undefined : readCursor('cursor', cursor)
-    finished(reply.raw, takeTurn(request))
+    finished(reply.raw, acquireSlot(request))
     await feed.ready()
-    const { signal, forget } = streams.signalFor(request, reply, [app.closing, departureOf(reply)])
+    const { signal, forget } = streams.signalFor(request, reply, [app.shutdownSignal, disconnectSignal(reply)])
     finished(reply.raw, forget)
     await feed.order()
     const from = position ? await reachedBy(db, position) : await endOfEvents(db)
     const filters = { tipo, prenotazione_id, all: request.principal!.admin }
     // The abort signal has no effect while the stream waits for a client that does not read.
-    cutWhenStalled(reply.raw, stalledReaderMs)
+    destroyWhenStalled(reply.raw, stalledReaderMs)
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
       .send(Readable.from(frames({ db, feed, filters, from, signal, heartbeatMs }), { objectMode: false }))
   }

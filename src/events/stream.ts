@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Event } from '#schemas/event.ts'
 import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
-import { within } from '#src/lib/wait-at-most.ts'
-import type { Changes } from '#src/database/notifications.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
+import type { Notifications } from '#src/database/notifications.ts'
 import type { Database } from '#src/database/connect.ts'
 import type { Principal } from '#src/http/auth.ts'
 import { CursoreScaduto } from './errors.ts'
@@ -54,7 +54,7 @@ export async function * frames (
         // Filtered-out events wake this loop, too. They must not postpone the heartbeat.
         const restMs = silentSince + heartbeatMs - performance.now()
         if (restMs > 0) {
-          await within(restMs, news.promise)
+          await waitAtMost(restMs, news.promise)
           continue
         }
         // The heartbeat: an id without data, so that a client that reconnects skips the events filtered out so far.
@@ -87,7 +87,7 @@ function concerns ({ userId, sessionId, keyId }: Principal): string[] {
 }
 
 /** The open streams, which end when a notification concerns their principal. */
-export function openStreams (changes: Changes) {
+export function openStreams (notifications: Notifications) {
   const open = new Map<LimitedSignal, Principal>()
   /** When a notification arrived (`performance.now()`). */
   const heard = new LRUCache<string, number>(HEARD)
@@ -104,7 +104,7 @@ export function openStreams (changes: Changes) {
     isHearing = true
   }
 
-  changes.subscribe({
+  notifications.subscribe({
     user: (id) => endThose(`user:${id}`),
     session: (id) => endThose(`session:${id}`),
     key: (id) => endThose(`key:${id}`),

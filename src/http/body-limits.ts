@@ -1,6 +1,6 @@
 import { finished } from 'node:stream'
 import fp from 'fastify-plugin'
-import { limitCallers } from '#src/lib/concurrency-limit.ts'
+import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 
 /** Larger bodies count as large. Public routes do not accept them. */
 const LARGE = 32 * 1024
@@ -8,7 +8,7 @@ const LARGE = 32 * 1024
  * Concurrent uploads of large bodies and of bodies without `Content-Length`, in total and per caller. Callers without
  * credentials have a separate pool of the same size.
  */
-const TURNS = { total: 64, perCaller: 16 }
+const CONCURRENCY = { total: 64, perCaller: 16 }
 /** Bytes of bodies held until the response, in total and per caller. They take three times as much memory. */
 const HELD = { total: 96 * 1024 * 1024, perCaller: 64 * 1024 * 1024 }
 
@@ -23,9 +23,9 @@ declare module 'fastify' {
  * Limits the large bodies that are received concurrently. Each is buffered until its last byte arrives, and slow
  * clients could otherwise exhaust the memory.
  */
-export default fp(async function largeBodies (app) {
-  const takeTurn = limitCallers(TURNS)
-  const takeBytes = limitCallers(HELD)
+export default fp(async function bodyLimits (app) {
+  const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
+  const takeBytes = limitConcurrencyByCaller(HELD)
 
   app.addHook('onRoute', (route) => {
     if (route.config?.access === 'public') route.bodyLimit ??= LARGE
@@ -41,7 +41,7 @@ export default fp(async function largeBodies (app) {
         const most = routeOptions.bodyLimit
         finished(reply.raw, takeBytes(request, length < most ? length : most))
       } else {
-        const giveBack = takeTurn(request)
+        const giveBack = acquireSlot(request)
         finished(payload, giveBack)
         // If the response comes before the end of the body, nothing reads the rest, and the payload never ends.
         finished(reply.raw, giveBack)
@@ -51,4 +51,4 @@ export default fp(async function largeBodies (app) {
     }
     done(null, payload)
   })
-}, { name: 'large-bodies', dependencies: ['guards'] })
+}, { name: 'body-limits', dependencies: ['guards'] })

@@ -3,14 +3,14 @@ import fp from 'fastify-plugin'
 import { logRequest } from './logging.ts'
 
 /** Logged instead of a status when the client disconnects before the response. Proxies use the same number. */
-export const DEPARTED = 499
+export const CLIENT_DISCONNECTED = 499
 
 type Listener = (request: FastifyRequest, reply: FastifyReply) => void
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Calls the listener for every request whose client disconnects before the response. */
-    onDeparture (listener: Listener): void
+    onClientDisconnect (listener: Listener): void
   }
   interface FastifyReply {
     isAnswered: boolean
@@ -21,10 +21,10 @@ declare module 'fastify' {
  * Handles client disconnects before the response. The request is still carried out and logged, but Fastify does not run
  * `onResponse` for it.
  */
-export default fp(async function departures (app) {
-  const listeners: Listener[] = [(request, reply) => logRequest(request, reply, DEPARTED)]
+export default fp(async function clientDisconnects (app) {
+  const listeners: Listener[] = [(request, reply) => logRequest(request, reply, CLIENT_DISCONNECTED)]
 
-  app.decorate('onDeparture', function onDeparture (listener) {
+  app.decorate('onClientDisconnect', function onClientDisconnect (listener) {
     listeners.push(listener)
   })
   app.decorateReply('isAnswered', false)
@@ -40,13 +40,13 @@ export default fp(async function departures (app) {
     })
     done()
   })
-}, { name: 'departures' })
+}, { name: 'client-disconnects' })
 
 /**
  * Returns a signal that aborts when the client disconnects. Fastify's own signal watches the request, which closes as
  * soon as its body is read.
  */
-export function departureOf ({ raw }: FastifyReply): AbortSignal {
+export function disconnectSignal ({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   if (raw.destroyed) gone.abort()
   raw.once('close', () => gone.abort())

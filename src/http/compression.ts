@@ -22,7 +22,7 @@ type Done = (err: Error | null, payload?: unknown) => void
  * sizes (BREACH). Responses to cookies and responses with tokens are therefore not compressed. Nor are single
  * resources: they are small, and `If-Match` needs their strong ETag.
  */
-export default fp(async function payloads (app) {
+export default fp(async function compression (app) {
   app.addHook('onRoute', (route) => {
     const onSend = [route.onSend ?? []].flat()
     const isCompressed = route.config?.access !== 'cookie' && !NEVER.test(route.url)
@@ -30,7 +30,7 @@ export default fp(async function payloads (app) {
     if (route.method === 'HEAD') route.onSend = [dropStream, ...onSend]
     else if (isCompressed) route.onSend = [...onSend, compress]
   })
-}, { name: 'payloads' })
+}, { name: 'compression' })
 
 function dropStream (_request: FastifyRequest, _reply: FastifyReply, payload: unknown, done: Done): void {
   if (!(payload instanceof Readable)) return done(null, payload)

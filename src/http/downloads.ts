@@ -5,8 +5,8 @@ import createError from '@fastify/error'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import { isKnown } from '#src/lib/etag.ts'
 import { readRange, type ByteRange } from '#src/lib/ranges.ts'
-import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
-import { limitCallers } from '#src/lib/concurrency-limit.ts'
+import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
 import type { StoredObject } from '#src/services/files/file-service.ts'
 
@@ -20,7 +20,7 @@ export const IntervalloNonValido = createError(
  * Concurrent downloads in total and per caller. Callers without credentials have a separate pool of the same size. Each
  * download keeps a file open until the client has read it.
  */
-const TURNS = { total: 96, perCaller: 16 }
+const CONCURRENCY = { total: 96, perCaller: 16 }
 
 /** Types that a browser can show without running code. SVG and HTML are therefore excluded. */
 const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'application/pdf'])
@@ -51,7 +51,7 @@ declare module 'fastify' {
 
 /** Sends stored files as responses. */
 export default fp<StreamOptions>(async function downloads (app, { stalledReaderMs = STALLED_AFTER_MS }) {
-  const takeTurn = limitCallers(TURNS)
+  const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
 
   app.decorateReply('sendObject', async function sendObject (object, options = {}) {
     const { request, raw } = this
@@ -67,7 +67,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
       throw new IntervalloNonValido()
     }
     const content = isHead ? Readable.from([]) : await open(request, object, range)
-    if (!isHead) cutWhenStalled(raw, stalledReaderMs)
+    if (!isHead) destroyWhenStalled(raw, stalledReaderMs)
     if (range) this.code(206).header('content-range', `bytes ${range.start}-${range.end}/${object.size}`)
     return this.headers({
       ...cached,
@@ -79,7 +79,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
 
     async function open (request: FastifyRequest, object: StoredObject, range: ByteRange | undefined) {
       // A range of a few bytes also keeps a file open.
-      finished(raw, takeTurn(request))
+      finished(raw, acquireSlot(request))
       return await app.storage.read(object, range)
     }
   })

@@ -7,7 +7,7 @@ const Health = Closed({ stato: OneOf(['ok']) }, { $id: 'Salute', examples: [{ st
 const READY_WITHIN_MS = 2000
 
 /** Health checks for the orchestrator: liveness and readiness. */
-export default fp(async function ops (app) {
+export default fp(async function healthRoutes (app) {
   // A separate connection, because the pool's busy ones would answer only after their current work.
   const { sql } = app.openPool(1)
   const ask = async () => {
@@ -41,7 +41,7 @@ export default fp(async function ops (app) {
       response: { 200: Health }
     },
     handler: async () => {
-      if (app.isDraining()) throw new ServizioOccupato()
+      if (app.isShuttingDown()) throw new ServizioOccupato()
       const timeout = new Promise<never>((_resolve, reject) =>
         setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref()
       )
@@ -50,4 +50,4 @@ export default fp(async function ops (app) {
       return { stato: 'ok' as const }
     }
   })
-}, { name: 'ops', dependencies: ['database', 'disk', 'shutdown'] })
+}, { name: 'health-routes', dependencies: ['database', 'disk', 'shutdown'] })

@@ -9,15 +9,15 @@ const BATCH = 1000
 export interface Run<Place> { json: string | null, next: Place | null | undefined }
 
 /** Streams a list as JSON batches between two texts. No database connection is held while a slow client reads. */
-export function inRuns<Place> (
+export function inBatches<Place> (
   open: string, close: string, read: (after: Place | undefined) => Promise<Run<Place>>
 ): JsonPieces {
-  return async function * runs (takeTurn) {
+  return async function * runs (acquireSlot) {
     let separator = open
     let after: Place | undefined
     do {
       const { json, next }: Run<Place> = await read(after)
-      if (next) takeTurn()
+      if (next) acquireSlot()
       // The remaining rows may have been deleted meanwhile.
       if (json) yield separator + json
       if (json) separator = ','
@@ -37,7 +37,7 @@ interface Listed<Row, Shown> {
 }
 
 /** Answers with the whole list as a stream, or with the page that the query selects. */
-export async function answerList<Row, Shown extends object> (
+export async function sendList<Row, Shown extends object> (
   request: FastifyRequest<{ Querystring: Paging }>,
   reply: FastifyReply,
   { path, page, count, present }: Listed<Row, Shown>
@@ -45,7 +45,7 @@ export async function answerList<Row, Shown extends object> (
   const { limit, cursor, conteggio = cursor === undefined } = request.query
   if (limit === undefined && cursor === undefined) {
     if (conteggio) reply.header('x-total-count', await count())
-    return reply.sendPieces(inRuns<string>('{"data":[', ']}', async (after) => {
+    return reply.sendPieces(inBatches<string>('{"data":[', ']}', async (after) => {
       const { data, next } = await page(BATCH, after)
       return { json: data.map((row) => JSON.stringify(present(row))).join(), next: next && encodeCursor(next) }
     }))

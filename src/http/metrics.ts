@@ -3,8 +3,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
-import { within } from '#src/lib/wait-at-most.ts'
-import { DEPARTED } from './client-disconnects.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
+import { CLIENT_DISCONNECTED } from './client-disconnects.ts'
 
 /** A gauge that is read on each scrape: one value, or one for each value of a label. */
 export interface GaugeSource {
@@ -69,7 +69,7 @@ const READ_WITHIN_MS = 3000
 
 async function inTime<T> (reading: Promise<T>): Promise<T> {
   let read: { value: T } | undefined
-  await within(READ_WITHIN_MS, reading.then((value) => { read = { value } }))
+  await waitAtMost(READ_WITHIN_MS, reading.then((value) => { read = { value } }))
   if (read === undefined) throw new Error(`no answer within ${READ_WITHIN_MS} ms`)
   return read.value
 }
@@ -96,7 +96,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
     observe(request, reply, reply.statusCode)
     done()
   })
-  app.onDeparture((request, reply) => observe(request, reply, DEPARTED))
+  app.onClientDisconnect((request, reply) => observe(request, reply, CLIENT_DISCONNECTED))
 
   app.decorate('addGauge', (source) => registry.registerMetric(gaugeOf(source, app.log)))
 
@@ -133,7 +133,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
     },
     handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics())
   })
-}, { name: 'metrics', dependencies: ['departures'] })
+}, { name: 'metrics', dependencies: ['client-disconnects'] })
 
 /** Registers an area's gauge. While a reading is pending, the next scrape waits for the same one. */
 function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogger): Gauge {

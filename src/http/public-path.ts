@@ -15,7 +15,7 @@ const IN_HEADER = /^<?\/(?!\/)/
  *
  * It is registered after the idempotency plugin, which stores responses without the prefix.
  */
-export default fp<{ config: Config }>(async function ownAddresses (app, { config }) {
+export default fp<{ config: Config }>(async function prefixPublicPath (app, { config }) {
   const path = publicPath(config.PUBLIC_URL)
   if (path === '') return
   const { html: written } = html`${path}`

@@ -36,7 +36,7 @@ const MOST_CALLERS = 50_000
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-export interface LimitsOptions {
+export interface RateLimitsOptions {
   config: Config
   /** Timeout of Redis commands and connections, in milliseconds. */
   redisAnswerMs?: number | undefined
@@ -46,7 +46,7 @@ export interface LimitsOptions {
  * The rate limit, per caller or, without valid credentials, per client IP. Requests for unknown paths count too. A
  * known path with the wrong method is a 405 that lists the allowed methods.
  */
-export default fp<LimitsOptions>(async function limits (app, { config, redisAnswerMs = ANSWER_MS }) {
+export default fp<RateLimitsOptions>(async function rateLimits (app, { config, redisAnswerMs = ANSWER_MS }) {
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisAnswerMs)
   await app.register(rateLimit, {
     max: ({ routeOptions }) => routeOptions.config.heavy ? config.RATE_LIMIT_HEAVY_MAX : config.RATE_LIMIT_MAX,
@@ -87,7 +87,7 @@ export default fp<LimitsOptions>(async function limits (app, { config, redisAnsw
     throw new MetodoNonAmmesso()
   })
   app.setNotFoundHandler(app.refuseUnknown)
-}, { name: 'limits', dependencies: ['auth'] })
+}, { name: 'rate-limits', dependencies: ['auth'] })
 
 function routerOf (routes: readonly { method: HTTPMethod, url: string }[]) {
   const router = findMyWay()

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
-import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 
 /** Time a client still has to send a body, before any work starts, and to read each part of a response. */
 const CLIENT_WITHIN_MS = 3000
@@ -16,16 +16,16 @@ const ANSWER_WITHIN_MS = 10_000
 declare module 'fastify' {
   interface FastifyInstance {
     /** Aborted when shutdown begins. Requests that wait for their turn then give up, so that they can be answered. */
-    closing: AbortSignal
+    shutdownSignal: AbortSignal
     /** True once the process is asked to stop. It may still serve for a while. */
-    isDraining (): boolean
+    isShuttingDown (): boolean
     /**
      * Called before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections, and
      * existing ones close with their next response or by the client, at most `DRAIN_SECONDS` later.
      */
-    drain (): Promise<void>
+    beginShutdown (): Promise<void>
     /** Ends draining at once, when the process is asked to stop a second time. */
-    endDraining (): void
+    endShutdown (): void
   }
 }
 
@@ -45,8 +45,8 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
     if (last !== undefined && last !== this) unfinished[unfinished.indexOf(this)] = last
   }
 
-  app.decorate('closing', end.signal)
-  const isLeaving = addDraining(app, config)
+  app.decorate('shutdownSignal', end.signal)
+  const isLeaving = addShutdownDelay(app, config)
 
   app.addHook('onRequest', function refuseOrCount (_request, { raw }, done) {
     if (end.signal.aborted) return done(new ServizioOccupato())
@@ -63,7 +63,7 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
   app.addHook('preClose', async () => {
     end.abort()
     app.server.close()
-    for (const response of unfinished) cutWhenStalled(response, CLIENT_WITHIN_MS)
+    for (const response of unfinished) destroyWhenStalled(response, CLIENT_WITHIN_MS)
     const deadlines = [
       setTimeout(() => {
         for (const { req } of [...unfinished]) if (!req.complete) req.destroy()
@@ -85,14 +85,14 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
  * accepted. A proxy without kept connections would always have some in that state.
  * @returns whether to close connections with their next response
  */
-function addDraining (app: FastifyInstance, { DRAIN_SECONDS }: Config): () => boolean {
+function addShutdownDelay (app: FastifyInstance, { DRAIN_SECONDS }: Config): () => boolean {
   let asked = false
   let leaving = false
   const hurry = new AbortController()
-  app.closing.addEventListener('abort', () => hurry.abort())
-  app.decorate('endDraining', () => hurry.abort())
-  app.decorate('isDraining', () => asked)
-  app.decorate('drain', async () => {
+  app.shutdownSignal.addEventListener('abort', () => hurry.abort())
+  app.decorate('endShutdown', () => hurry.abort())
+  app.decorate('isShuttingDown', () => asked)
+  app.decorate('beginShutdown', async () => {
     if (DRAIN_SECONDS === 0 || asked) return
     asked = true
     const wait = () => sleep(DRAIN_SECONDS * 1000, undefined, { signal: hurry.signal }).catch(() => {})

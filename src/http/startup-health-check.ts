@@ -15,7 +15,7 @@ export interface Place {
 declare module 'fastify' {
   interface FastifyInstance {
     /** Registers a server that will be needed. If it is unreachable at the start, a warning is logged. */
-    expectReachable (place: Place): void
+    addHealthCheck (place: Place): void
   }
 }
 
@@ -23,10 +23,10 @@ declare module 'fastify' {
  * Checks, once the server listens, that the configured servers accept connections. A wrong setting then shows at the
  * start instead of at the first mail or sign-in. The check blocks nothing and sends no data.
  */
-export default fp(async function reachability (app) {
+export default fp(async function startupHealthCheck (app) {
   const places: Place[] = []
 
-  app.decorate('expectReachable', function expectReachable (place) {
+  app.decorate('addHealthCheck', function addHealthCheck (place) {
     places.push(place)
   })
 
@@ -36,13 +36,13 @@ export default fp(async function reachability (app) {
     const { host, port } = place
     const socket = connect({ host, port })
     try {
-      await once(socket, 'connect', { signal: AbortSignal.any([app.closing, AbortSignal.timeout(WITHIN_MS)]) })
+      await once(socket, 'connect', { signal: AbortSignal.any([app.shutdownSignal, AbortSignal.timeout(WITHIN_MS)]) })
     } catch (err) {
-      if (app.closing.aborted) return
+      if (app.shutdownSignal.aborted) return
       const reason = err instanceof Error && err.name !== 'AbortError' && 'code' in err ? err.code : 'ETIMEDOUT'
       app.log.warn({ ...place, reason }, 'a server that the settings name cannot be reached')
     } finally {
       socket.destroy()
     }
   }
-}, { name: 'reachability', dependencies: ['shutdown'] })
+}, { name: 'startup-health-check', dependencies: ['shutdown'] })

@@ -1,11 +1,11 @@
 import { finished, Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
-import { limitCallers } from '#src/lib/concurrency-limit.ts'
+import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 
 /** Concurrent long responses, in total and per caller. Callers without credentials have their own pool. */
-const TURNS = { total: 32, perCaller: 8 }
+const CONCURRENCY = { total: 32, perCaller: 8 }
 export const STALLED_AFTER_MS = 30_000
 
 export interface StreamOptions {
@@ -17,7 +17,7 @@ export interface StreamOptions {
  * Yields JSON in pieces. Each is produced when the client has read those before.
  * @param takeTurn announces a long response. Call it before the first piece. Later calls do nothing.
  */
-export type JsonPieces = (takeTurn: () => void) => AsyncGenerator<string>
+export type JsonPieces = (acquireSlot: () => void) => AsyncGenerator<string>
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -39,7 +39,7 @@ declare module 'fastify' {
 
 /** Long responses, e.g. of a whole table. Their number and the memory of each are limited, however slow the client. */
 export default fp<StreamOptions>(async function streams (app, { stalledReaderMs = STALLED_AFTER_MS }) {
-  const takeTurn = limitCallers(TURNS)
+  const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
 
   app.decorateReply('sendPieces', function sendPieces (pieces) {
     this.type('application/json; charset=utf-8')
@@ -49,18 +49,18 @@ export default fp<StreamOptions>(async function streams (app, { stalledReaderMs 
       takeTurnOf(this)
       taken = true
     }
-    cutWhenStalled(this.raw, stalledReaderMs)
+    destroyWhenStalled(this.raw, stalledReaderMs)
     return this.send(Readable.from(pieces(takeOnce), { objectMode: false }))
   })
 
   app.decorateReply('sendBytes', async function sendBytes (make) {
     takeTurnOf(this)
     const bytes = await make()
-    cutWhenStalled(this.raw, stalledReaderMs)
+    destroyWhenStalled(this.raw, stalledReaderMs)
     return await this.send(bytes)
   })
 
   function takeTurnOf ({ request, raw }: FastifyReply): void {
-    finished(raw, takeTurn(request))
+    finished(raw, acquireSlot(request))
   }
 }, { name: 'streams' })

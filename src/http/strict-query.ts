@@ -7,8 +7,8 @@ const NONE = Closed({})
  * Rejects unknown query parameters on `/api/` routes without a query schema. Otherwise a `testMode` sent in the query
  * of a Send would be ignored, and the guests would be sent for real.
  */
-export default fp(async function closedQueries (app) {
+export default fp(async function strictQuery (app) {
   app.addHook('onRoute', ({ url, schema }) => {
     if (schema && url.startsWith('/api/')) schema.querystring ??= NONE
   })
-}, { name: 'closed-queries' })
+}, { name: 'strict-query' })

@@ -9,31 +9,31 @@ type Fields = Readonly<Record<string, unknown>>
 export interface RequestFields { params: Fields, body: Fields, query: Fields, headers: Fields }
 
 /** Checks rules across fields, which a JSON schema cannot express. It skips fields that the schema rejects. */
-export type FindFaults = (fields: RequestFields) => FieldError[]
+export type FindValidationErrors = (fields: RequestFields) => FieldError[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Runs before the handler, also when the schema rejects the request: one response lists every error. */
-    findFaults?: FindFaults
+    findValidationErrors?: FindValidationErrors
   }
 }
 
 /** Rejects requests whose fields are each valid, but contradict each other. */
-export default fp(async function faults (app) {
+export default fp(async function validationErrors (app) {
   app.addHook('onRoute', (route) => {
-    if (route.config?.findFaults === undefined) return
-    route.preHandler = [refuseFaults, ...[route.preHandler ?? []].flat()]
+    if (route.config?.findValidationErrors === undefined) return
+    route.preHandler = [refuseInvalidFields, ...[route.preHandler ?? []].flat()]
   })
-}, { name: 'faults', dependencies: ['idempotency'] })
+}, { name: 'validation-errors', dependencies: ['idempotency'] })
 
 /** Runs the route's own check on a request, whether or not its schema accepts it. */
-export function furtherFaults ({ params, body, query, headers, routeOptions }: FastifyRequest): FieldError[] {
+export function furtherValidationErrors ({ params, body, query, headers, routeOptions }: FastifyRequest): FieldError[] {
   const fields = { params: fieldsOf(params), body: fieldsOf(body), query: fieldsOf(query), headers }
-  return routeOptions.config.findFaults?.(fields) ?? []
+  return routeOptions.config.findValidationErrors?.(fields) ?? []
 }
 
-async function refuseFaults (request: FastifyRequest): Promise<void> {
-  const found = furtherFaults(request)
+async function refuseInvalidFields (request: FastifyRequest): Promise<void> {
+  const found = furtherValidationErrors(request)
   if (found.length > 0) throw new CampiNonValidi(...found)
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from '#schemas/common.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
-import { furtherFaults } from './validation-errors.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { furtherValidationErrors } from './validation-errors.ts'
 import { NOT_BASE64 } from '#src/services/images/image-text.ts'
 
 type Params = Record<string, unknown>
@@ -25,8 +25,8 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
   minLength: ({ limit }) => (limit === 1 ? 'non può essere vuoto' : `deve avere almeno ${String(limit)} caratteri`),
   maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
-  minItems: ({ limit }) => `deve avere almeno ${counted(Number(limit), 'elemento', 'elementi')}`,
-  maxItems: ({ limit }) => `deve avere al massimo ${counted(Number(limit), 'elemento', 'elementi')}`,
+  minItems: ({ limit }) => `deve avere almeno ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
+  maxItems: ({ limit }) => `deve avere al massimo ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
   pattern: () => 'contiene caratteri non ammessi o ha un formato non valido',
   format: ({ format }) => FORMATS[String(format)] ?? 'ha un formato non valido'
 }
@@ -71,7 +71,7 @@ export function fieldErrors (request: FastifyRequest, { validation, validationCo
       return errorsOfPart(errors ?? [], part as Part)
     })
   const named = new Set(refused.map(({ campo }) => campo))
-  return [...refused, ...furtherFaults(request).filter(({ campo }) => !named.has(campo))].slice(0, FIELDS_MAX)
+  return [...refused, ...furtherValidationErrors(request).filter(({ campo }) => !named.has(campo))].slice(0, FIELDS_MAX)
 }
 
 function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {

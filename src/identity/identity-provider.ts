@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Authenticator } from '#src/http/auth.ts'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Directory } from './directory.ts'
 import type { ApiKeyFormat } from './keys/api-keys.ts'
 import type { OAuthClients } from './oauth/clients.ts'
@@ -20,7 +20,7 @@ export interface IdentityProvider extends IdentityOptions {
   /** The embedded provider as an OAuth client of other providers. */
   clients: OAuthClients
   /** A request that revokes rights awaits this before it answers. */
-  waitForListeners: ChangeListener['waitForListeners']
+  waitForListeners: NotificationListener['waitForListeners']
 }
 
 export interface ProviderOptions extends IdentityOptions {

@@ -19,4 +19,4 @@ export default fp<IdentityOptions & Pick<ProviderOptions, 'timeoutMs'>>(async fu
   app.decorate('identity', options.config.IDP_URL === undefined
     ? (await import('./embedded/embedded-provider.ts')).embeddedProvider(app, parts)
     : (await import('./external/external-provider.ts')).externalProvider(app, parts))
-}, { name: 'identity', dependencies: ['database', 'changes', 'jobs', 'audit'] })
+}, { name: 'identity', dependencies: ['database', 'notifications', 'jobs', 'audit'] })

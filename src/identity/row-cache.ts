@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 
 export type RowCache<T extends object> = ReturnType<typeof rowCache<T>>
 
@@ -8,7 +8,7 @@ const TTL_MS = 10_000
 const MAX_ENTRIES = 5000
 
 /** @param changes returns the listener, which is built after the cache, when a row is first read */
-export function rowCache<T extends object> (changes: () => ChangeListener) {
+export function rowCache<T extends object> (notifications: () => NotificationListener) {
   const cache = new LRUCache<string, T>({ max: MAX_ENTRIES, ttl: TTL_MS })
   /** Incremented on every change, so that a row read before a change is not cached after it. */
   let generation = 0
@@ -18,7 +18,7 @@ export function rowCache<T extends object> (changes: () => ChangeListener) {
 
     /** Reads the row again, and caches it unless something changed meanwhile. */
     async read<R extends T | undefined> (id: string, load: () => Promise<R>): Promise<R> {
-      const isListening = await changes().ready()
+      const isListening = await notifications().ready()
       const before = generation
       const value = await load()
       if (value !== undefined && isListening && before === generation) cache.set(id, value)

@@ -4,7 +4,7 @@ import type { LetterCreation } from '#schemas/letter.ts'
 import { lockBooking, PrenotazioneNonTrovata, welcomedStay } from '#src/bookings/index.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { LETTER_TEMPLATE, type Pdf, type PdfJob } from '#src/pdf/index.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { LetteraEsistente } from './errors.ts'
 import type { Establishments } from './establishment.ts'
 import { readLogo } from './logo.ts'
@@ -26,7 +26,7 @@ export async function generateLetter (
 ): Promise<MadeLetter> {
   const { job, warnings } = await jobOf(app, parts, wanted)
   const { request } = reply
-  const pdf = await app.pdf.make(job, { caller: request.principal!.id, signal: departureOf(reply) })
+  const pdf = await app.pdf.make(job, { caller: request.principal!.id, signal: disconnectSignal(reply) })
   const letter = await keepLetter(app, request, wanted, pdf.bytes)
   return { letter, pdf: { ...pdf, warnings: [...warnings, ...pdf.warnings] } }
 }
@@ -68,7 +68,7 @@ async function keepLetter (
       prenotazione_id
     })
     const letter = await insertLetter(tx, { prenotazione_id, nome_ospite, lingua, pdf: id })
-    await request.noteBegun(tx, String(letter.id))
+    await request.recordInProgress(tx, String(letter.id))
     return letter
   }))
 }

@@ -7,7 +7,7 @@ import {
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
 import type { Config } from '#src/config/config.ts'
-import { answerList } from '#src/http/list-responses.ts'
+import { sendList } from '#src/http/list-responses.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -82,7 +82,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
   app.addSchema(Letter)
   // Otherwise a repeated request would report a deleted letter.
   app.addDiscardHook(LETTERS, (tx, names) =>
-    app.forgetAnswers(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`), isReusable: true }))
+    app.eraseResponses(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`), isReusable: true }))
 
   const present = ({ pdf: _, created_at, ...letter }: StoredLetter): Letter => ({
     ...letter,
@@ -90,7 +90,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     url: `${config.PUBLIC_URL}${URL}/${letter.prenotazione_id}/pdf`
   })
 
-  app.get(URL, listRoute, async (request, reply) => await answerList(request, reply, {
+  app.get(URL, listRoute, async (request, reply) => await sendList(request, reply, {
     path: URL, page: (limit, cursor) => letterPage(db, limit, cursor), count: () => countLetters(db), present
   }))
 

@@ -3,7 +3,7 @@ import { LOGO_BYTES_MAX } from '#schemas/establishment.ts'
 import { CampiNonValidi, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import type { Pdf, PdfJob } from '#src/pdf/index.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import { FileIlleggibile } from '#src/services/files/errors.ts'
 import type { Storage, StoredObject, WrittenFile } from '#src/services/files/file-service.ts'
@@ -41,7 +41,7 @@ export async function writeLogo (
   const { id: caller } = reply.request.principal!
   const given = readImageText(campo, text, LOGO_BYTES_MAX)
   const { format, bytes, contentType, extension } = await images.reencode(given, {
-    campo, caller, signal: departureOf(reply), sideMax: SIDE_MAX
+    campo, caller, signal: disconnectSignal(reply), sideMax: SIDE_MAX
   })
   if (format === 'webp') throw new CampiNonValidi({ campo, messaggio: 'deve essere PNG o JPEG: un PDF non ha WebP' })
   const name = LOGO + extension

@@ -3,16 +3,16 @@ import { ServizioOccupato } from './errors.ts'
 
 /* Concurrency limits for costly work of this process. */
 
-export interface TurnLimits { total: number, perCaller: number }
+export interface ConcurrencyLimits { total: number, perCaller: number }
 
 /**
  * Takes one or more turns for a caller. The returned function gives them back, and may be called twice.
  * @throws ServizioOccupato
  */
-export type TakeTurn = (caller: string, count?: number) => () => void
+export type AcquireSlot = (caller: string, count?: number) => () => void
 
 /** Limits concurrent turns in total and per caller. Excess calls are rejected, not queued. */
-export function limitTurns ({ total, perCaller }: TurnLimits): TakeTurn {
+export function limitConcurrency ({ total, perCaller }: ConcurrencyLimits): AcquireSlot {
   const taken = new Map<string, number>()
   let out = 0
   return (caller, count = 1) => {
@@ -36,20 +36,20 @@ export function limitTurns ({ total, perCaller }: TurnLimits): TakeTurn {
 interface Caller { principal: { id: string } | null, ip: string }
 
 /** Limits turns by caller. Callers without credentials count by network, in a separate pool of the same size. */
-export function limitCallers (limits: TurnLimits): (caller: Caller, count?: number) => () => void {
-  const known = limitTurns(limits)
-  const strangers = limitTurns(limits)
+export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: Caller, count?: number) => () => void {
+  const known = limitConcurrency(limits)
+  const strangers = limitConcurrency(limits)
   return ({ principal, ip }, count) => principal ? known(principal.id, count) : strangers(network(ip), count)
 }
 
 /** A semaphore. Excess takers wait, first come, first served. */
-export interface Slots {
+export interface Semaphore {
   /** Resolves with a function that releases the slot. @throws the signal's reason when it aborts */
   take (signal: AbortSignal): Promise<() => void>
   count (): { taken: number, waiting: number }
 }
 
-export function slots (places: number): Slots {
+export function semaphore (places: number): Semaphore {
   const waiting = new Set<() => void>()
   let taken = 0
 

@@ -1,4 +1,4 @@
 /** A number with its noun, e.g. `1 ospite`, `2 ospiti`. */
-export function counted (count: number, one: string, many: string): string {
+export function countWithNoun (count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }

@@ -11,7 +11,7 @@ const SLOWEST = 1024
  * progress restarts the time. The socket's own timeout fires only the second time, and never while single bytes are
  * read.
  */
-export function cutWhenStalled (response: ServerResponse, ms: number): void {
+export function destroyWhenStalled (response: ServerResponse, ms: number): void {
   // A pipelined response gets its socket only after the earlier responses, so it is taken from the request.
   const { socket } = response.req
   // Injected requests have no socket.

@@ -74,7 +74,7 @@ export const LAST_BEFORE_FIRST: FieldError = { campo: 'a', messaggio: 'deve esse
  * Validation error of a range whose last day precedes its first. Such a range is empty, and an empty response would
  * mislead. Invalid days are ignored.
  */
-export function orderOfDaysFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
+export function orderOfDaysErrors ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
   if (typeof da !== 'string' || typeof a !== 'string' || !isDay(da) || !isDay(a) || da <= a) return []
   return [LAST_BEFORE_FIRST]
 }

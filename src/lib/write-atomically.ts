@@ -5,7 +5,7 @@ import { open, rename, rm } from 'node:fs/promises'
  * Writes a file atomically and durably, readable only by its owner. It is written as `<file>.<UUID>` and renamed. The
  * folder must exist, because a missing one may be an unmounted volume.
  */
-export async function writeWhole (file: string, text: string): Promise<void> {
+export async function writeAtomically (file: string, text: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}`
   try {
     const handle = await open(temporary, 'wx', 0o600)

@@ -62,7 +62,7 @@ interface PdfOptions {
 /** Decorates the app with `app.pdf`. */
 export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   const engine = externalEngine(config, app.log, patienceMs)
-  if (engine) app.expectReachable({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
+  if (engine) app.addHealthCheck({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
 
   async function makeHere (job: PdfJob, options: WorkOptions): Promise<Pdf> {
     const made = await app.workers.run<typeof pdfTask>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
@@ -88,7 +88,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
     page: pdfPage,
     count: countPdfs
   })
-}, { name: 'pdf', dependencies: ['workers', 'storage', 'reachability'] })
+}, { name: 'pdf', dependencies: ['workers', 'storage', 'startup-health-check'] })
 
 /** The configured external engine; undefined when PDFs are rendered here. */
 function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {

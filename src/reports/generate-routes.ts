@@ -35,7 +35,7 @@ const pdfRoute = {
       heavy: true,
       holdsBody: true,
       marksMax: MARKS_MAX,
-      findFaults: ({ body }: RequestFields) => templateFaults(body)
+      findValidationErrors: ({ body }: RequestFields) => templateErrors(body)
     },
     'generatePdf', 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva', {
       errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
@@ -136,7 +136,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
 }
 
 /** A template is given by id or in the request, not both. */
-function templateFaults ({ template_id, template }: Readonly<Record<string, unknown>>): FieldError[] {
+function templateErrors ({ template_id, template }: Readonly<Record<string, unknown>>): FieldError[] {
   if ((template_id === undefined) !== (template === undefined)) return []
   return [{ campo: 'template_id', messaggio: 'va dato questo oppure template, non entrambi' }]
 }

@@ -7,7 +7,7 @@ import {
 } from '#schemas/pdf.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Config } from '#src/config/config.ts'
-import { answerList } from '#src/http/list-responses.ts'
+import { sendList } from '#src/http/list-responses.ts'
 import type { GeneratedPdf, PdfFilters } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { downloadUrl } from './stored-pdfs.ts'
@@ -67,12 +67,12 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     const { user_id: utente } = request.query
     await checkVisible(app, request, utente)
     const filters = { utente, tipi: ['report_finanziario', 'documento_pdf'] as const }
-    return await answerList(request, reply, { path: '/api/csv-pdf-list', ...listed(filters), present: inList })
+    return await sendList(request, reply, { path: '/api/csv-pdf-list', ...listed(filters), present: inList })
   })
 
   app.get('/api/history', historyRoute, async (request, reply) => {
     const filters = { utente: await visibleTo(app, request) }
-    return await answerList(request, reply, { path: '/api/history', ...listed(filters), present: inHistory })
+    return await sendList(request, reply, { path: '/api/history', ...listed(filters), present: inHistory })
   })
 
   app.get('/api/csv-pdf-download/:id', downloadRoute, async (request, reply) => {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Bucket } from '#schemas/storage.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 
 const REPORTS: Bucket = 'reports'
 /** Maximum bytes of a PDF that the engine produces. */
@@ -13,7 +13,7 @@ export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'storage'>
 
 /** Makes a PDF, and aborts when the client disconnects. */
 export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pdf> {
-  return app.pdf.make(job, { caller: reply.request.principal!.id, signal: departureOf(reply) })
+  return app.pdf.make(job, { caller: reply.request.principal!.id, signal: disconnectSignal(reply) })
 }
 
 /** Stores a PDF: one transaction for the file, the record, and the idempotency record. */
@@ -31,7 +31,7 @@ export async function keepPdf (
   return await storage.settle(file, () => db.transaction(async (tx) => {
     const object = await storage.keep(tx, file, { replace: false })
     const record = await pdf.record(tx, { id, object, ...description })
-    await request.noteBegun(tx, id)
+    await request.recordInProgress(tx, id)
     return record
   }))
 }

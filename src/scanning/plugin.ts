@@ -33,7 +33,7 @@ const scanning: FastifyPluginAsyncTypebox<ScanningOptions> = async (app, { confi
   function textSource (): TextSource {
     const { OCR_PROVIDER: name, OCR_PROVIDER_URL: url, OCR_PROVIDER_KEY: key } = config
     if (name !== undefined && url !== undefined && key !== undefined) {
-      app.expectReachable({ setting: 'OCR_PROVIDER_URL', ...serverOf(url) })
+      app.addHealthCheck({ setting: 'OCR_PROVIDER_URL', ...serverOf(url) })
       return externalProvider({ name, url, key, log: app.log, timeoutMs: ocrTimeoutMs })
     }
     const engine = textEngine()

@@ -50,7 +50,7 @@ interface ScansOptions { config: Config, keys: Keys, clock: Clock }
 
 /** Scans of documents that people save. They are deleted with the guest or the booking. */
 const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, keys, clock }) => {
-  const { storage, forgetAnswers } = app
+  const { storage, eraseResponses } = app
   const repository = scanRepository(keys)
   const retention = scanRetention(app, repository, { config, keys, clock })
 
@@ -66,11 +66,11 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
     await discard(tx, await repository.idsOf(tx, [booking], removed))
     // The answer that made a guest of a scan contains all of the guest's data.
     const said = `"prenotazione_id":(\\d+),"guest_idx":(?:${removed.join('|')}),`
-    if (removed.length > 0) await forgetAnswers(tx, { said, names: [booking], isReusable: true })
+    if (removed.length > 0) await eraseResponses(tx, { said, names: [booking], isReusable: true })
   })
 
   async function discard (tx: Transaction, ids: readonly number[]): Promise<void> {
-    await discardScans({ storage, repository, forgetAnswers }, tx, ids)
+    await discardScans({ storage, repository, eraseResponses }, tx, ids)
   }
 
   await app.register(scanRoutes, { repository, retention, clock })

@@ -9,7 +9,7 @@ import {
 } from '#schemas/scan.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
@@ -43,7 +43,7 @@ async function present (
 }
 
 /** Validation errors across the fields of a scan, or relative to today. */
-function scanFaults ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {
+function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {
   const { birthDate, prenotazione_id: booking, guest_idx: guest } = body
   const isBornLater = typeof birthDate === 'string' && isDay(birthDate) && birthDate > today
   return [
@@ -112,14 +112,14 @@ const guestRoute = route(
 /** Scans of documents that people save until they belong to a guest. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
-  const { db, storage, audit, forgetAnswers } = app
+  const { db, storage, audit, eraseResponses } = app
   const shown = { storage, repository, retention }
   for (const schema of [Scan, Segnalazione]) app.addSchema(schema)
 
-  const findFaults = (fields: RequestFields) => scanFaults(fields, clock.today())
+  const findValidationErrors = (fields: RequestFields) => scanErrors(fields, clock.today())
 
-  app.post('/api/save-scan', { ...saveRoute, config: { ...saveRoute.config, findFaults } }, async (request, reply) => {
-    const signal = departureOf(reply)
+  app.post('/api/save-scan', { ...saveRoute, config: { ...saveRoute.config, findValidationErrors } }, async (request, reply) => {
+    const signal = disconnectSignal(reply)
     const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
     return { success: true, message: SAVED, id, avvisi }
   })
@@ -148,7 +148,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     const { id } = request.params
     await db.transaction(async (tx) => {
       await repository.find(tx, id, { lock: true })
-      await discardScans({ storage, repository, forgetAnswers }, tx, [id])
+      await discardScans({ storage, repository, eraseResponses }, tx, [id])
       await audit.append(tx, { ...authorOf(request), action: 'scansione_eliminata', object: `scansione:${id}` })
     })
     storage.removeDiscarded()

@@ -62,7 +62,7 @@ export async function saveScan (
   return { id, avvisi: file === undefined ? await keeping() : await storage.settle(file, keeping) }
 }
 
-/** Both are given, or neither: see `scanFaults`. */
+/** Both are given, or neither: see `scanErrors`. */
 function placeOf (prenotazione_id: number | undefined, guest_idx: number | undefined): GuestPlace | null {
   return prenotazione_id === undefined || guest_idx === undefined ? null : { prenotazione_id, guest_idx }
 }

@@ -1,7 +1,7 @@
 import type { ImageExtension } from '#schemas/image.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { ForgetAnswers } from '#src/http/idempotency/erased-responses.ts'
+import type { EraseResponses } from '#src/http/idempotency/erased-responses.ts'
 import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
 import type { ScanRepository } from './repository.ts'
 
@@ -12,7 +12,7 @@ export const PICTURES: Bucket = 'documents'
 /** The message in the answer for a saved scan. */
 export const SAVED = 'Scansione salvata'
 
-interface ScanParts { storage: Storage, repository: ScanRepository, forgetAnswers: ForgetAnswers }
+interface ScanParts { storage: Storage, repository: ScanRepository, eraseResponses: EraseResponses }
 
 export function pictureName (id: number, extension: ImageExtension | ''): string {
   return `scansioni/${id}.${extension}`
@@ -31,10 +31,10 @@ export async function picturesOf (
  * @returns the number of deleted scans
  */
 export async function discardScans (
-  { storage, repository, forgetAnswers }: ScanParts, tx: Transaction, ids: readonly number[]
+  { storage, repository, eraseResponses }: ScanParts, tx: Transaction, ids: readonly number[]
 ): Promise<number> {
   if (ids.length === 0) return 0
   await storage.discard(tx, [...(await picturesOf(storage, tx, ids)).values()])
-  await forgetAnswers(tx, { said: `"message":"${SAVED}","id":(\\d+)`, names: ids })
+  await eraseResponses(tx, { said: `"message":"${SAVED}","id":(\\d+)`, names: ids })
   return await repository.remove(tx, ids)
 }

@@ -22,11 +22,11 @@ export type ScanRetention = ReturnType<typeof scanRetention>
  * One without a guest is deleted a number of days after it was saved, at the earliest on the next day.
  */
 export function scanRetention (
-  app: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log' | 'forgetAnswers'>,
+  app: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log' | 'eraseResponses'>,
   repository: ScanRepository,
   { config, keys, clock }: { config: Config, keys: Keys, clock: Clock }
 ) {
-  const { db, storage, audit, log, forgetAnswers } = app
+  const { db, storage, audit, log, eraseResponses } = app
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
   const daysAlone = Math.max(1, days)
 
@@ -60,7 +60,7 @@ export function scanRetention (
 
   async function discard (tx: Parameters<typeof discardScans>[1], ids: readonly number[], object?: string) {
     if (ids.length === 0) return 0
-    const count = await discardScans({ storage, repository, forgetAnswers }, tx, ids)
+    const count = await discardScans({ storage, repository, eraseResponses }, tx, ids)
     await audit.append(tx, {
       actor: 'sistema', action: 'scansioni_scadute', object, details: { scansioni: ids.map(String) }
     })

@@ -17,12 +17,12 @@ declare module 'fastify' {
      * @param executor a transaction: the attempt counts only if it commits. Attempts of the same subject wait for it
      * @returns seconds until the window ends if there were too many attempts, or 0 if this one may proceed
      */
-    countTry (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
+    countAttempt (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
     /**
      * Checks the limit before an attempt. It writes nothing and does not wait for concurrent attempts.
      * @returns seconds until the window ends if no attempt is left, or 0
      */
-    lookAtTries (limit: Limit, subject: readonly string[]): Promise<number>
+    checkAttempts (limit: Limit, subject: readonly string[]): Promise<number>
   }
 }
 
@@ -35,7 +35,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const seconds = sql<number>`ceil(extract(epoch from ${t.ends_at} - now()))::int`
   const fingerprint = (name: string, subject: readonly string[]) => keys.fingerprint('counters', name, ...subject)
 
-  app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1, executor = db) {
+  app.decorate('countAttempt', async function countAttempt ({ name, max, windowMs }, subject, by = 1, executor = db) {
     // The first counted attempt starts the window. A row with count 0 belongs to an uncounted attempt.
     const begins = sql`(${t.ends_at} <= now() or (${t.count} = 0 and ${by}::int > 0))`
     const [row] = await executor
@@ -59,7 +59,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
     return count - by < max ? 0 : Math.min(Math.max(1, left), Math.ceil(windowMs / 1000))
   })
 
-  app.decorate('lookAtTries', async function lookAtTries ({ name, max }, subject) {
+  app.decorate('checkAttempts', async function checkAttempts ({ name, max }, subject) {
     const [row] = await db.select({ seconds }).from(t).where(and(
       eq(t.name, name), eq(t.subject, fingerprint(name, subject)), gte(t.count, max), gt(t.ends_at, sql`now()`)
     ))
@@ -74,4 +74,4 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
       await deleteInBatches(db, t, lte(t.ends_at, sql`now()`))
     }
   })
-}, { name: 'counters', dependencies: ['database', 'jobs'] })
+}, { name: 'rate-counters', dependencies: ['database', 'jobs'] })

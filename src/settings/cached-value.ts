@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServizioOccupato } from '#src/lib/errors.ts'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 
 /** How long a request waits for the database. */
 const PATIENCE_MS = 2000
@@ -11,7 +11,7 @@ const PATIENCE_MS = 2000
  */
 export function kept<T> (
   load: () => Promise<T>,
-  changes: () => Pick<ChangeListener, 'ready'>,
+  notifications: () => Pick<NotificationListener, 'ready'>,
   log: Pick<FastifyBaseLogger, 'warn'>
 ) {
   let last: { value: T } | undefined
@@ -29,7 +29,7 @@ export function kept<T> (
   async function readUnchanged (): Promise<T> {
     for (;;) {
       // Listens before reading, so that a change in between is noticed.
-      const isListening = await changes().ready()
+      const isListening = await notifications().ready()
       const before = generation
       const value = await load()
       if (before !== generation) continue

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { FeatureFlag, MaintenanceState } from '#schemas/setting.ts'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import { Manutenzione } from './errors.ts'
 import { readFeatures } from './features.ts'
 import { kept } from './cached-value.ts'
@@ -64,12 +64,12 @@ const LISTENERS_WAIT_MS = 5000
 /** Flags and maintenance, cached in memory, and the gate that maintenance closes. */
 export default fp(async function settings (app) {
   const { db, log } = app
-  const settings = kept(readSettings, () => changes, log)
-  const changes: ChangeListener = app.changes.subscribe({ settings: settings.change }, settings.forget)
+  const settings = kept(readSettings, () => notifications, log)
+  const notifications: NotificationListener = app.notifications.subscribe({ settings: settings.change }, settings.forget)
 
   app.decorate('settings', {
     current: settings.current,
-    inForce: () => changes.waitForListeners(LISTENERS_WAIT_MS)
+    inForce: () => notifications.waitForListeners(LISTENERS_WAIT_MS)
   })
 
   addMaintenanceGate(app, () => {
@@ -88,4 +88,4 @@ export default fp(async function settings (app) {
     const [features, maintenance] = await Promise.all([readFeatures(db), readMaintenance(db)])
     return { features, maintenance }
   }
-}, { name: 'settings', dependencies: ['changes', 'auth', 'limits'] })
+}, { name: 'settings', dependencies: ['notifications', 'auth', 'rate-limits'] })

@@ -42,7 +42,7 @@ const maintenanceRoute = {
 } as const
 
 const setMaintenanceRoute = {
-  config: { access: 'admin', recentFactor: true, findFaults: ({ body }: RequestFields) => maintenanceFaults(body) },
+  config: { access: 'admin', recentFactor: true, findValidationErrors: ({ body }: RequestFields) => maintenanceErrors(body) },
   schema: {
     operationId: 'setManutenzione',
     tags,
@@ -109,7 +109,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
 export default settingsRoutes
 
 /** Some fields are allowed only while maintenance is on. */
-function maintenanceFaults ({ enabled, ...rest }: Readonly<Record<string, unknown>>): FieldError[] {
+function maintenanceErrors ({ enabled, ...rest }: Readonly<Record<string, unknown>>): FieldError[] {
   if (enabled !== false) return []
   return Object.keys(rest).map((campo) => ({ campo, messaggio: 'è ammesso solo con enabled true' }))
 }

@@ -7,7 +7,7 @@ import type { Config } from '#src/config/config.ts'
 import { connectionCode, postgresError } from '#src/database/problems.ts'
 import { TroppeRichieste } from '#src/lib/errors.ts'
 import { type Keys, secretComparer } from '#src/lib/secrets.ts'
-import { limitTurns } from '#src/lib/concurrency-limit.ts'
+import { limitConcurrency } from '#src/lib/concurrency-limit.ts'
 import { type Author, authorOf } from '#src/services/audit/log.ts'
 import { SqlPasswordErrata, SqlSpento } from './errors.ts'
 import { maskUnknown, readWords } from './masked-statement.ts'
@@ -15,7 +15,7 @@ import { prepareRole, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 
 /** Concurrent statements in this process. */
-const TURNS = { total: 2, perCaller: 2 }
+const CONCURRENCY = { total: 2, perCaller: 2 }
 const MINUTE_MS = 60_000
 /** Wrong passwords: per caller, and in total. */
 const PER_CALLER = { name: 'sql/caller', max: 5, windowMs: 15 * MINUTE_MS }
@@ -38,7 +38,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   const { db, audit } = app
   const isOn = config.QUERY_PASSWORD !== undefined
   const isPassword = secretComparer(config.QUERY_PASSWORD)
-  const takeTurn = limitTurns(TURNS)
+  const acquireSlot = limitConcurrency(CONCURRENCY)
   let login: SqlLogin | undefined
   let words: ReadonlySet<string> | undefined
   app.addHook('preValidation', async () => {
@@ -57,7 +57,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     }
     if (!isRight) throw new SqlPasswordErrata()
 
-    const giveBack = takeTurn(author.actor)
+    const giveBack = acquireSlot(author.actor)
     try {
       login ??= await prepare()
       await audit.append(db, { ...author, action: 'sql', details: await described(sql) })
@@ -109,7 +109,7 @@ export default sqlRoutes
 async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
   const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const
   for (const [limit, subject] of limits) {
-    const seconds = await app.countTry(limit, [subject], isRight ? 0 : 1)
+    const seconds = await app.countAttempt(limit, [subject], isRight ? 0 : 1)
     if (seconds > 0) return seconds
   }
   if (!isRight) await app.audit.append(app.db, { ...author, action: 'sql', details: { esito: 'password_errata' } })

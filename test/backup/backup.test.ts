@@ -13,7 +13,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { createBackup } from '#src/backup/create.ts'
 import { backupFile, daysToKeep, lastBackup, rotate } from '#src/backup/backup-retention.ts'
-import { writePartial, writeWhole } from '#src/backup/create.ts'
+import { writePartial, writeAtomically } from '#src/backup/create.ts'
 import { onlyKnown, readTables } from '#src/backup/saved-tables.ts'
 import { readBackup, seal, type Entry, type Manifest, type Pace } from '#src/backup/sealed-tar.ts'
 import { OperationError } from '#src/backup/errors.ts'
@@ -117,7 +117,7 @@ t.test('a backup that lacks rows or its summary is refused', async (t) => {
 
 const saved = (...pieces: Buffer[]) => Readable.from(pieces) as AsyncIterable<Buffer>
 const write = (file: string, content: AsyncIterable<Buffer>, isOwnName = false) =>
-  writeWhole(file, isOwnName, (partial) => writePartial(partial, content))
+  writeAtomically(file, isOwnName, (partial) => writePartial(partial, content))
 
 t.test('a file gets its name when it is complete, and only its owner can read it', async (t) => {
   const folder = temporaryFolder(t)
@@ -131,7 +131,7 @@ t.test('a file gets its name when it is complete, and only its owner can read it
   await t.rejects(write(file, broken()), { message: 'away' })
   t.same(await readdir(folder), [], 'no part stays of one that broke off')
   t.equal(await write(file, saved(whole)), whole.length)
-  await t.rejects(writeWhole(file, false, async (partial) => {
+  await t.rejects(writeAtomically(file, false, async (partial) => {
     await writePartial(partial, saved(noise))
     t.same((await readdir(folder)).toSorted(), ['a.tar.age', 'a.tar.age.partial'])
     throw new OperationError('no')

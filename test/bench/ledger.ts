@@ -22,7 +22,7 @@ const SENDS = 40
 /** Past days to reconcile. */
 const DAYS = 40
 /** Sequential requests per latency measurement. */
-const TURNS = 20
+const CONCURRENCY = 20
 const ROUNDS = 3
 
 /** Measures the ledger on a database of 300,000 submissions and 1,000,000 rows. */
@@ -48,7 +48,7 @@ async function requests (server: Running): Promise<BenchResult[]> {
   const today = createClock().today()
   const month = `/api/alloggiati/verifica-ricevute?da=${today.slice(0, 8)}01`
   const measure = async (limit: number, name: string, path: string) =>
-    under(limit, 'ms', { name, amounts: await repeat(() => latency(server, path, TURNS)) })
+    under(limit, 'ms', { name, amounts: await repeat(() => latency(server, path, CONCURRENCY)) })
   return [
     await measure(10, 'ledger: first page of the list', '/api/v1/invii?limit=50'),
     await measure(10, 'ledger: first page of one state', '/api/v1/invii?limit=50&stato=parziale'),

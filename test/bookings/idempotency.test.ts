@@ -27,7 +27,7 @@ const { app, call, token } = await build(t, {}, extraRoutes((app) => {
   app.post('/prova/iniziata', { config, schema }, async (request, reply) => {
     if (request.begun !== null) return { testo: request.begun.join() }
     done.push('iniziata')
-    await app.db.transaction((tx) => request.noteBegun(tx, 'lavoro'))
+    await app.db.transaction((tx) => request.recordInProgress(tx, 'lavoro'))
     return reply.code(422).send({ testo: LARGE })
   })
 }))

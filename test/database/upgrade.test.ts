@@ -8,7 +8,7 @@ import { readTables } from '#src/backup/saved-tables.ts'
 import { connect } from '#src/database/connect.ts'
 import { readJournal } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { carryOut, givingWay, knownMigrations, migrate } from '#src/database/migrate.ts'
+import { carryOut, retryOnLockTimeout, knownMigrations, migrate } from '#src/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
@@ -111,7 +111,7 @@ async function bookingsInUse (t: Test) {
   return {
     url,
     sql,
-    upgrading: givingWay(upgrade.sql, () => upgrade.sql`alter table prenotazioni add column aggiunta text`),
+    upgrading: retryOnLockTimeout(upgrade.sql, () => upgrade.sql`alter table prenotazioni add column aggiunta text`),
     async free () {
       free.resolve()
       await holding
@@ -145,5 +145,5 @@ t.test('an upgrade ignores the statement timeout', async (t) => {
   const { url } = await testDatabase(t, true)
   const { sql, close } = connect(url, 1, { statement_timeout: '500ms' })
   t.teardown(close)
-  t.same(await givingWay(sql, () => sql`select 1 as done from pg_sleep(0.6)`), [{ done: 1 }])
+  t.same(await retryOnLockTimeout(sql, () => sql`select 1 as done from pg_sleep(0.6)`), [{ done: 1 }])
 })

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import t from 'tap'
-import { forgetLateAnswers } from '#src/http/idempotency/erased-responses.ts'
+import { eraseLateResponses } from '#src/http/idempotency/erased-responses.ts'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { jpeg, png, webp } from '#test/services/images/pictures.ts'
@@ -279,11 +279,11 @@ t.test('an answer that is stored after its image was deleted is erased, and no o
     select key from idempotency_keys where body is not null and ${isLate} order by 1`)
     .map(({ key }) => key)
   const all = late.map(({ key }) => key).sort()
-  await forgetLateAnswers(app.db)
+  await eraseLateResponses(app.db)
   t.same(await kept(), all, 'a request may still be under way')
   await app.sql`update forgotten_answers set forgotten_at = forgotten_at - interval '6 minutes'`
   await app.sql`update idempotency_keys set created_at = created_at - interval '6 minutes'`
-  await forgetLateAnswers(app.db)
+  await eraseLateResponses(app.db)
   t.same(await kept(), [key(replaced), key(again)].sort())
   t.match((await create()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
   t.same(await app.sql`select * from forgotten_answers`, [])

@@ -28,7 +28,7 @@ const server = await build(t, { TODAY: '2026-11-21' }, (app) => {
 const { app, call, token, url, masterKey } = server
 const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
-const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
+const { ready, waitForListeners } = app.notifications.subscribe({}, () => {})
 
 /** Headers of a new user. Waits for the notification about the user, so that it does not end a later stream. */
 async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {

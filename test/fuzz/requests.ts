@@ -31,7 +31,7 @@ export function requests (operation: Described, kind: Kind, resolve: Resolve): A
   return fc.record({
     caller: fc.oneof({ weight: 4, arbitrary: fc.constant('service' as const) }, fc.constantFrom(...CALLERS)),
     given: fc.tuple(...parameters.map((each) => parameter(each, kind, resolve))),
-    body: media?.schema === undefined ? noBody(kind) : body(media.schema, kind, resolve, type!),
+    body: media?.schema === undefined ? emptyBody(kind) : body(media.schema, kind, resolve, type!),
     headers: headers(kind, type && BODY_TYPES[type])
   }).map(({ given, headers, ...made }) => ({
     ...made, path: pathOf(operation, given), headers: { ...headersOf(given), ...headers }, operation, kind
@@ -83,7 +83,7 @@ function pathOf ({ path }: Described, given: Given[]): string {
   return pairs.length === 0 ? filled : `${filled}?${pairs.join('&')}`
 }
 
-function noBody (kind: Kind): Arbitrary<string | undefined> {
+function emptyBody (kind: Kind): Arbitrary<string | undefined> {
   return kind === 'hostile' ? fc.option(hostileBody, { nil: undefined }) : fc.constant(undefined)
 }
 

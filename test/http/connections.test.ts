@@ -155,14 +155,14 @@ t.test('a draining server serves as usual, but is not ready', async (t) => {
   const port = await listen(app)
   const open = await openSocket(t, port)
   t.match(await ask(open, '/health/ready'), /^HTTP\/1\.1 200 /)
-  const drained = app.drain()
+  const drained = app.beginShutdown()
   for (const socket of [open, await openSocket(t, port)]) {
     t.match(await ask(socket), /^HTTP\/1\.1 200 [^]*connection: KEEP-alive/i)
   }
   const ready = await ask(open, '/health/ready')
   t.match(ready, /^HTTP\/1\.1 503 /)
   t.match(ready, /SERVIZIO_OCCUPATO/)
-  app.endDraining()
+  app.endShutdown()
   await drained
   t.pass('who asks once more does not wait')
 })
@@ -172,7 +172,7 @@ t.test('after draining, open connections close with their next response, and new
   const port = await listen(app)
   const [used, unused] = [await openSocket(t, port), await openSocket(t, port)]
   for (const socket of [used, unused]) await ask(socket)
-  const drained = app.drain()
+  const drained = app.beginShutdown()
   await until(() => !app.server.listening)
   await t.rejects(openSocket(t, port), { code: 'ECONNREFUSED' })
   const ended = once(used, 'end')

@@ -538,7 +538,7 @@ t.test('cross-field checks never throw, whatever the request contains', async (t
     'idempotency-key'
   ]
   const fields = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), value)
-  const checks = everyRoute.flatMap(({ config }) => config?.findFaults ?? [])
+  const checks = everyRoute.flatMap(({ config }) => config?.findValidationErrors ?? [])
   t.ok(checks.length > 10)
   fc.assert(fc.property(fields, fields, fields, (body, query, headers) => {
     for (const check of checks) check({ params: {}, body, query, headers })

@@ -131,7 +131,7 @@ t.test('every request logs one line with its route pattern, also for unknown and
 })
 
 t.test('a request whose client disconnects before the response is logged and counted exactly once', async (t) => {
-  app.onDeparture(() => left.resolve())
+  app.onClientDisconnect(() => left.resolve())
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': '2' }
   const socket = await openSocket(t, await listen(app), `${target('POST', '/prova/attesa', headers)}{}`)
   await begun.promise

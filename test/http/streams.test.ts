@@ -8,7 +8,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
-import { limitCallers } from '#src/lib/concurrency-limit.ts'
+import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
 
@@ -141,19 +141,19 @@ t.test('bytes are produced while they are read, with limited concurrency, until 
 const from = (ip: string, id?: string) => ({ ip, principal: id && { id } }) as unknown as FastifyRequest
 
 t.test('callers without credentials, however many, take no turn of callers with credentials', async (t) => {
-  const takeTurn = limitCallers({ total: 2, perCaller: 1 })
-  for (const ip of ['192.0.2.1', '192.0.2.2']) takeTurn(from(ip))
-  t.throws(() => takeTurn(from('192.0.2.3')), { code: 'SERVIZIO_OCCUPATO' })
-  takeTurn(from('192.0.2.1', 'user:1'))
-  takeTurn(from('192.0.2.1', 'user:2'))
+  const acquireSlot = limitConcurrencyByCaller({ total: 2, perCaller: 1 })
+  for (const ip of ['192.0.2.1', '192.0.2.2']) acquireSlot(from(ip))
+  t.throws(() => acquireSlot(from('192.0.2.3')), { code: 'SERVIZIO_OCCUPATO' })
+  acquireSlot(from('192.0.2.1', 'user:1'))
+  acquireSlot(from('192.0.2.1', 'user:2'))
 })
 
 t.test('giving a turn back twice counts once', async (t) => {
-  const takeTurn = limitCallers({ total: 2, perCaller: 2 })
-  const giveBack = takeTurn(from('192.0.2.1'))
-  takeTurn(from('192.0.2.1'))
+  const acquireSlot = limitConcurrencyByCaller({ total: 2, perCaller: 2 })
+  const giveBack = acquireSlot(from('192.0.2.1'))
+  acquireSlot(from('192.0.2.1'))
   giveBack()
   giveBack()
-  takeTurn(from('192.0.2.1'))
-  t.throws(() => takeTurn(from('192.0.2.1')), { code: 'SERVIZIO_OCCUPATO' })
+  acquireSlot(from('192.0.2.1'))
+  t.throws(() => acquireSlot(from('192.0.2.1')), { code: 'SERVIZIO_OCCUPATO' })
 })

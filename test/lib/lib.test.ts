@@ -19,7 +19,7 @@ import { decodeBase64 } from '#src/lib/base64.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import { readRange } from '#src/lib/ranges.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { addDays, ageInYears, createClock, dayInRome, daysBetween, isDay } from '#src/lib/time.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
 import { openStreams } from '#src/events/stream.ts'
@@ -393,7 +393,7 @@ async function ask (t: Test, paths: readonly string[]) {
   const answers: ServerResponse[] = []
   const server = createServer((request, response) => {
     answers.push(response)
-    if (request.url === '/lunga') cutWhenStalled(response, MS)
+    if (request.url === '/lunga') destroyWhenStalled(response, MS)
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')

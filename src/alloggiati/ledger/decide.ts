@@ -8,7 +8,7 @@ import type { DecisionBody, CorrectionBody } from '#schemas/decisions.ts'
 import {
   isDecidable, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
 } from '#schemas/submission.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { Audit, Author } from '#src/services/audit/log.ts'
@@ -39,7 +39,7 @@ interface DecisionContext {
   account: string | undefined
 }
 
-export function decisionFaults ({ decisione, protocollo }: Readonly<Record<string, unknown>>): FieldError[] {
+export function decisionErrors ({ decisione, protocollo }: Readonly<Record<string, unknown>>): FieldError[] {
   if (decisione !== 'depositato' || protocollo !== undefined) return []
   return [{ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' }]
 }
@@ -91,7 +91,7 @@ export async function decide (
 /** Checks the typed phrase. It names this submission by its number of guests and its arrival. */
 async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
-  const expected = `${counted(guests, 'ospite', 'ospiti')} ${data_arrivo}`
+  const expected = `${countWithNoun(guests, 'ospite', 'ospiti')} ${data_arrivo}`
   if (typed.trim().replace(/\s+/g, ' ').toLowerCase() !== expected) {
     throw new CampiNonValidi({ campo: 'conferma', messaggio: `deve essere «${expected}»` })
   }

@@ -56,12 +56,12 @@ export interface Turn { readonly id: number, has: Good | null, wants: Good | nul
 /** The send queue of this process, first in, first out. A waiting submission writes nothing to the database. */
 export class Lane {
   /** Aborted when shutdown begins. */
-  readonly closing: AbortSignal
+  readonly shutdownSignal: AbortSignal
   /** In order of arrival. */
   readonly #turns = new Set<Turn>()
 
-  constructor (closing = new AbortController().signal) {
-    this.closing = closing
+  constructor (shutdownSignal = new AbortController().signal) {
+    this.shutdownSignal = shutdownSignal
   }
 
   enter (id: number): Turn {
@@ -81,7 +81,7 @@ export class Lane {
    * @throws LaneClosed
    */
   take (turn: Turn, good: Good): boolean {
-    if (this.closing.aborted) throw new LaneClosed()
+    if (this.shutdownSignal.aborted) throw new LaneClosed()
     if (turn.has === good) return true
     const turns = [...this.#turns]
     turn.wants = good
@@ -101,7 +101,7 @@ export class Lane {
    * @throws LaneClosed
    */
   async pause (ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.closing }).catch(() => { throw new LaneClosed() })
+    await sleep(ms, undefined, { signal: this.shutdownSignal }).catch(() => { throw new LaneClosed() })
   }
 
   /** Resolves when no submission is in the lane. */

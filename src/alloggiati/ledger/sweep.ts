@@ -1,6 +1,6 @@
 import { and, eq, gt, lt, ne, notInArray, or, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
-import { within } from '#src/lib/wait-at-most.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import { alarmFolder } from './alarms/alarm-notifier.ts'
 import type { LedgerContext, WatchContext } from './ledger-context.ts'
@@ -31,7 +31,7 @@ export async function sweep (context: LedgerContext): Promise<void> {
   const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) => {
     if (!isTold?.(err)) log.error({ err, invio: id }, 'a submission could not be carried out')
   }))
-  if (!lane.closing.aborted) await within(FOLLOW_MS, Promise.all(carried))
+  if (!lane.shutdownSignal.aborted) await waitAtMost(FOLLOW_MS, Promise.all(carried))
 }
 
 /** If the head cannot be read or noted, the rest of the sweep still runs. */

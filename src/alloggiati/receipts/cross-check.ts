@@ -35,8 +35,8 @@ interface Batch extends Record<string, unknown> {
  * held while a slow client reads.
  */
 export function crossCheck (comparison: Comparison, query: CrossCheckQuery): JsonPieces {
-  return async function * check (takeTurn) {
-    takeTurn()
+  return async function * check (acquireSlot) {
+    acquireSlot()
     yield * compare(comparison, query)
   }
 }

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/receipts.ts'
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
-import { orderOfDaysFaults } from '#src/lib/errors.ts'
+import { orderOfDaysErrors } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/receipt-archive.ts'
@@ -35,7 +35,7 @@ const GET_RICEVUTA = {
 } satisfies RouteShorthandOptions
 
 const VERIFICA_RICEVUTE = {
-  config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
+  config: { access: 'auth', findValidationErrors: ({ query }) => orderOfDaysErrors(query) },
   schema: {
     operationId: 'verificaRicevute',
     summary: 'Confronta prenotazioni arrivate, invii e ricevute',

@@ -15,7 +15,7 @@ import { fromBooking, refuseUnnamedRenewal, findMissing } from '../schedine/from
 import { requesterOf, type Requester } from '../schedine/requester.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
-import { answerBegunDay, dayFaults, submitDay } from '../schedine/day/arrival-day.ts'
+import { answerBegunDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
 
 // An Idempotency-Key reused for another request is also a 422, of the common shape.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
@@ -40,7 +40,7 @@ const INVIA_SCHEDINE = {
     scope: 'invio',
     idempotent: true,
     headers,
-    findFaults: ({ body }) => [...stayGivenFaults(body), ...confirmationFaults(body)]
+    findValidationErrors: ({ body }) => [...stayGivenErrors(body), ...confirmationErrors(body)]
   },
   schema: {
     operationId: 'inviaSchedine',
@@ -52,7 +52,7 @@ const INVIA_SCHEDINE = {
 } satisfies RouteShorthandOptions
 
 const CREA_FILE_SCHEDINE = {
-  config: { access: 'auth', scope: 'lettura', findFaults: ({ body }) => stayGivenFaults(body) },
+  config: { access: 'auth', scope: 'lettura', findValidationErrors: ({ body }) => stayGivenErrors(body) },
   schema: {
     operationId: 'creaFileSchedine',
     errorCodes: ['VALIDAZIONE'],
@@ -76,7 +76,7 @@ const CREA_SCHEDINE = {
 
 const INVIA_PRENOTAZIONE = {
   config: {
-    access: 'auth', scope: 'invio', idempotent: true, headers, findFaults: ({ body }) => confirmationFaults(body)
+    access: 'auth', scope: 'invio', idempotent: true, headers, findValidationErrors: ({ body }) => confirmationErrors(body)
   },
   schema: {
     operationId: 'inviaPrenotazione',
@@ -136,7 +136,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   })
   const giornata = {
     ...INVIA_GIORNATA,
-    config: { ...INVIA_GIORNATA.config, findFaults: ({ body }) => dayFaults(body, context.clock.today()) }
+    config: { ...INVIA_GIORNATA.config, findValidationErrors: ({ body }) => dayErrors(body, context.clock.today()) }
   } satisfies RouteShorthandOptions
   app.post('/api/v1/invii/giornata', giornata, (request, reply) => {
     const { body, begun } = request
@@ -183,7 +183,7 @@ function ofBooking ({ duplicati, confirmable, movedFrom }: SchedineGiaInviate, g
 }
 
 /** Requires confirmation and reason together: other guests than those sent before, or more than the booking has. */
-function confirmationFaults (
+function confirmationErrors (
   { confermo_diverso = false, motivo }: Readonly<Record<string, unknown>>
 ): FieldError[] {
   if (typeof confermo_diverso !== 'boolean' || confermo_diverso === (motivo !== undefined)) return []
@@ -195,7 +195,7 @@ function confirmationFaults (
 }
 
 /** Requires the stay of a list of guests. */
-function stayGivenFaults ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
+function stayGivenErrors ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
   if (prenotazione !== undefined || soggiorno !== undefined) return []
   return [{ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' }]
 }

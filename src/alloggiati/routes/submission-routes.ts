@@ -6,15 +6,15 @@ import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { CorrectionAnswer, CorrectionBody, DecisionAnswer, DecisionBody } from '#schemas/decisions.ts'
 import { Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery } from '#schemas/invio.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { orderOfDaysFaults } from '#src/lib/errors.ts'
+import { orderOfDaysErrors } from '#src/lib/errors.ts'
 import { etag } from '#src/lib/etag.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { within } from '#src/lib/wait-at-most.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { addDays, type Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
-import { decide, decisionFaults, recordCorrection } from '../ledger/decide.ts'
+import { decide, decisionErrors, recordCorrection } from '../ledger/decide.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read-ledger.ts'
 import { STATES } from '#schemas/submission.ts'
@@ -33,7 +33,7 @@ interface SubmissionRoutesOptions {
 }
 
 const LIST_INVII = {
-  config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
+  config: { access: 'auth', findValidationErrors: ({ query }) => orderOfDaysErrors(query) },
   schema: {
     operationId: 'listInvii',
     summary: 'Gli invii, dal più recente, a pagine',
@@ -59,7 +59,7 @@ const DECIDI_INVIO = {
     recentFactor: true,
     idempotent: true,
     versioned: true,
-    findFaults: ({ body }) => decisionFaults(body)
+    findValidationErrors: ({ body }) => decisionErrors(body)
   },
   schema: {
     operationId: 'decidiInvio',
@@ -87,7 +87,7 @@ const REGISTRA_CORREZIONE = {
 } satisfies RouteShorthandOptions
 
 const VERIFICA_INVII = {
-  config: { access: 'admin', findFaults: ({ query }) => orderOfDaysFaults(query) },
+  config: { access: 'admin', findValidationErrors: ({ query }) => orderOfDaysErrors(query) },
   schema: {
     operationId: 'verificaInvii',
     summary: 'Ripercorre il registro degli invii e dice se è integro',
@@ -172,5 +172,5 @@ async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
   const sending = carryOut(ledger, id, false).catch((err: unknown) => {
     ledger.log.error({ err, invio: id }, 'a submission that was decided on could not be followed to its end')
   })
-  await within(ledger.service.answerWithinMs, sending)
+  await waitAtMost(ledger.service.answerWithinMs, sending)
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { within } from '#src/lib/wait-at-most.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import type { Caller } from '../ledger/sending/claim.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
@@ -39,7 +39,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
     isAsync,
     hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
     waitedMs: () => reply.elapsedTime,
-    note: (tx, ricevuta) => request.noteBegun(tx, ricevuta),
+    note: (tx, ricevuta) => request.recordInProgress(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
     end () {
       request.hasEnded = true
@@ -70,9 +70,9 @@ export function waitingCaller (
     },
     /** Waits for `work`, which may hold the caller, until the request is `ms` old. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
-      if (isThere) await within(Math.max(0, ms - waitedMs()), work)
+      if (isThere) await waitAtMost(Math.max(0, ms - waitedMs()), work)
       isThere = false
-      if (isHeld) await within(HELD_MS, work)
+      if (isHeld) await waitAtMost(HELD_MS, work)
       isAnswered = true
     }
   } satisfies Caller & Record<string, unknown>
@@ -119,7 +119,7 @@ export async function reserveInTime (
       await note(tx, ricevuta)
     }
   })
-  await within(Math.max(0, WRITTEN_WITHIN_MS - waitedMs()), work)
+  await waitAtMost(Math.max(0, WRITTEN_WITHIN_MS - waitedMs()), work)
   isGivenUp = !isWritten
   if (isGivenUp) throw new ServizioOccupato()
   return work

@@ -2,7 +2,7 @@ import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.
 import { ACQUIRED_STATES, isDecidable, isUnderWay, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
@@ -59,7 +59,7 @@ async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indic
   }
   return {
     success: true,
-    message: `${counted(lines.length, 'schedina valida', 'schedine valide')}: nessuna registrazione, era una prova`,
+    message: `${countWithNoun(lines.length, 'schedina valida', 'schedine valide')}: nessuna registrazione, era una prova`,
     ricevuta: '',
     dettagli: { schedine_inviate: lines.length, metodo: methodFor(true, id_appartamento), prenotazione_id: null },
     ...stayRemarks.length === 0 ? {} : { avvisi: [...stayRemarks] }
@@ -113,7 +113,7 @@ async function othersOf (
   const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
   const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
   if (sent >= numero_ospiti) return []
-  const told = `${counted(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
+  const told = `${countWithNoun(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))
   return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
 }
@@ -140,7 +140,7 @@ function answerOf (
   const [one, many] = isElsewhere ? ELSEWHERE : ACQUIRED
   return {
     success: true,
-    message: counted(length, one, many),
+    message: countWithNoun(length, one, many),
     ricevuta,
     dettagli: { schedine_inviate: length, metodo, prenotazione_id }
   }

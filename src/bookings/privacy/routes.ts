@@ -10,7 +10,7 @@ import { READING_ERRORS } from '#schemas/errors/groups.ts'
 import { ErasureAnswer, HeldData, PrivacyAnswer } from '#schemas/privacy.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Executor } from '#src/database/connect.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { PrenotazioneNonTrovata } from '../errors.ts'
 import { detailColumns } from '../booking-columns.ts'
@@ -132,7 +132,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   { repository }
 ) => {
   const { db, audit, holdings } = app
-  await app.register(noBody)
+  await app.register(emptyBody)
   app.addSchema(HeldData)
   app.addHolding(ownHolding)
 

@@ -5,7 +5,7 @@ import type { EventMessage } from '#schemas/event.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { html } from '#src/lib/html.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { queueWorker, type QueueWorker } from '#src/services/queue/worker.ts'
 import { WebhookNonTrovato } from '../errors.ts'
@@ -91,7 +91,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     await worker.stop()
   })
 
-  await app.register(noBody)
+  await app.register(emptyBody)
   const closePast = () => feed.order(Infinity)
   // The change is already committed. If this fails, the job retries it within a minute.
   const onChange = () => refresh().catch((err: unknown) => log.error({ err }, 'webhooks could not be looked up'))

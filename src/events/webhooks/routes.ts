@@ -131,12 +131,12 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = as
   const { db, audit } = app
   app.addSchema(Webhook)
 
-  function findFaults ({ body: { url } }: RequestFields): FieldError[] {
+  function findValidationErrors ({ body: { url } }: RequestFields): FieldError[] {
     const messaggio = typeof url === 'string' && url !== '' ? receivers.faultOf(url) : undefined
     return messaggio === undefined ? [] : [{ campo: 'url', messaggio }]
   }
 
-  app.post(WEBHOOKS, { ...createRoute, config: { ...createRoute.config, findFaults } }, async (request, reply) => {
+  app.post(WEBHOOKS, { ...createRoute, config: { ...createRoute.config, findValidationErrors } }, async (request, reply) => {
     await closePast()
     const data = await db.transaction(async (tx) => {
       const created = await createWebhook(tx, keys, request.body)

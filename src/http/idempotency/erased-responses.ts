@@ -3,7 +3,7 @@ import { forgotten_answers as forgotten, idempotency_keys as keys } from '#drizz
 import type { Database, Transaction } from '#src/database/connect.ts'
 
 /** Selects the stored responses about deleted resources. */
-export interface AnswersAbout {
+export interface ResponsesAbout {
   /** Paths of the deleted resources, as in their `location` header. */
   locations?: readonly string[]
   /** A PostgreSQL regular expression for the response body. Its group captures the name of a resource. */
@@ -17,19 +17,19 @@ export interface AnswersAbout {
 }
 
 /** Erases stored responses about deleted resources. The requests are still not repeated: see ChiaveEseguita. */
-export type ForgetAnswers = (tx: Transaction, about: AnswersAbout) => Promise<void>
+export type EraseResponses = (tx: Transaction, about: ResponsesAbout) => Promise<void>
 
 type About = Pick<typeof forgotten.$inferSelect, 'locations' | 'said' | 'names'>
 
 /** SQL interval. Every request ends within half of it. */
 const WHILE = sql.raw("interval '5 minutes'")
 
-export const forgetAnswers: ForgetAnswers = async (
+export const eraseResponses: EraseResponses = async (
   tx, { locations = [], said = null, names = [], isReusable = false, isReplaced = false }
 ) => {
   const about = { locations: [...locations], said, names: names.map(String) }
   if (about.locations.length + about.names.length === 0) return
-  await dropAnswers(tx, about)
+  await deleteResponses(tx, about)
   if (!isReplaced) await tx.insert(forgotten).values({ ...about, reusable: isReusable })
 }
 
@@ -39,7 +39,7 @@ export const forgetAnswers: ForgetAnswers = async (
  * failure does not stop the others.
  * @throws AggregateError of the failures
  */
-export async function forgetLateAnswers (db: Database): Promise<void> {
+export async function eraseLateResponses (db: Database): Promise<void> {
   const due = await db.select().from(forgotten).where(lte(forgotten.forgotten_at, sql`now() - ${WHILE}`))
     .orderBy(forgotten.id)
   const failures: unknown[] = []
@@ -48,14 +48,14 @@ export async function forgetLateAnswers (db: Database): Promise<void> {
       // Requests answered earlier are no longer in progress, unless a replay was answered from their reference.
       const since = sql`${forgotten_at}::timestamptz - ${WHILE}`
       const mayBeLate = or(gte(keys.created_at, since), isNotNull(keys.reference))
-      await dropAnswers(tx, about, and(mayBeLate, reusable ? lte(keys.created_at, forgotten_at) : undefined))
+      await deleteResponses(tx, about, and(mayBeLate, reusable ? lte(keys.created_at, forgotten_at) : undefined))
       await tx.delete(forgotten).where(eq(forgotten.id, id))
     }).catch((err: unknown) => failures.push(err))
   }
   if (failures.length > 0) throw new AggregateError(failures, 'late answers could not be forgotten')
 }
 
-async function dropAnswers (tx: Transaction, { locations, said, names }: About, which?: SQL): Promise<void> {
+async function deleteResponses (tx: Transaction, { locations, said, names }: About, which?: SQL): Promise<void> {
   const values = sql`regexp_matches(${keys.body}, ${said}, 'g') as found(groups)`
   await tx.update(keys).set({ body: null }).where(and(which, isNotNull(keys.body), sql`(
     ${keys.headers} ->> 'location' = any(${arrayOf(locations)}::text[])

@@ -8,9 +8,9 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { mayPass } from '#src/database/problems.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
-import type { FindFaults } from '../validation-errors.ts'
-import { freedLater } from './released-keys.ts'
-import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './erased-responses.ts'
+import type { FindValidationErrors } from '../validation-errors.ts'
+import { releasedKeys } from './released-keys.ts'
+import { eraseResponses, eraseLateResponses, type EraseResponses } from './erased-responses.ts'
 
 export const ChiaveRiusata = createError(
   'IDEMPOTENCY_KEY_RIUSATA',
@@ -31,7 +31,7 @@ export const ChiaveEseguita = createError(
 
 declare module 'fastify' {
   interface FastifyInstance {
-    forgetAnswers: ForgetAnswers
+    eraseResponses: EraseResponses
   }
   interface FastifyContextConfig {
     /** The route accepts `Idempotency-Key`. */
@@ -44,7 +44,7 @@ declare module 'fastify' {
     idempotencyClaim: string
     /**
      * References of the work that an earlier request with this key has started, when no response is stored. A route
-     * that calls `noteBegun` must answer from them and start nothing.
+     * that calls `recordInProgress` must answer from them and start nothing.
      */
     begun: readonly string[] | null
     /**
@@ -58,10 +58,10 @@ declare module 'fastify' {
      * Stores the reference of the work that this request starts beside the key. Call it in the transaction that starts
      * the work, once for each part. A reference has no spaces. Does nothing without a key.
      */
-    noteBegun (tx: Transaction, reference: string): Promise<void>
+    recordInProgress (tx: Transaction, reference: string): Promise<void>
     /**
      * Marks the work of this request as done, in the transaction that does it. If the response is lost or becomes a
-     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `noteBegun` do not need it. Does nothing
+     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `recordInProgress` do not need it. Does nothing
      * without a key.
      */
     noteDone (tx: Executor): Promise<void>
@@ -102,7 +102,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   app.decorateRequest('begun', null)
   app.decorateRequest('isUndecided', false)
   app.decorateRequest('hasEnded', false)
-  app.decorateRequest('noteBegun', async function (this: FastifyRequest, tx: Transaction, reference: string) {
+  app.decorateRequest('recordInProgress', async function (this: FastifyRequest, tx: Transaction, reference: string) {
     if (this.idempotencyKey === null) return
     const references = sql`concat_ws(${SEPARATOR}::text, ${keys.reference}, ${reference}::text)`
     await tx.update(keys).set({ reference: references }).where(unanswered(this))
@@ -113,17 +113,17 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     await tx.update(keys).set({ status: DONE }).where(unanswered(this))
   })
 
-  app.decorate('forgetAnswers', forgetAnswers)
+  app.decorate('eraseResponses', eraseResponses)
 
-  const later = freedLater()
+  const later = releasedKeys()
   const context: Context = { db: app.db, secrets, later }
   // Runs after the last request and before the database closes.
   app.addHook('onClose', () => later.stop())
 
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
-    const { findFaults } = route.config
-    route.config.findFaults = (fields) => [...findFaults?.(fields) ?? [], ...keyFaults(fields)]
+    const { findValidationErrors } = route.config
+    route.config.findValidationErrors = (fields) => [...findValidationErrors?.(fields) ?? [], ...keyErrors(fields)]
     const take = (request: FastifyRequest, reply: FastifyReply) => takeKey(context, request, reply)
     const keep = (request: FastifyRequest, reply: FastifyReply, payload: unknown) =>
       keepAnswer(context, request, reply, payload)
@@ -142,11 +142,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     name: 'late-answers',
     description: 'Elimina le risposte, conservate in ritardo, su ciò che nel frattempo è stato eliminato',
     cron: '*/5 * * * *',
-    run: () => forgetLateAnswers(app.db)
+    run: () => eraseLateResponses(app.db)
   })
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
 
-interface Context { db: Database, secrets: Keys, later: ReturnType<typeof freedLater> }
+interface Context { db: Database, secrets: Keys, later: ReturnType<typeof releasedKeys> }
 
 /** Takes the key for a request, or answers from an earlier request. */
 async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -259,7 +259,7 @@ function headerKey (raw: unknown): string | undefined {
   return typeof raw === 'string' ? raw.replace(/^"(.*)"$/, '$1').trim() : ''
 }
 
-const keyFaults: FindFaults = ({ headers }) => {
+const keyErrors: FindValidationErrors = ({ headers }) => {
   const key = headerKey(headers['idempotency-key'])
   if (key === undefined || (key !== '' && key.length <= HEADER_MAX)) return []
   return [{ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` }]

@@ -11,7 +11,7 @@ type Work = () => PromiseLike<unknown>
  * Retries operations on keys that failed while the database was unavailable, in order, until they succeed. The queue is
  * in memory. After a crash the keys stay taken, because the outcome of their requests is unknown.
  */
-export function freedLater () {
+export function releasedKeys () {
   const owed: Work[] = []
   const worker = queueWorker<Work[]>({
     claim: async () => owed.length > 0 ? owed : undefined,

@@ -9,8 +9,8 @@ import type { ErrorCode } from '#schemas/errors/catalogue.ts'
 import { complete, type Description } from '#schemas/openapi/complete.ts'
 import type { RouteHeaders, Trait } from '#schemas/openapi/route-headers.ts'
 import { TAGS } from '#schemas/openapi/tags.ts'
-import { cutWhenStalled } from '#src/lib/destroy-when-stalled.ts'
-import { limitCallers } from '#src/lib/concurrency-limit.ts'
+import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
+import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from '../streams.ts'
@@ -29,7 +29,7 @@ declare module 'fastify' {
 }
 
 /** Concurrent requests for files of the page, in total and per caller. A browser sends six at once. */
-const TURNS = { total: 32, perCaller: 16 }
+const CONCURRENCY = { total: 32, perCaller: 16 }
 
 /** OpenAPI 3.1 of every route at `/openapi.json`, with its reference page at `/docs`. */
 export default fp<{ config: Config }>(async function openapi (app, { config }) {
@@ -170,11 +170,11 @@ export async function openapiPages (
       reply.type('text/html; charset=utf-8').header('content-security-policy', ERRORS_PAGE_POLICY).send(errorsPage())
   )
   await app.register(async (pages) => {
-    const takeTurn = limitCallers(TURNS)
+    const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
     // The library opens a file for every request. Clients that stop reading must not keep it open.
     pages.addHook('onRequest', function holdTurn (request, { raw }, done) {
-      finished(raw, takeTurn(request))
-      cutWhenStalled(raw, stalledReaderMs)
+      finished(raw, acquireSlot(request))
+      destroyWhenStalled(raw, stalledReaderMs)
       done()
     })
     // The library sets no viewport, so that phones would show the page scaled down.

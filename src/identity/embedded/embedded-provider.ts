@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Authenticator } from '#src/http/auth.ts'
 import { apiKeyFormat, keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { oauthClients } from '../oauth/clients.ts'
@@ -20,8 +20,8 @@ export function embeddedProvider (
   const { db } = app
   const issuer = issuerOf(config)
   const signingKeys = new SigningKeys(db, keys)
-  const standings = new EmbeddedStandings(db, () => changes, config)
-  const changes: ChangeListener = app.changes.subscribe({
+  const standings = new EmbeddedStandings(db, () => notifications, config)
+  const notifications: NotificationListener = app.notifications.subscribe({
     user: (id) => standings.onUserChange(id),
     session: (id) => standings.onSessionChange(id),
     key: (id) => standings.onKeyChange(id),
@@ -42,7 +42,7 @@ export function embeddedProvider (
     passwords,
     signer: { issuer, signingKeys, refreshSecret: keys.derive('refresh-token') },
     clients: oauthClients(config),
-    waitForListeners: changes.waitForListeners
+    waitForListeners: notifications.waitForListeners
   }
 }
 

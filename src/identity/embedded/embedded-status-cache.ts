@@ -2,7 +2,7 @@ import { and, eq, exists, sql } from 'drizzle-orm'
 import { api_keys, factors, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Principal, Refusal } from '#src/http/auth.ts'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
@@ -17,10 +17,10 @@ export class EmbeddedStandings {
   readonly #findSession
   readonly #findKey
 
-  constructor (db: Database, changes: () => ChangeListener, config: Pick<Config, 'REQUIRE_MFA'>) {
+  constructor (db: Database, notifications: () => NotificationListener, config: Pick<Config, 'REQUIRE_MFA'>) {
     this.#config = config
-    this.#sessions = rowCache<Standing>(changes)
-    this.#keys = rowCache<KeyStanding>(changes)
+    this.#sessions = rowCache<Standing>(notifications)
+    this.#keys = rowCache<KeyStanding>(notifications)
     const { user_id, not_after, factor_id, amr } = sessions
     this.#findSession = db.select({ user_id, not_after, factor_id, amr, ...personColumns(db) }).from(sessions)
       .innerJoin(users, eq(users.id, sessions.user_id)).where(eq(sessions.id, sql.placeholder('id')))

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import { apiKeyFormat, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { AmministrazioneNonDisponibile } from '../errors.ts'
 import type { IdentityProvider, ProviderOptions } from '../identity-provider.ts'
@@ -29,9 +29,9 @@ export function externalProvider (
   const jwks = createJwks({ url: `${settings.base}/.well-known/jwks.json`, log, timeoutMs })
   const users = serviceKey === undefined ? undefined : userLookup({ client, serviceKey })
 
-  const seen = new SeenSessions(db, log, () => changes)
-  const personKeys = users && keyStandings(db, users, () => changes, settings)
-  const changes: ChangeListener = app.changes.subscribe({
+  const seen = new SeenSessions(db, log, () => notifications)
+  const personKeys = users && keyStandings(db, users, () => notifications, settings)
+  const notifications: NotificationListener = app.notifications.subscribe({
     session: (id) => seen.onChange(id), key: (id) => personKeys?.onChange(id)
   }, () => {
     seen.clear()
@@ -59,7 +59,7 @@ export function externalProvider (
     apiKeys,
     passwords,
     clients: new Map(),
-    waitForListeners: changes.waitForListeners,
+    waitForListeners: notifications.waitForListeners,
     get signer (): never { throw new Error('Only the embedded provider signs tokens') }
   }
 }

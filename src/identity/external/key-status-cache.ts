@@ -3,7 +3,7 @@ import { api_keys } from '#drizzle/tables/identity.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Database } from '#src/database/connect.ts'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
 import { mayAdminister, mustHaveFactor, type KeyStanding } from '../session-status.ts'
@@ -13,9 +13,9 @@ export type KeyStandings = ReturnType<typeof keyStandings>
 
 /** The status of API keys whose persons the external provider manages. */
 export function keyStandings (
-  db: Database, users: UserLookup, changes: () => ChangeListener, settings: Pick<Config, 'REQUIRE_MFA'>
+  db: Database, users: UserLookup, notifications: () => NotificationListener, settings: Pick<Config, 'REQUIRE_MFA'>
 ) {
-  const cache = rowCache<KeyStanding>(changes)
+  const cache = rowCache<KeyStanding>(notifications)
   const find = db.select().from(api_keys).where(eq(api_keys.id, sql.placeholder('id'))).prepare('external_key')
 
   return {

@@ -5,7 +5,7 @@ import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import type { VerifiedToken } from '../tokens/bearer.ts'
-import type { ChangeListener } from '#src/database/notifications.ts'
+import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Client } from '../sign-in/person-sessions.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
 
@@ -35,10 +35,10 @@ export class SeenSessions {
   readonly #writing = new Set<Promise<void>>()
   readonly #find
 
-  constructor (db: Database, log: FastifyBaseLogger, changes: () => ChangeListener) {
+  constructor (db: Database, log: FastifyBaseLogger, notifications: () => NotificationListener) {
     this.#db = db
     this.#log = log
-    this.#cache = rowCache<SeenSession>(changes)
+    this.#cache = rowCache<SeenSession>(notifications)
     this.#find = db.select().from(table)
       .where(inArray(table.id, [sql.placeholder('session'), sql.placeholder('user')])).prepare('seen_session')
   }

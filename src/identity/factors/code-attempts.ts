@@ -46,13 +46,13 @@ export async function judgeCode (
   const by = isRight ? 0 : 1
   const seconds = purpose === 'second-factor'
     ? await countAppCode(app, userId, network(request.ip), by)
-    : await app.countTry(perHour(app, `${purpose}/session`), [principal!.sessionId!], by)
+    : await app.countAttempt(perHour(app, `${purpose}/session`), [principal!.sessionId!], by)
   if (seconds > 0) {
     reply.header('retry-after', seconds)
     throw new AuthError(REFUSALS[purpose])
   }
   if (isRight) return
-  const isNoteworthy = await app.countTry(NOTED, [userId]) > 0 && await app.countTry(TOLD, [userId]) === 0
+  const isNoteworthy = await app.countAttempt(NOTED, [userId]) > 0 && await app.countAttempt(TOLD, [userId]) === 0
   await app.db.transaction(async (tx) => {
     if (isNoteworthy) await notify(app, tx, await getUser(tx, userId), 'codes_tried')
     await record(tx, request, 'accesso_fallito', `factor:${factorId}`, { reason: 'mfa_verification_failed' })
@@ -62,11 +62,11 @@ export async function judgeCode (
 }
 
 async function countAppCode (app: FastifyInstance, userId: string, address: string, by: 0 | 1): Promise<number> {
-  const seconds = await app.countTry(perHour(app, 'second-factor/account-address'), [userId, address], by)
+  const seconds = await app.countAttempt(perHour(app, 'second-factor/account-address'), [userId, address], by)
   if (seconds > 0) return seconds
   const max = app.identity.config.RATE_LIMIT_LOGIN_MAX * CEILING
   const where = await hasProvenFrom(app.db, userId, address) ? 'known' : 'elsewhere'
-  return await app.countTry({ name: 'second-factor/account', max, windowMs: DAY_MS }, [userId, where], by)
+  return await app.countAttempt({ name: 'second-factor/account', max, windowMs: DAY_MS }, [userId, where], by)
 }
 
 function perHour ({ identity: { config } }: FastifyInstance, name: string): Limit {

@@ -61,7 +61,7 @@ const adminRoutes: FastifyPluginAsyncTypebox = async (app) => {
     await app.db.transaction(async (tx) => {
       await deleteUser(tx, id, soft)
       await discardPicture(tx, app.storage, id)
-      await app.forgetAnswers(tx, { said: '^\\{"id":"([0-9a-f-]{36})"', names: [id] })
+      await app.eraseResponses(tx, { said: '^\\{"id":"([0-9a-f-]{36})"', names: [id] })
       await record(tx, request, 'utente_eliminato', `user:${id}`, { soft })
     })
     await app.identity.waitForListeners()

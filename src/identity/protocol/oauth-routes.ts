@@ -31,7 +31,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { config } = app.identity
   await app.register(formPost)
   for (const provider of config.OAUTH_PROVIDERS) {
-    if ('issuer' in provider) app.expectReachable({ setting: 'OAUTH_PROVIDERS', ...serverOf(provider.issuer) })
+    if ('issuer' in provider) app.addHealthCheck({ setting: 'OAUTH_PROVIDERS', ...serverOf(provider.issuer) })
   }
 
   app.addJob({

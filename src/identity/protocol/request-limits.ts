@@ -40,7 +40,7 @@ export async function admitMail (
   const { config } = request.server.identity
   await countOrRefuse(reply, perWindow(config, 'mail/address', PER_CALLER), [network(request.ip)])
   // Does not wait for transactions that count: the delay would reveal whether an address has an account.
-  for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.lookAtTries(MAILS, [kind, address]))
+  for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.checkAttempts(MAILS, [kind, address]))
 }
 
 /**
@@ -82,7 +82,7 @@ export async function countProof ({ ip }: FastifyRequest, reply: FastifyReply): 
  * @param purpose what the password is for; each purpose has its own count
  * @throws AuthError over_request_rate_limit
  */
-export async function countPasswordTry (
+export async function countPasswordAttempt (
   { ip }: FastifyRequest, reply: FastifyReply, purpose: 'sign-in' | 'password-change', email: string
 ): Promise<void> {
   const { server: app } = reply
@@ -91,7 +91,7 @@ export async function countPasswordTry (
   const address = network(ip)
   await countOrRefuse(reply, perWindow(config, `${purpose}/account-address`), [account, address])
   await countOrRefuse(reply, perWindow(config, `${purpose}/address`, PER_CALLER), [address])
-  if (await app.countTry(perWindow(config, `${purpose}/account`, PER_ACCOUNT), [account]) > 0) await sleep(SLOWED_MS)
+  if (await app.countAttempt(perWindow(config, `${purpose}/account`, PER_ACCOUNT), [account]) > 0) await sleep(SLOWED_MS)
 }
 
 function perHour ({ server }: FastifyReply, name: string): Limit {
@@ -104,7 +104,7 @@ async function countOrRefuse (
   subject: readonly string[],
   { code = 'over_request_rate_limit', executor }: { code?: AuthErrorCode, executor?: Executor } = {}
 ): Promise<void> {
-  refuse(reply, code, await reply.server.countTry(limit, subject, 1, executor))
+  refuse(reply, code, await reply.server.countAttempt(limit, subject, 1, executor))
 }
 
 function refuse (reply: FastifyReply, code: AuthErrorCode, seconds: number): void {

@@ -6,7 +6,7 @@ import { Passkey } from '#schemas/auth/passkey.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import adminFactorRoutes from '../factors/admin-factor-routes.ts'
 import enrolRoutes from '../factors/enrol-routes.ts'
 import recoveryCodeRoutes from '../factors/recovery-code-routes.ts'
@@ -32,7 +32,7 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink, Passkey]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   app.setNotFoundHandler(app.refuseUnknown)
-  await app.register(noBody)
+  await app.register(emptyBody)
   app.addHook('preValidation', dropNullFields)
   await app.register(cookie)
   app.addHook('onRoute', ({ schema }) => {

@@ -22,7 +22,7 @@ import { getUser, isBanned, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/people-locks.ts'
 import { updateUser } from '../people/users.ts'
 import { record, recordOf } from '../audit-record.ts'
-import { countPasswordTry, countProof } from './request-limits.ts'
+import { countPasswordAttempt, countProof } from './request-limits.ts'
 import { classifyRefresh, decodeRefreshToken } from '../tokens/refresh-token.ts'
 import { NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
 import { factorError } from '#src/http/auth.ts'
@@ -58,7 +58,7 @@ async function byPassword (
   if (email && phone) throw validationFailed('Only an email address or phone number should be provided on login.')
   if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
   if (!email) throw validationFailed('missing email or phone')
-  await countPasswordTry(request, reply, 'sign-in', email)
+  await countPasswordAttempt(request, reply, 'sign-in', email)
   // One query, the same for every address: reading more rows for an existing account would take longer.
   const [account] = await db.select().from(users)
     .where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))

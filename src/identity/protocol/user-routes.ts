@@ -22,7 +22,7 @@ import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { isPending } from '../people/roles.ts'
 import { linkTarget, requireAddress, requireMail, startEmailChange } from './mail-flows.ts'
-import { admitMail, countCode, countMail, countNewAddress, countPasswordTry } from './request-limits.ts'
+import { admitMail, countCode, countMail, countNewAddress, countPasswordAttempt } from './request-limits.ts'
 
 const SCOPES = ['global', 'local', 'others'] as const
 
@@ -140,7 +140,7 @@ async function newPassword (
   const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
   // A person who signed up alone is a stranger, so sign-ins take precedence.
   const turn = principal!.pending ? 'later' : 'first'
-  await countPasswordTry(request, reply, 'password-change', user.email)
+  await countPasswordAttempt(request, reply, 'password-change', user.email)
   if (current !== undefined) {
     if (!(await passwords.verify(user.password_hash, current, turn))) throw new AuthError('current_password_invalid')
   } else if (nonce) {

@@ -2,15 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
-import noBody from '#src/http/empty-body.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import { isPerson } from '../directory.ts'
 
 const route = routesUnder('Sessioni')
 
 const own: FastifyPluginAsyncTypebox = async (app) => {
   const { directory, waitForListeners } = app.identity
-  await app.register(noBody)
+  await app.register(emptyBody)
 
   app.get('/api/sessions', route(
     { access: 'auth' }, 'listSessioni', 'Le sessioni attive di chi chiama, su tutti i dispositivi', {
@@ -26,7 +26,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     const { principal, body: { revoca_chiavi: alsoKeys = true } } = request
     const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal, alsoKeys) : 0
     await waitForListeners()
-    return { success: true, message: counted(revoked, 'sessione chiusa', 'sessioni chiuse'), revoked, status: 200 }
+    return { success: true, message: countWithNoun(revoked, 'sessione chiusa', 'sessioni chiuse'), revoked, status: 200 }
   })
 
   app.post('/api/auth/unlink', route(

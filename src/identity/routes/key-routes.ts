@@ -9,7 +9,7 @@ import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 import { record } from '../audit-record.ts'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 
 const route = routesUnder('Chiavi API')
 
@@ -84,7 +84,7 @@ async function revoke (request: FastifyRequest, id: string): Promise<void> {
 /** Early rotation of the keys that sign access tokens. */
 export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { signer: { signingKeys }, waitForListeners } = app.identity
-  await app.register(noBody)
+  await app.register(emptyBody)
 
   app.post('/api/v1/signing-keys/rotate', providerRoute(
     { access: 'admin', recentFactor: true, idempotent: true },

@@ -12,7 +12,7 @@ import { USERS_AT_A_TIME } from '../people/find-users.ts'
 
 const route = routesUnder('Utenti')
 
-const findFaults = ({ body }: RequestFields) => operatorFaults(body)
+const findValidationErrors = ({ body }: RequestFields) => operatorErrors(body)
 
 /** Operators and users, for administrators, and the configuration for clients of the identity provider. */
 const people: FastifyPluginAsyncTypebox = async (app) => {
@@ -23,7 +23,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
   }), async () => directory.clientConfig)
 
   app.post('/api/operators', route(
-    { access: 'admin', recentFactor: true, idempotent: true, findFaults },
+    { access: 'admin', recentFactor: true, idempotent: true, findValidationErrors },
     'createOperatore', 'Crea un operatore', {
       errorCodes: ['EMAIL_GIA_REGISTRATA', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
       body: OperatorBody,
@@ -42,10 +42,10 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
 export default people
 
 function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
-  return async function * list (takeTurn) {
+  return async function * list (acquireSlot) {
     let separator = '['
     for await (const users of batches) {
-      if (users.length >= USERS_AT_A_TIME) takeTurn()
+      if (users.length >= USERS_AT_A_TIME) acquireSlot()
       const items = users.map(({ id, email, user_metadata, created_at }): UserItem => (
         { id, email, user_metadata, created_at }
       ))
@@ -57,7 +57,7 @@ function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
 }
 
 /** Validation errors of a new operator's address and password. For the password, only the first problem. */
-function operatorFaults ({ email, password }: Readonly<Record<string, unknown>>): FieldError[] {
+function operatorErrors ({ email, password }: Readonly<Record<string, unknown>>): FieldError[] {
   const faults: FieldError[] = []
   const address = typeof email === 'string' ? email : undefined
   if (address !== undefined && !isEmail(address)) {

@@ -4,7 +4,7 @@ import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from 
 import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Transaction } from '#src/database/connect.ts'
@@ -43,7 +43,7 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
     const { userId, file } = request.body
     await directory.checkOperator(userId)
     const image = await images.reencode(file, {
-      campo: 'file', caller: request.principal!.id, signal: departureOf(reply), sideMax: PICTURE_SIDE_MAX
+      campo: 'file', caller: request.principal!.id, signal: disconnectSignal(reply), sideMax: PICTURE_SIDE_MAX
     })
     const name = pictureName(userId, image.extension)
     const url = `${config.PUBLIC_URL}/api/storage/${PICTURES}/${name}`

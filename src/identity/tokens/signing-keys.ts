@@ -4,7 +4,7 @@ import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { CHANGE_CHANNEL } from '#src/database/notifications.ts'
+import { NOTIFICATION_CHANNEL } from '#src/database/notifications.ts'
 
 interface PublicJwk {
   kty: 'EC'
@@ -169,7 +169,7 @@ export class SigningKeys {
       .where(atOnce ? or(isNull(table.retires_at), gt(table.retires_at, sql`now()`)) : isNull(table.retires_at))
     const private_key = this.#secrets.seal(privateKey, `signing-key/${kid}`)
     await tx.insert(table).values({ kid, public_key: publicKey, private_key, signs_from: rotation.signsFrom })
-    await tx.execute(sql`select pg_notify(${CHANGE_CHANNEL}, ${`signing:${kid}`})`)
+    await tx.execute(sql`select pg_notify(${NOTIFICATION_CHANNEL}, ${`signing:${kid}`})`)
     await auditRotation?.(tx, rotation)
     return rotation
   }

@@ -24,7 +24,7 @@ import {
 import { previewOf } from './samples.ts'
 
 /** Validation errors of a template to save, beyond its schema. */
-function savingFaults ({ params: { id }, body: { esempio } }: RequestFields): FieldError[] {
+function savingErrors ({ params: { id }, body: { esempio } }: RequestFields): FieldError[] {
   return [
     ...(typeof id !== 'string' || TEMPLATE_ID.test(id)
       ? []
@@ -54,7 +54,7 @@ const saveRoute = route(
     access: 'admin',
     versioned: true,
     headers: { reads: ['If-None-Match'], sends: { Location: [200, 201] } },
-    findFaults: savingFaults
+    findValidationErrors: savingErrors
   },
   'putModello', 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id', {
     errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ModelloNonValido } from '#src/pdf/index.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import type { StoredTemplate } from './repository.ts'
 
 type App = Pick<FastifyInstance, 'pdf'>
@@ -35,6 +35,6 @@ export function variables (app: App) {
 }
 
 function check ({ pdf }: App, reply: FastifyReply, { template, esempio = undefined }: Checked) {
-  const options = { caller: reply.request.principal!.id, signal: departureOf(reply) }
+  const options = { caller: reply.request.principal!.id, signal: disconnectSignal(reply) }
   return pdf.check({ source: template, example: esempio ?? null }, options)
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OcrAnswer, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { limitTurns } from '#src/lib/concurrency-limit.ts'
+import { limitConcurrency } from '#src/lib/concurrency-limit.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import type findZone from './find-zone.ts'
 import type { Scene, ScenePayload, TextReaderKind } from './scene.ts'
@@ -11,7 +11,7 @@ const FIND_ZONE = new URL('find-zone.ts', import.meta.url)
 const ZONE_DEADLINE_MS = 20_000
 
 /** Concurrency limit: images being read or waiting, in total and per caller. */
-const TURNS = { total: 24, perCaller: 12 }
+const CONCURRENCY = { total: 24, perCaller: 12 }
 
 export interface TextOptions {
   languages: readonly OcrLanguage[]
@@ -39,7 +39,7 @@ interface Reading { caller: string, signal: AbortSignal }
 export function documentReader (
   app: Pick<FastifyInstance, 'images' | 'workers'>, { clock, texts }: { clock: Clock, texts: TextSource }
 ) {
-  const takeTurn = limitTurns(TURNS)
+  const acquireSlot = limitConcurrency(CONCURRENCY)
 
   async function decode (image: string, text: ScenePayload['text'], reading: Reading): Promise<Scene> {
     const bytes = readImageText('image', image)
@@ -81,7 +81,7 @@ export function documentReader (
       const zone = await zoneOf(await decode(image, null, reading), reading)
       return { text: '', mrz: zone?.lines ?? null }
     }
-    const giveBack = takeTurn(reading.caller)
+    const giveBack = acquireSlot(reading.caller)
     try {
       return await withText(image, lingue, reading)
     } finally {

@@ -3,7 +3,7 @@ import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { departureOf } from '#src/http/client-disconnects.ts'
+import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { documentReader, type TextSource } from './read-document.ts'
 
 const route = routesUnder('Scansione')
@@ -33,5 +33,5 @@ export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { cl
   const readDocument = documentReader(app, { clock, texts })
 
   app.post('/api/ocr', ocrRoute, async (request, reply) =>
-    await readDocument(request.body, { caller: request.principal!.id, signal: departureOf(reply) }))
+    await readDocument(request.body, { caller: request.principal!.id, signal: disconnectSignal(reply) }))
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
-import { slots } from '#src/lib/concurrency-limit.ts'
+import { semaphore } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/services/workers/errors.ts'
 import type { TextReply, TextRequest } from './text-thread.ts'
 
@@ -35,7 +35,7 @@ const MEMORY_MB = 256
 export function textEngine (
   { deadlineMs = 30_000, readingsMax = 200, idleMs = 300_000, script = SCRIPT }: TextEngineOptions = {}
 ): TextEngine {
-  const line = slots(1)
+  const line = semaphore(1)
   const closing = new AbortController()
   const thread = readingThread(script, readingsMax)
   let idle: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import { AUDIT_ACTIONS, type AuditEvent, type AuditQuery } from '#schemas/audit.
 import { isoInstant } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { FieldError } from '#schemas/common.ts'
-import { LAST_BEFORE_FIRST, orderOfDaysFaults } from '#src/lib/errors.ts'
+import { LAST_BEFORE_FIRST, orderOfDaysErrors } from '#src/lib/errors.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 
@@ -63,9 +63,9 @@ function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
 }
 
 /** Validation error when the end precedes the start. A day and an instant are compared as days. */
-export function boundsFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
+export function boundsErrors ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
   if (typeof da !== 'string' || typeof a !== 'string') return []
-  if (!isInstant(da) || !isInstant(a)) return orderOfDaysFaults({ da: dayOf(da), a: dayOf(a) })
+  if (!isInstant(da) || !isInstant(a)) return orderOfDaysErrors({ da: dayOf(da), a: dayOf(a) })
   return instantOf(da) > instantOf(a) ? [LAST_BEFORE_FIRST] : []
 }
 

@@ -42,7 +42,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
   app.decorate('addDiscardHook', (bucket, hook) => {
     discardHooks.set(bucket, [...discardHooks.get(bucket) ?? [], hook])
   })
-  if (remote) app.expectReachable({ setting: 'S3_ENDPOINT', ...serverOf(remote.endpoint) })
+  if (remote) app.addHealthCheck({ setting: 'S3_ENDPOINT', ...serverOf(remote.endpoint) })
 
   app.addGauge({
     name: 'discarded_files',
@@ -67,10 +67,10 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
     name: 'stored-files',
     description: 'Confronta i file con l’archivio: toglie quelli rimasti da caricamenti interrotti, segnala i mancanti',
     cron: '7 3 * * *',
-    run: () => compareFiles({ db, backend, store, log }, app.closing)
+    run: () => compareFiles({ db, backend, store, log }, app.shutdownSignal)
   })
   app.addHook('preClose', worker.stop)
-}, { name: 'storage', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'reachability'] })
+}, { name: 'storage', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'startup-health-check'] })
 
 /** Called before the first file, if files are kept in `DATA_DIR`. */
 async function makeFolder (root: string): Promise<void> {

@@ -89,7 +89,7 @@ export interface RunnerOptions {
   isTold?: (err: unknown) => boolean
   renewEveryMs?: number
   /** Aborted when shutdown begins. */
-  closing?: AbortSignal
+  shutdownSignal?: AbortSignal
 }
 
 /**
@@ -98,7 +98,7 @@ export interface RunnerOptions {
  * therefore be idempotent.
  */
 export function jobRunner (
-  { db, log, isTold = () => false, renewEveryMs = 30_000, closing = new AbortController().signal }: RunnerOptions
+  { db, log, isTold = () => false, renewEveryMs = 30_000, shutdownSignal = new AbortController().signal }: RunnerOptions
 ) {
   const jobs = new Map<string, ScheduledJob>()
   /** Names of the jobs that this process runs or is about to run. */
@@ -107,7 +107,7 @@ export function jobRunner (
   const underWay = new Set<Promise<void>>()
   let registration: Promise<void> | undefined
   let stopped = false
-  const isEnding = () => stopped || closing.aborted
+  const isEnding = () => stopped || shutdownSignal.aborted
 
   function add (job: Job): void {
     const nextAfter = timesOf(job.cron)
@@ -234,7 +234,7 @@ export function jobRunner (
       await run()
       return { outcome: 'riuscito', error: null }
     } catch (err) {
-      if (closing.aborted) {
+      if (shutdownSignal.aborted) {
         log.info({ job: name }, 'a job was broken off by the end of its process: it is run again')
         return { outcome: 'interrotto', error: null }
       }

@@ -3,7 +3,7 @@ import { asc, inArray } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { mails } from '#drizzle/tables/mail.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
-import { within } from '#src/lib/wait-at-most.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
 
 /** The delivery status of a mail. The recipient is erased once delivery has ended. */
 export type Outcome = Pick<
@@ -54,7 +54,7 @@ export async function awaitOutcomes (
       await wait(POLL_MS, undefined, { signal: end.signal }).catch(() => {})
     }
   }
-  await within(ms, poll())
+  await waitAtMost(ms, poll())
   end.abort()
   return known
 }

@@ -69,7 +69,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   const from = sender(config.MAIL_FROM)
   const domain = from.address.slice(from.address.indexOf('@') + 1)
   const transport = smtpTransport(config.SMTP_URL, from)
-  app.expectReachable({ setting: 'SMTP_URL', ...transport.server })
+  app.addHealthCheck({ setting: 'SMTP_URL', ...transport.server })
   const { wake: deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isTold: app.isToldOfDisk })
 
   app.decorate('mail', {
@@ -89,7 +89,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     run: async () => deliver()
   })
   app.addHook('preClose', stop)
-}, { name: 'mail', dependencies: ['database', 'disk', 'jobs', 'metrics', 'reachability'] })
+}, { name: 'mail', dependencies: ['database', 'disk', 'jobs', 'metrics', 'startup-health-check'] })
 
 function sender (text: string | undefined): Mailbox {
   const from = text === undefined ? undefined : mailbox(text.trim())

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { within } from '#src/lib/wait-at-most.ts'
+import { waitAtMost } from '#src/lib/wait-at-most.ts'
 
 /*
  * Queues of rows. A worker claims the row that has been due longest (`FOR UPDATE SKIP LOCKED`) by moving its next
@@ -104,9 +104,9 @@ export function queueWorker<Task> (options: QueueOptions<Task>): QueueWorker {
     wake,
     async stop () {
       end.abort()
-      await within(closeWithinMs, idle())
+      await waitAtMost(closeWithinMs, idle())
       abort.abort()
-      await within(closeWithinMs, idle())
+      await waitAtMost(closeWithinMs, idle())
     }
   }
 }

@@ -5,7 +5,7 @@ import { workerPool, type Workers } from './pool.ts'
 /** Concurrent tasks. On several processors one is left to the event loop. */
 const THREADS_MAX = 2
 /** Running and queued tasks, in total and per caller. */
-const TURNS = { total: 32, perCaller: 16 }
+const CONCURRENCY = { total: 32, perCaller: 16 }
 const MEMORY_MB = 256
 const IDLE_MS = 30_000
 
@@ -20,7 +20,7 @@ declare module 'fastify' {
 /** CPU-heavy tasks run off the event loop: PDFs, OCR, and images in their own pool. A full queue is a 503. */
 export default fp(async function workers (app) {
   const threads = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1))
-  const limits = { turns: TURNS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
+  const limits = { turns: CONCURRENCY, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
   const [pool, imagePool] = [workerPool({ threads, ...limits }), workerPool({ threads: 1, ...limits })]
   app.decorate('workers', { run: pool.run })
   app.decorate('imageWorkers', { run: imagePool.run })

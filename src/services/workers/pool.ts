@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import type { Piscina } from 'piscina'
 import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
-import { limitTurns, slots, type TurnLimits } from '#src/lib/concurrency-limit.ts'
+import { limitConcurrency, semaphore, type ConcurrencyLimits } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from './errors.ts'
 
 /** A function that runs in a thread. Payload and result are cloned. `never`: each task declares its own payload. */
@@ -36,7 +36,7 @@ export interface PoolOptions {
   /** Concurrent tasks, each in its own thread. */
   threads: number
   /** Running and queued tasks, in total and per caller. */
-  turns: TurnLimits
+  turns: ConcurrencyLimits
   /** Megabytes of JavaScript heap per task. Native memory of libraries is not counted. */
   memoryMb: number
   /** Milliseconds until an idle thread ends. */
@@ -58,8 +58,8 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
  * a task which never started can be told from one that took too long: only the former may be retried.
  */
 export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): WorkerPool {
-  const takeTurn = limitTurns(turns)
-  const line = slots(threads)
+  const acquireSlot = limitConcurrency(turns)
+  const line = semaphore(threads)
   const closing = new AbortController()
   let opened: Promise<Piscina> | undefined
 
@@ -87,7 +87,7 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
       module: URL, payload: Parameters<T>[0], options: RunOptions
     ): Promise<Awaited<ReturnType<T>>> {
       const { caller, deadlineMs, signal, transfer = [] } = options
-      const giveBack = takeTurn(caller)
+      const giveBack = acquireSlot(caller)
       const stop = limitedSignal(signal ? [closing.signal, signal] : [closing.signal], deadlineMs)
       let leave: (() => void) | undefined
       try {

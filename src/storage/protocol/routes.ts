@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
 import { StorageBucket } from '#schemas/storage-bucket.ts'
 import { StorageErrorBody } from '#schemas/storage-protocol.ts'
-import noBody from '#src/http/empty-body.ts'
+import emptyBody from '#src/http/empty-body.ts'
 import bucketRoutes from './bucket-routes.ts'
 import downloadRoutes from './download-routes.ts'
 import { renderStorageError, StorageError } from './errors.ts'
@@ -32,7 +32,7 @@ const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links
   await app.register(uploadRoutes, options)
   await app.register(downloadRoutes, options)
   await app.register(async (json) => {
-    await json.register(noBody)
+    await json.register(emptyBody)
     for (const routes of [objectRoutes, linkRoutes, bucketRoutes]) await json.register(routes, options)
   })
 }

@@ -15,7 +15,7 @@ const REFUSED = new Set([400, 401, 403, 404, 405, 414])
  * many per route, and each of them requests the first route of every kind. The same applies to HEAD, which accompanies
  * GET.
  */
-const TURNS = 4
+const CONCURRENCY = 4
 /** One in this many callers requests each spelling of a URL, in rotation, so that every pair of the two occurs. */
 const SHARE = 100
 
@@ -65,7 +65,7 @@ export async function checkGuards (t: Test): Promise<void> {
     before.set(kind, k + 1)
     if (!isHead) spelled++
     for (const [c, caller] of everybody.entries()) {
-      const isInTurn = k === 0 || (k + c) % TURNS === 0 || (!isHead && isEverLetIn(caller))
+      const isInTurn = k === 0 || (k + c) % CONCURRENCY === 0 || (!isHead && isEverLetIn(caller))
       for (const [s, spelling] of SPELLINGS.entries()) {
         if (s === 0 ? !isInTurn : isHead || (spelled + c + s) % SHARE !== 0) continue
         pairs.add(`${c} ${s}`)

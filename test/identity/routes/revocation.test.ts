@@ -10,7 +10,7 @@ import { sessionAnswer } from '#src/identity/sign-in/session-response.ts'
 import { beginSession, deleteEndedSessions } from '#src/identity/sign-in/person-sessions.ts'
 import { SigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { changeFeed } from '#src/database/notifications.ts'
+import { listenForNotifications } from '#src/database/notifications.ts'
 import { connect, type Connection } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, signIn } from '#test/helper.ts'
@@ -189,11 +189,11 @@ t.test('every process is notified of a change', async (t) => {
   }
   const echo = Promise.withResolvers<void>()
   const heard: string[] = []
-  const changes = changeFeed(asking, log, PATIENCE_MS).subscribe(
+  const changes = listenForNotifications(asking, log, PATIENCE_MS).subscribe(
     { user: (id) => { if (id === 'echo') echo.resolve() } },
     () => {}
   )
-  const others = changeFeed(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } }, () => {})
+  const others = listenForNotifications(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } }, () => {})
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
   await t.test('a single process waits only for itself', async () => {
@@ -232,7 +232,7 @@ t.test('every process is notified of a change', async (t) => {
 
   await t.test('a process does not wait long for one that does not respond', async () => {
     await mute.listen(CHANNEL, () => {})
-    await changeFeed(slow, log).subscribe({}, () => {}).waitForListeners(100)
+    await listenForNotifications(slow, log).subscribe({}, () => {}).waitForListeners(100)
   })
 
   t.same(complaints, [])

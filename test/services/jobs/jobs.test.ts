@@ -266,7 +266,7 @@ t.test('a run interrupted by shutdown runs at the next start, also a manual one'
   for (const isByHand of [false, true]) {
     const ending = new AbortController()
     const { run, begun, fail } = heldWork()
-    const one = start({ run, closing: ending.signal })
+    const one = start({ run, shutdownSignal: ending.signal })
     await one.runDue()
     const slot = (await row()).next_run_at
     const work = isByHand ? one.start('night', nothing) : one.runDue(slot)

@@ -1,5 +1,5 @@
 import { html } from '#src/lib/html.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome } from '#src/lib/time.ts'
 
@@ -201,7 +201,7 @@ export function letter ({ subject, paragraphs, sections }: Letter, mode: 'sandbo
 
 function shorten (lines: readonly string[]): readonly string[] {
   const more = lines.length - MAX_LINES
-  return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `e ${counted(more, 'altro', 'altri')}`]
+  return more <= 0 ? lines : [...lines.slice(0, MAX_LINES), `e ${countWithNoun(more, 'altro', 'altri')}`]
 }
 
 /** Describes a case in Italian. */
@@ -213,7 +213,7 @@ export function describe (facts: AlarmFacts): string {
     bookings === undefined
       ? undefined
       : `${bookings.length === 1 ? 'prenotazione' : 'prenotazioni'} ${bookings.join(', ')}`,
-    missing === undefined ? undefined : counted(missing, 'ospite da comunicare', 'ospiti da comunicare'),
+    missing === undefined ? undefined : countWithNoun(missing, 'ospite da comunicare', 'ospiti da comunicare'),
     ricevuta === undefined ? undefined : `invio ${ricevuta}`,
     invio === undefined ? undefined : `id dell’invio ${invio}`,
     tentativo === undefined ? undefined : `tentativo ${tentativo}`,

@@ -127,8 +127,8 @@ export async function releaseUnsent (
   const perche = errore ?? causa ?? 'non inviato'
   // During shutdown nothing is given up, and the next process retries. After a suspension ends, ready submissions are
   // sent at once.
-  if (lane.closing.aborted || !caller.hold()) {
-    await putBack(context, claim, perche, lane.closing.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
+  if (lane.shutdownSignal.aborted || !caller.hold()) {
+    await putBack(context, claim, perche, lane.shutdownSignal.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
     return { causa, errore }
   }
   const isGivenUp = await db.transaction(async (tx) => {

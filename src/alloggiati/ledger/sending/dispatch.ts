@@ -155,7 +155,7 @@ async function rehearseClaimed (
   const { id } = claim
   const rows = await readRows(db, keys, id, 'in_corso')
   const rehearsal = await rehearse(service, handoverOf(rows, id_appartamento), {
-    signal: lane.closing,
+    signal: lane.shutdownSignal,
     async loggedIn () {
       const isMine = await renewLease(db, claim)
       if (isMine) announce('logged-in', id)

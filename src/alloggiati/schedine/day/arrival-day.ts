@@ -11,7 +11,7 @@ import type { SchedineContext } from '../accept-schedine.ts'
 import type { Requester } from '../requester.ts'
 import { lookAtDay, type DayBooking, remark, bookingOf } from './day-overview.ts'
 import { sendDay, addOutcome } from './send-day.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { tellWaiting } from '../../sent-errors.ts'
@@ -23,7 +23,7 @@ import { savedGuests, staysById } from '#src/bookings/index.ts'
 const FAR_DAYS = 400
 
 /** @param today by the server's clock */
-export function dayFaults ({ data }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
+export function dayErrors ({ data }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
   if (typeof data !== 'string' || !isDay(data) || Math.abs(daysBetween(today, data)) <= FAR_DAYS) return []
   return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` }]
 }
@@ -70,9 +70,9 @@ function answerOf (
   const totali = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, inState(name)])) as Record<DayState, number>
   const parts = DAY_STATE_NAMES.filter((name) => totali[name] > 0).map((name) => {
     const [one, many] = DAY_STATES[name]
-    return counted(totali[name], one, many)
+    return countWithNoun(totali[name], one, many)
   })
-  const all = counted(bookings.length, 'prenotazione', 'prenotazioni')
+  const all = countWithNoun(bookings.length, 'prenotazione', 'prenotazioni')
   return {
     success: bookings.every(({ stato }) =>
       GOOD_DAY_STATES.some((good) => good === stato) && (prova || stato !== 'pronta')),

@@ -2,7 +2,7 @@ import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { FILED_STATES, isUnderWay, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
 import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
-import { counted } from '#src/lib/count-with-noun.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { SchedineInCorso } from '../../sent-errors.ts'
@@ -90,7 +90,7 @@ export async function lookAtDay (
       schedineOf(ospiti),
       { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) }
     )
-    const saved = counted(ospiti.length, 'ospite salvato', 'ospiti salvati')
+    const saved = countWithNoun(ospiti.length, 'ospite salvato', 'ospiti salvati')
     const missing = remark(ospiti.length, 'ospiti', `${saved} su ${numero_ospiti}`)
     const all = ospiti.length < numero_ospiti ? [...errors.filter(({ campo }) => campo !== 'ospiti'), missing] : errors
     return all.length > 0
