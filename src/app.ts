@@ -4,7 +4,7 @@ import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
 import { alloggiati, bookingRemarks, ledgerKey, submissionHooks } from './alloggiati/index.ts'
 import { backup } from './backup/index.ts'
-import { bookingHooks, bookings, holdings } from './bookings/index.ts'
+import { bookingHooks, bookings, personalDataReports } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { dashboard } from './dashboard/index.ts'
 import notifications from './database/notifications.ts'
@@ -167,7 +167,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
 /** Each area has its own scope. An area's hooks are registered before the areas that use them. */
 async function registerAreas (app: FastifyInstance, { config, keys, clock, times }: Facts): Promise<void> {
   await app.register(bookingHooks)
-  await app.register(holdings)
+  await app.register(personalDataReports)
   await app.register(submissionHooks)
   await app.register(bookingRemarks)
   await app.register(guestCodes)

@@ -8,7 +8,7 @@ import { build as buildApp, type BuildOptions } from '#src/app.ts'
 import { readConfig } from '#src/config/config.ts'
 import { serviceKey } from '#src/identity/tokens/machine-tokens.ts'
 import type { Role } from '#src/identity/people/roles.ts'
-import { sessionAnswer } from '#src/identity/sign-in/session-response.ts'
+import { sessionResponse } from '#src/identity/sign-in/session-response.ts'
 import { beginSession } from '#src/identity/sign-in/person-sessions.ts'
 import { findUser } from '#src/identity/people/find-users.ts'
 import { createUser } from '#src/identity/people/users.ts'
@@ -139,7 +139,7 @@ export async function signIn (app: FastifyInstance, name: string, role: Role): P
       (await createUser(tx, { email, confirmed: true, app_metadata: { role }, user_metadata: { name } }))
     return await beginSession(tx, person, 'password', { ip: '127.0.0.1', user_agent: 'prova' })
   })
-  return await sessionAnswer(app.identity.signer, user, session)
+  return await sessionResponse(app.identity.signer, user, session)
 }
 
 /**

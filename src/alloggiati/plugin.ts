@@ -10,10 +10,10 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { plainAddress } from '#src/services/mail/mail-address.ts'
 import { addRecordJobs, addServiceJobs, addWatchJobs, type ServiceParts } from './police-jobs.ts'
-import { alarmBell } from './ledger/alarms/alarm-notifier.ts'
-import { refuseWhileUnfinished, ledgerHolding } from './ledger/ledger-personal-data.ts'
+import { alarmNotifier } from './ledger/alarms/alarm-notifier.ts'
+import { refuseWhileUnfinished, ledgerReport } from './ledger/ledger-personal-data.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
-import { Lane, ledgerChainHead, type LedgerContext } from './ledger/ledger-context.ts'
+import { SendQueue, ledgerChainHead, type LedgerContext } from './ledger/ledger-context.ts'
 import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
 import { serverTimeline } from './ledger/timeline.ts'
 import { receiptArchive } from './receipts/receipt-archive.ts'
@@ -43,18 +43,18 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
-  const bell = { db, clock, log, isTold: app.isToldOfDisk, mail: app.mail, recipients: recipientsOf(config), mode }
-  const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
+  const notifier = { db, clock, log, isReported: app.isDiskFullReported, mail: app.mail, recipients: recipientsOf(config), mode }
+  const watch = { ...notifier, keys, alarm: alarmNotifier(notifier), name: `${hostname()}/${randomUUID()}` }
   const { beforeReady } = app.submissionHooks
   const ledger: LedgerContext | null = service && {
-    ...watch, service, lane: new Lane(app.shutdownSignal), chainHead, timeline: serverTimeline(), audit, beforeReady
+    ...watch, service, sendQueue: new SendQueue(app.shutdownSignal), chainHead, timeline: serverTimeline(), audit, beforeReady
   }
   const tables = tablesSource(db)
   const archive = receiptArchive({ db, service, mode, clock })
 
   app.addHook('onClose', close)
   app.addBookingHook('beforeDelete', refuseWhileUnfinished)
-  app.addHolding(ledgerHolding({ keys, eraseAfterDays: config.ERASE_AFTER_DAYS }))
+  app.addPersonalDataReport(ledgerReport({ keys, eraseAfterDays: config.ERASE_AFTER_DAYS }))
   app.provideGuestCodes(async () => guestCodes(await tables.get(), clock.today()))
   if (mode === 'sandbox') {
     app.addHook('onSend', async (_request, reply) => { reply.header('x-alloggiati-mode', 'sandbox') })
@@ -90,8 +90,8 @@ async function startLedger (
   await checkSuspension(ledger)
   await ledger.timeline.note(app.db)
   addServiceJobs(app, { ledger, ...parts })
-  // Shutdown waits for dispatched submissions; others leave the lane.
-  app.addHook('preClose', () => ledger.lane.empty())
+  // Shutdown waits for dispatched submissions; others leave the send queue.
+  app.addHook('preClose', () => ledger.sendQueue.empty())
   // After a reconnect the database may be another one.
   const { ready } = app.notifications.subscribe({}, () => {
     checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the end of the chain could not be compared'))

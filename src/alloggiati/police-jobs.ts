@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { ChainHead } from '#src/database/chain-head.ts'
-import { forgetOldAlarms, type BellOptions } from './ledger/alarms/alarm-notifier.ts'
+import { forgetOldAlarms, type NotifierOptions } from './ledger/alarms/alarm-notifier.ts'
 import { mailEveningSummary, raiseTimedAlarms } from './ledger/alarms/timed-alarms.ts'
 import type { LedgerContext, WatchContext } from './ledger/ledger-context.ts'
 import { eraseRecords } from './ledger/ledger-personal-data.ts'
@@ -59,7 +59,7 @@ export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables 
 }
 
 interface WatchParts {
-  watch: WatchContext & Pick<BellOptions, 'mail' | 'recipients'>
+  watch: WatchContext & Pick<NotifierOptions, 'mail' | 'recipients'>
   service: PoliceService | null
   /** Null without credentials. */
   ledger: LedgerContext | null

@@ -13,7 +13,7 @@ const MONDAY = Date.UTC(2024, 0, 1)
 const WEEK_MS = 7 * 24 * 60 * 60_000
 
 /** The path of a day's backup. */
-export function backupFile (folder: string, day: Day): string {
+export function backupPath (folder: string, day: Day): string {
   return join(folder, `locanda-${day}.tar.age`)
 }
 

@@ -13,7 +13,7 @@ import { EmbeddedError } from '#src/database/embedded/embedded-error.ts'
 import { isDiskFull, startProblem } from '#src/database/problems.ts'
 import { auditLog } from '#src/services/audit/log.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
-import { backendOf, filesFolder } from '#src/services/files/backends/choose-backend.ts'
+import { chooseBackend, filesFolder } from '#src/services/files/backends/choose-backend.ts'
 import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import { createBackup, type Made } from './create.ts'
 import { BrokenOff, OperationError } from './errors.ts'
@@ -80,7 +80,7 @@ export async function onInstallation<T> (
     const embedded = DATABASE_URL === undefined ? await startEmbedded({ dataDir: DATA_DIR, log: () => {} }) : undefined
     const { sql, db, close } = connect(DATABASE_URL ?? embedded!.url, 1, PATIENT)
     try {
-      return await work({ config, keys, sql, db, backend: backendOf(config) })
+      return await work({ config, keys, sql, db, backend: chooseBackend(config) })
     } finally {
       await close()
       await embedded?.stop()

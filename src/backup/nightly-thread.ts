@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createKeys } from '#src/lib/secrets.ts'
 import { openClient } from '#src/database/client.ts'
-import { backendOf } from '#src/services/files/backends/choose-backend.ts'
+import { chooseBackend } from '#src/services/files/backends/choose-backend.ts'
 import { createBackup } from './create.ts'
 import type { NightlyBackup } from './plugin.ts'
 import { PATIENT } from './saved-tables.ts'
@@ -25,7 +25,7 @@ const { config, databaseUrl, path, passphrase } = workerData as NightlyBackup
 const keys = createKeys(Buffer.from(config.MASTER_KEY))
 const sql = openClient(databaseUrl, 1, PATIENT)
 try {
-  const source = { sql, backend: backendOf(config), keys }
+  const source = { sql, backend: chooseBackend(config), keys }
   parentPort!.postMessage(await createBackup(source, path, passphrase, { pace: gently, isNightly: true }))
 } finally {
   await sql.end({ timeout: 5 })

@@ -5,7 +5,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { isDiskFull, postgresError } from '#src/database/problems.ts'
 import { noteBackup, type Made } from './create.ts'
-import { backupFile, lastBackup, OLD_MS, rotate } from './backup-retention.ts'
+import { backupPath, lastBackup, OLD_MS, rotate } from './backup-retention.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -30,7 +30,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
   async function makeBackup (): Promise<void> {
     const today = clock.today()
     const { size, summary } = await backUpInThread(
-      { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.shutdownSignal
+      { config, databaseUrl, path: backupPath(folder!, today), passphrase: passphrase! }, app.shutdownSignal
     ).catch((err: unknown) => { throw isDiskFull(err) && postgresError(err) === undefined ? folderFull() : err })
     const { files, missing, foreign } = summary
     app.log.info({ size, files }, 'backup made')

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import fp from 'fastify-plugin'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 
 /** A file in the export of a booking. */
 export interface ExportFile {
@@ -14,7 +14,7 @@ export interface ExportFile {
 }
 
 /** An area's part of the personal-data report of a booking. Also called for deleted bookings, whose data may remain. */
-export interface Holding {
+export interface PersonalDataReport {
   /** Lists the personal data with retention and reason. */
   describe (db: Executor, booking: number): Promise<HeldData[]>
   /** The files that the data subject receives. */
@@ -24,27 +24,27 @@ export interface Holding {
 declare module 'fastify' {
   interface FastifyInstance {
     /** Adds an area's part of the report, so that bookings need not know the areas. Booking hooks delete the data. */
-    addHolding (holding: Holding): void
+    addPersonalDataReport (report: PersonalDataReport): void
     /** In the order in which they were added. For the bookings area alone. */
-    holdings: readonly Holding[]
+    personalDataReports: readonly PersonalDataReport[]
   }
 }
 
 /** The registry of the areas' personal-data reports. Registered before the areas. */
-export default fp(async function holdings (app) {
-  const holdings: Holding[] = []
-  app.decorate('holdings', holdings)
-  app.decorate('addHolding', (holding) => { holdings.push(holding) })
-}, { name: 'holdings' })
+export default fp(async function personalDataReports (app) {
+  const personalDataReports: PersonalDataReport[] = []
+  app.decorate('personalDataReports', personalDataReports)
+  app.decorate('addPersonalDataReport', (report) => { personalDataReports.push(report) })
+}, { name: 'personal-data-reports' })
 
 /** The complete personal-data report of a booking. */
-export async function describeAll (
-  holdings: readonly Holding[],
+export async function describePersonalData (
+  personalDataReports: readonly PersonalDataReport[],
   db: Executor,
   booking: number
 ): Promise<HeldData[]> {
   const held: HeldData[] = []
-  for (const holding of holdings) held.push(...await holding.describe(db, booking))
+  for (const report of personalDataReports) held.push(...await report.describe(db, booking))
   return held
 }
 
@@ -54,11 +54,11 @@ export function jsonFile (path: string, value: unknown): ExportFile {
 }
 
 /** A stored file in an export. */
-export function storedFile (storage: Pick<Storage, 'read'>, path: string, object: StoredObject): ExportFile {
-  return { path, changed: object.updated_at, content: { bytes: object.size, open: () => storage.read(object) } }
+export function storedFile (files: Pick<FileService, 'read'>, path: string, object: StoredFile): ExportFile {
+  return { path, changed: object.updated_at, content: { bytes: object.size, open: () => files.read(object) } }
 }
 
 /** Defaults of a report entry. */
-export const HELD = {
+export const REPORT_DEFAULTS = {
   quanti: 1, ospite: null, lato: null, riferimento: null, fino_a: null, per_legge: false
 } as const satisfies Partial<HeldData>

@@ -28,7 +28,7 @@ La chiave è scritta da sola su stdout e non viene salvata. Serve di nuovo la pa
   validate: `
 Esce con 5 se ci sono errori; gli avvisi non contano.`,
 
-  rehearse: `
+  testCall: `
 Una prova non registra nulla. Esce con 5 se le schedine contengono errori.`,
 
   job: `

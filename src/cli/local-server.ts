@@ -41,7 +41,7 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
  * @returns any answer but those of a server that does not know the key
  * @throws CliError without such a server
  */
-export async function callOwnServer (context: Context, path: string, request: Request = {}): Promise<Answer> {
+export async function callLocalServer (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { config, momentaryKey } = await serverEnvironment(context.terminal.env)
   const key = config.IDP_URL === undefined ? momentaryKey : config.IDP_SERVICE_KEY
   if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')

@@ -7,7 +7,7 @@ import { isDay } from '#src/lib/time.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { type Context, createContext, DEFAULT_URL } from './command-context.ts'
 import { createAdmin, resetPassword } from './commands/admin.ts'
-import { checkConnection, rehearse, type Source, validate } from './commands/alloggiati.ts'
+import { checkConnection, testCall, type Source, validate } from './commands/alloggiati.ts'
 import { backup, restore } from './commands/backup.ts'
 import { job } from './commands/jobs-command.ts'
 import { key, login, logout } from './commands/login.ts'
@@ -151,10 +151,10 @@ function addAlloggiati (program: Command, run: Run): void {
   withSource('valida', 'Controlla le schedine con le regole ufficiali, senza inviarle', HELP.validate)
     .action(run((context, file: string | undefined, options: SourceOptions) =>
       validate(context, sourceOf(file, options))))
-  withSource('invio', 'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)', HELP.rehearse)
+  withSource('invio', 'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)', HELP.testCall)
     .requiredOption('--test', "soltanto una prova: necessaria, gli invii definitivi si fanno nell'applicazione")
     .action(run((context, file: string | undefined, options: SourceOptions) =>
-      rehearse(context, sourceOf(file, options))))
+      testCall(context, sourceOf(file, options))))
 }
 
 function sourceOf (file: string | undefined, { prenotazione, appartamento }: SourceOptions): Source {

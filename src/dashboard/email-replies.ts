@@ -1,4 +1,4 @@
-import type { Outcome } from '#src/services/mail/delivery-status.ts'
+import type { DeliveryStatus } from '#src/services/mail/delivery-status.ts'
 import { REFUSED_LOGIN, UNREADABLE } from '#src/services/mail/smtp-errors.ts'
 
 /** Subject and detail of enhanced status codes: RFC 3463, 4954 (7.8), 7372 (7.20 to 7.26) and 7505 (1.10, 7.27). */
@@ -67,7 +67,7 @@ const FAILURES: Readonly<Record<string, string>> = {
 }
 
 /** The state of a mail and the reason, in Italian, for a person. */
-export function explain ({ stato, reply, last_error }: Pick<Outcome, 'stato' | 'reply' | 'last_error'>): string {
+export function explain ({ stato, reply, last_error }: Pick<DeliveryStatus, 'stato' | 'reply' | 'last_error'>): string {
   switch (stato) {
     case 'inviata': return 'Accettata dal server di posta'
     case 'fallita': return `Non consegnata: ${reason(reply, last_error)}`

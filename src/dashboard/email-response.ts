@@ -1,14 +1,14 @@
 import type { Email, EmailAnswer, EmailRecipient } from '#schemas/email.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
-import type { Outcome } from '#src/services/mail/delivery-status.ts'
+import type { DeliveryStatus } from '#src/services/mail/delivery-status.ts'
 import { explain } from './email-replies.ts'
 
 /** A queued mail. */
 export interface Posted { id: number, messageId: string, recipient: string }
 
 /** The state of each mail, in the order of the recipients. A mail without an outcome is in the queue. */
-export function presentSending (posted: readonly Posted[], outcomes: readonly Outcome[]): EmailAnswer {
-  const known = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
+export function presentSending (posted: readonly Posted[], deliveryStatuses: readonly DeliveryStatus[]): EmailAnswer {
+  const known = new Map(deliveryStatuses.map((outcome) => [outcome.id, outcome]))
   const recipients = posted.map(({ id, messageId, recipient }): EmailRecipient => {
     const { stato, reply, last_error } = known.get(id) ?? { stato: 'in_coda', reply: null, last_error: null }
     return { recipient, id, messageId, stato, risposta: reply, spiegazione: explain({ stato, reply, last_error }) }
@@ -27,7 +27,7 @@ export function presentSending (posted: readonly Posted[], outcomes: readonly Ou
   }
 }
 
-export function presentEmail (outcome: Outcome): Email {
+export function presentEmail (outcome: DeliveryStatus): Email {
   const { id, message_id, stato, reply, last_error, attempts, created_at, sent_at, next_attempt_at } = outcome
   // During an attempt the column holds the end of the lease.
   const isSet = stato === 'in_coda' && last_error !== null

@@ -65,12 +65,12 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
     })
     mail.deliver()
     const left = Math.max(ANSWER_WITHIN_MS - (performance.now() - begun), 0)
-    return presentSending(posted, await mail.awaitOutcomes(posted.map(({ id }) => id), left))
+    return presentSending(posted, await mail.awaitDelivery(posted.map(({ id }) => id), left))
   })
 
   app.get('/api/v1/email', emailsRoute, async ({ query }) => {
     const ids = query.ids.split(',').map(Number).filter((id) => id <= ID_MAX)
-    return { data: (await mail.outcomes(ids)).map(presentEmail), status: 200 }
+    return { data: (await mail.deliveryStatuses(ids)).map(presentEmail), status: 200 }
   })
 }
 export default emails

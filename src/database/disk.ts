@@ -15,7 +15,7 @@ declare module 'fastify' {
     /** Whether the disk of `DATA_DIR` or the database is known to be full. Queries through `sql`. */
     isDiskFull (sql: postgres.Sql): Promise<boolean>
     /** Whether an error comes from a full disk, which the log reports once for all work. */
-    isToldOfDisk (err: unknown): boolean
+    isDiskFullReported (err: unknown): boolean
   }
 }
 
@@ -38,7 +38,7 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
     done()
   })
 
-  app.decorate('isToldOfDisk', (err) => {
+  app.decorate('isDiskFullReported', (err) => {
     if (isDiskFull(err)) return note(true)
     // PostgreSQL shuts down when it cannot write its WAL.
     return isFull && databaseProblem(err) !== undefined

@@ -7,14 +7,14 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, dayInRome, type Clock, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './image-names.ts'
 
 /** Images per batch. */
 const BATCH = 1000
 
 /** How long images and scans of a guest's document are kept, and why. */
-export interface ImageStanding {
+export interface ImageStatus {
   stato: ImageState
   /** The day of deletion; null while it is unknown. */
   until: Day | null
@@ -25,17 +25,17 @@ export interface ImageStanding {
  * is open or its outcome is unknown.
  * @param place of the guest, 0-based
  */
-export function imageStanding ({ open, guest }: BookingCoverage, place: number, days: number): ImageStanding {
+export function imageStatus ({ open, guest }: BookingCoverage, place: number, days: number): ImageStatus {
   if (open !== null) return { stato: open, until: null }
-  const standing = guest(place)
-  return standing.stato === 'ricevuto'
-    ? { stato: 'in_scadenza', until: addDays(dayInRome(standing.dal), days) }
-    : { stato: standing.stato, until: null }
+  const status = guest(place)
+  return status.stato === 'ricevuto'
+    ? { stato: 'in_scadenza', until: addDays(dayInRome(status.dal), days) }
+    : { stato: status.stato, until: null }
 }
 
 /** An image, and how long and why it is kept. */
-interface KeptImage extends ImageStanding {
-  image: StoredObject
+interface KeptImage extends ImageStatus {
+  image: StoredFile
   booking: number
   guest: number
   side: Side
@@ -48,19 +48,19 @@ export type ImageRetention = ReturnType<typeof imageRetention>
  * of the booking is open or its outcome is unknown. Images of uncovered guests are kept.
  */
 export function imageRetention (
-  { db, storage, audit, log }: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log'>,
+  { db, files, audit, log }: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log'>,
   { config, keys, clock }: { config: Config, keys: Keys, clock: Clock }
 ) {
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
 
   /** How long and why images are kept. Images of bookings that do not exist are left out. */
-  async function judge (db: Executor, images: readonly StoredObject[]): Promise<KeptImage[]> {
+  async function judge (db: Executor, images: readonly StoredFile[]): Promise<KeptImage[]> {
     const placed = images.filter(({ name }) => isOfGuest(name)).map((image) => ({ image, ...placeOf(image.name) }))
     const bookings = new Set(placed.map(({ booking_id }) => booking_id))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
     return placed.flatMap(({ image, booking_id: booking, guest_idx: guest, side }) => {
       const coverage = coverages.get(booking)
-      return coverage ? { image, booking, guest, side, ...imageStanding(coverage, guest, days) } : []
+      return coverage ? { image, booking, guest, side, ...imageStatus(coverage, guest, days) } : []
     })
   }
 
@@ -72,9 +72,9 @@ export function imageRetention (
     return await db.transaction(async (tx) => {
       // Serializes with uploads, deletions and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
-      const due = (await judge(tx, await storage.findByPrefix(tx, DOCUMENTS, ofBooking(booking)))).filter(isDue)
+      const due = (await judge(tx, await files.findByPrefix(tx, DOCUMENTS, ofBooking(booking)))).filter(isDue)
       if (due.length === 0) return 0
-      await storage.discard(tx, due.map(({ image }) => image))
+      await files.discard(tx, due.map(({ image }) => image))
       await audit.append(tx, {
         actor: 'sistema',
         action: 'immagini_scadute',
@@ -96,14 +96,14 @@ export function imageRetention (
       const failures: unknown[] = []
       let purged = 0
       for (let after: string | undefined = ''; after !== undefined;) {
-        const images = await storage.findAfter(db, DOCUMENTS, after, BATCH)
+        const images = await files.findAfter(db, DOCUMENTS, after, BATCH)
         const due = (await judge(db, images)).filter(isDue)
         for (const booking of new Set(due.map(({ booking }) => booking))) {
           await purgeBooking(booking).then((count) => { purged += count }, (err: unknown) => { failures.push(err) })
         }
         after = images.length < BATCH ? undefined : images.at(-1)!.name
       }
-      storage.removeDiscarded()
+      files.removeDiscarded()
       if (purged > 0) log.info({ immagini: purged }, 'images of documents were deleted at their time')
       if (failures.length > 0) throw failures[0]
     }

@@ -6,28 +6,28 @@ import {
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { IMAGE_STATES } from '#schemas/privacy.ts'
-import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
+import { REPORT_DEFAULTS, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import type { Storage } from '#src/services/files/file-service.ts'
+import type { FileService } from '#src/services/files/file-service.ts'
 import { DocumentoNonTrovato } from './errors.ts'
 import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './image-names.ts'
 import { imageRetention, type ImageRetention } from './image-retention.ts'
 import { saveImage } from './upload.ts'
 
 /** The images in the personal-data report of a booking. */
-function imageHolding (
-  { storage, retention }: { storage: Storage, retention: Pick<ImageRetention, 'judge'> }
-): Holding {
+function imageReport (
+  { files, retention }: { files: FileService, retention: Pick<ImageRetention, 'judge'> }
+): PersonalDataReport {
   return {
     async describe (db, booking) {
-      const images = await retention.judge(db, await storage.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
+      const images = await retention.judge(db, await files.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
       return images.map(({ guest, side, stato, until }) => ({
-        ...HELD,
+        ...REPORT_DEFAULTS,
         cosa: 'immagine_documento',
         ospite: guest,
         lato: side,
@@ -38,10 +38,10 @@ function imageHolding (
     },
 
     async files (db, booking) {
-      const images = await storage.findByPrefix(db, DOCUMENTS, ofBooking(booking))
+      const images = await files.findByPrefix(db, DOCUMENTS, ofBooking(booking))
       // `documenti/<guest>/<side>.<extension>`
       return images.map((image) =>
-        storedFile(storage, `documenti/${image.name.slice(ofBooking(booking).length)}`, image))
+        storedFile(files, `documenti/${image.name.slice(ofBooking(booking).length)}`, image))
     }
   }
 }
@@ -73,10 +73,10 @@ const downloadRoute = route({ access: 'auth' }, 'getDocumento', 'L’immagine di
 
 /** Images of the guests' identity documents. They are deleted with the guest or the booking. */
 const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { config, keys, clock }) => {
-  const { db, storage } = app
+  const { db, files } = app
   const retention = imageRetention(app, { config, keys, clock })
 
-  app.addHolding(imageHolding({ storage, retention }))
+  app.addPersonalDataReport(imageReport({ files, retention }))
   app.addJob({
     name: 'image-retention',
     description: 'Elimina le immagini dei documenti a IMAGE_RETENTION_DAYS giorni dalla ricevuta che copre l’ospite',
@@ -92,7 +92,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     app.eraseResponses(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
 
   async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
-    await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
+    await files.discard(tx, await files.findByPrefixes(tx, DOCUMENTS, prefixes))
   }
 
   app.post('/api/documents/upload', uploadRoute, async (request, reply) => {
@@ -107,7 +107,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   })
 
   app.get('/api/documents/:booking_id/:guest_idx/:side', downloadRoute, async (request, reply) => {
-    const [image] = await storage.findByPrefix(db, DOCUMENTS, ofSide(request.params))
+    const [image] = await files.findByPrefix(db, DOCUMENTS, ofSide(request.params))
     if (!image) throw new DocumentoNonTrovato()
     return await reply.sendObject(image)
   })

@@ -12,7 +12,7 @@ import { DOCUMENTS, ofSide } from './image-names.ts'
 /** Bytes of a re-encoded image, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
-type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
+type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>
 
 /**
  * Stores an image of a guest’s document. It replaces the previous one, in any format.
@@ -23,7 +23,7 @@ type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
 export async function saveImage (
   app: App, request: FastifyRequest, upload: DocumentUpload, signal: AbortSignal
 ): Promise<string> {
-  const { db, images, storage } = app
+  const { db, images, files } = app
   // Checked before the work, and again afterwards.
   await requirePlace(db, placeOf(upload))
   const caller = request.principal!.id
@@ -32,28 +32,28 @@ export async function saveImage (
   })
   checkExtension(upload, image)
   const name = ofSide(upload) + image.extension
-  const file = await storage.write(
+  const file = await files.write(
     image.bytes, { bucket: DOCUMENTS, name, contentType: image.contentType, owner: caller }, STORED_MAX
   )
-  await storage.settle(file, () => keepImage(app, request, upload, file))
+  await files.settle(file, () => keepImage(app, request, upload, file))
   return name
 }
 
 /** One transaction: stores the new image, discards the old one, and writes the audit log. */
 async function keepImage (
-  { db, audit, storage }: App, request: FastifyRequest, upload: DocumentUpload, file: WrittenFile
+  { db, audit, files }: App, request: FastifyRequest, upload: DocumentUpload, file: WrittenFile
 ): Promise<void> {
   await db.transaction(async (tx) => {
     // The lock serializes uploads, deletions and purges of one booking. One connection runs its statements in order, so
     // the search runs after the lock.
     const [, before] = await Promise.all([
-      requirePlace(tx, placeOf(upload), { lock: true }), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
+      requirePlace(tx, placeOf(upload), { lock: true }), files.findByPrefix(tx, DOCUMENTS, ofSide(upload))
     ])
     // An image of another format has a name that is not reused.
     const isReplaced = ({ name }: { name: string }) => name === file.name
-    await storage.discard(tx, before.filter(isReplaced), { isReplaced: true })
-    await storage.discard(tx, before.filter((each) => !isReplaced(each)))
-    await storage.keep(tx, file, { replace: true })
+    await files.discard(tx, before.filter(isReplaced), { isReplaced: true })
+    await files.discard(tx, before.filter((each) => !isReplaced(each)))
+    await files.keep(tx, file, { replace: true })
     await request.noteDone(tx)
     await audit.append(tx, {
       ...authorOf(request),

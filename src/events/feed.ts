@@ -107,13 +107,13 @@ interface FeedOptions {
   notifications: Notifications
   log: Pick<FastifyBaseLogger, 'error'>
   /** Whether the error is a full disk, which is logged elsewhere. */
-  isTold: (err: unknown) => boolean
+  isReported: (err: unknown) => boolean
 }
 
 export type EventFeed = ReturnType<typeof eventFeed>
 
 /** Notifies the followers in this process of new events. */
-export function eventFeed ({ db, notifications, log, isTold }: FeedOptions) {
+export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) {
   const followers = new Set<() => void>()
   /** The last position that followers were notified of. Another process or a request may have assigned it. */
   let told: number | undefined
@@ -128,7 +128,7 @@ export function eventFeed ({ db, notifications, log, isTold }: FeedOptions) {
     },
     carryOut: async () => true,
     onError (err) {
-      if (!isTold(err)) log.error({ err }, 'events could not be put in order')
+      if (!isReported(err)) log.error({ err }, 'events could not be put in order')
     }
   })
 

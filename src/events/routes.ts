@@ -58,7 +58,7 @@ const eventsRoute = {
 const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, keys, times = {} }) => {
   const { heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS, ...webhookTimes } = times
   const { db, notifications, log } = app
-  const feed = eventFeed({ db, notifications, log, isTold: app.isToldOfDisk })
+  const feed = eventFeed({ db, notifications, log, isReported: app.isDiskFullReported })
   app.addHook('preClose', () => feed.close())
   app.addJob({
     name: 'old-events',

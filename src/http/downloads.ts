@@ -8,7 +8,7 @@ import { readRange, type ByteRange } from '#src/lib/ranges.ts'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 
 export const IntervalloNonValido = createError(
   'INTERVALLO_NON_VALIDO',
@@ -45,7 +45,7 @@ declare module 'fastify' {
      * Clients that stop reading are disconnected.
      * @throws IntervalloNonValido (416), ServizioOccupato (503), FileIlleggibile (500)
      */
-    sendObject (object: StoredObject, options?: SendOptions): Promise<FastifyReply>
+    sendObject (object: StoredFile, options?: SendOptions): Promise<FastifyReply>
   }
 }
 
@@ -77,15 +77,15 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
       'x-robots-tag': 'none'
     }).send(content)
 
-    async function open (request: FastifyRequest, object: StoredObject, range: ByteRange | undefined) {
+    async function open (request: FastifyRequest, object: StoredFile, range: ByteRange | undefined) {
       // A range of a few bytes also keeps a file open.
       finished(raw, acquireSlot(request))
-      return await app.storage.read(object, range)
+      return await app.files.read(object, range)
     }
   })
-}, { name: 'downloads', dependencies: ['storage'] })
+}, { name: 'downloads', dependencies: ['files'] })
 
-function isUnchanged ({ headers }: FastifyRequest, tag: string, { updated_at: changed }: StoredObject): boolean {
+function isUnchanged ({ headers }: FastifyRequest, tag: string, { updated_at: changed }: StoredFile): boolean {
   if (headers['if-none-match'] !== undefined) return isKnown(headers['if-none-match'], tag)
   const since = Date.parse(headers['if-modified-since'] ?? '')
   return Math.floor(changed.getTime() / 1000) * 1000 <= since
@@ -97,7 +97,7 @@ function rangeOf ({ headers }: FastifyRequest, tag: string, modified: string, si
   return ifRange === undefined || ifRange === tag || ifRange === modified ? readRange(headers.range, size) : undefined
 }
 
-function presentation ({ name, content_type: type }: StoredObject, { download, isLinked = false }: SendOptions) {
+function presentation ({ name, content_type: type }: StoredFile, { download, isLinked = false }: SendOptions) {
   const essence = type.split(';', 1)[0]!.trim().toLowerCase()
   const isShown = SHOWN.has(essence) && download === undefined
   return {

@@ -176,7 +176,7 @@ function problemOf (err: FastifyError, request: FastifyRequest): Problem {
   if (framework) return framework
   const database = databaseProblem(err)
   // PostgreSQL shuts down when it cannot write its WAL.
-  if (database) return isUnavailable(err) && request.server.isToldOfDisk(err) ? NO_SPACE : database
+  if (database) return isUnavailable(err) && request.server.isDiskFullReported(err) ? NO_SPACE : database
   const status = err.statusCode ?? 500
   // Errors outside our catalogue keep their status, but their messages may leak details.
   if (!isOurs(err)) {

@@ -1,5 +1,5 @@
 /** Why an HTTP response cannot be used. The message is safe to log. */
-export class UnusableAnswer extends Error {}
+export class UnusableResponse extends Error {}
 
 /** Reads a body; the size limit applies after decompression. @throws UnusableAnswer when it is too large */
 export async function readBody (response: Response, maxBytes: number): Promise<Buffer> {
@@ -8,7 +8,7 @@ export async function readBody (response: Response, maxBytes: number): Promise<B
   for await (const chunk of response.body ?? []) {
     length += chunk.length
     // Leaving the loop closes the connection.
-    if (length > maxBytes) throw new UnusableAnswer('too large')
+    if (length > maxBytes) throw new UnusableResponse('too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -18,13 +18,13 @@ export function parseJson (text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UnusableAnswer('not JSON')
+    throw new UnusableResponse('not JSON')
   }
 }
 
 /** Why a request failed, for the log. Node keeps the reason of a failed connection in `cause`. */
 export function reasonOf (err: unknown): string {
-  if (err instanceof UnusableAnswer) return err.message
+  if (err instanceof UnusableResponse) return err.message
   const { name, cause } = err instanceof Error ? err : new Error()
   return cause instanceof Error && 'code' in cause ? String(cause.code) : name
 }

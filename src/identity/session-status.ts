@@ -4,7 +4,7 @@ import type { Principal } from '#src/http/auth.ts'
 import type { AssuranceLevel, FactorType } from '#schemas/auth/factor.ts'
 
 /** The status of a session, or of the person behind a key. */
-export interface Standing {
+export interface SessionStatus {
   userId: string
   admin: boolean
   /** The person signed up without an administrator and has no role yet. */
@@ -15,7 +15,7 @@ export interface Standing {
   recentUntil?: number | undefined
 }
 
-export interface KeyStanding extends Standing { hash: Buffer, scopes: readonly string[], lastUsedAt: number }
+export interface KeyStatus extends SessionStatus { hash: Buffer, scopes: readonly string[], lastUsedAt: number }
 
 /** A proven second factor counts as recent for this long. */
 const RECENT_MS = 900_000

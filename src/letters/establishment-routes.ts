@@ -12,7 +12,7 @@ import type { Transaction } from '#src/database/connect.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { expectedTags, isKnown } from '#src/lib/etag.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { changedFields, type Establishments, type StoredEstablishment } from './establishment.ts'
 import { LogoNonTrovato } from './errors.ts'
 import { findLogo, LOGO_PATH, writeLogo } from './logo.ts'
@@ -65,12 +65,12 @@ const deleteLogoRoute = route(
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
   app, { config, establishments }
 ) => {
-  const { audit, db, storage } = app
+  const { audit, db, files } = app
   app.addSchema(Establishment)
 
   app.get(URL, getRoute, async (request, reply) => {
     const stored = await establishments.find(db)
-    const logo = await findLogo(storage, db)
+    const logo = await findLogo(files, db)
     const tag = tagOf(stored.versione, logo)
     reply.header('etag', tag)
     if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
@@ -82,8 +82,8 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
     return await db.transaction(async (tx) => {
       const expected = expectedTags(headers['if-match'])
       const stored = await establishments.update(tx, body, async (versione) =>
-        expected?.has(tagOf(versione, await findLogo(storage, tx))) ?? true)
-      const logo = await findLogo(storage, tx)
+        expected?.has(tagOf(versione, await findLogo(files, tx))) ?? true)
+      const logo = await findLogo(files, tx)
       const data = present(stored, logo, config)
       const campi = changedFields(body)
       if (campi.length > 0) {
@@ -97,20 +97,20 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
 
   app.put(LOGO_PATH, saveLogoRoute, async (request, reply) => {
     const file = await writeLogo(app, reply, request.body.base64Image)
-    await storage.settle(file, () => db.transaction((tx) =>
-      changeLogo(tx, request, () => storage.keep(tx, file, { replace: false }))))
+    await files.settle(file, () => db.transaction((tx) =>
+      changeLogo(tx, request, () => files.keep(tx, file, { replace: false }))))
     return { success: true, message: 'Logo salvato', url: config.PUBLIC_URL + LOGO_PATH }
   })
 
   app.get(LOGO_PATH, logoRoute, async (_request, reply) => {
-    const logo = await findLogo(storage, db)
+    const logo = await findLogo(files, db)
     if (!logo) throw new LogoNonTrovato()
     return await reply.sendObject(logo)
   })
 
   app.delete(LOGO_PATH, deleteLogoRoute, async (request) => {
     await db.transaction((tx) => changeLogo(tx, request))
-    storage.removeDiscarded()
+    files.removeDiscarded()
     return { success: true, message: 'Logo eliminato' }
   })
 
@@ -118,9 +118,9 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   async function changeLogo (tx: Transaction, request: FastifyRequest, keep?: () => Promise<unknown>): Promise<void> {
     // Serializes changes.
     await establishments.touch(tx)
-    const before = await findLogo(storage, tx)
+    const before = await findLogo(files, tx)
     if (!before && !keep) throw new LogoNonTrovato()
-    if (before) await storage.discard(tx, [before])
+    if (before) await files.discard(tx, [before])
     await keep?.()
     const details = { campi: ['logo'] }
     await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
@@ -128,12 +128,12 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
 }
 
 /** Includes the logo's id: its file can be replaced or deleted like any other, which does not change the version. */
-function tagOf (versione: number, logo: StoredObject | undefined): string {
+function tagOf (versione: number, logo: StoredFile | undefined): string {
   return logo ? `"${versione}-${logo.id.slice(0, 8)}"` : `"${versione}"`
 }
 
 function present (
-  { fields, updated_at }: StoredEstablishment, logo: StoredObject | undefined, { PUBLIC_URL }: Config
+  { fields, updated_at }: StoredEstablishment, logo: StoredFile | undefined, { PUBLIC_URL }: Config
 ): Establishment {
   return { ...fields, logo: logo ? PUBLIC_URL + LOGO_PATH : null, updated_at: updated_at?.toISOString() ?? null }
 }

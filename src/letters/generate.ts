@@ -13,7 +13,7 @@ import { findLetter, insertLetter, LETTERS, nameOf, type StoredLetter } from './
 /** Maximum bytes of a PDF that the engine produces. */
 const BYTES_MAX = 64 * 1024 * 1024
 
-type App = Pick<FastifyInstance, 'db' | 'pdf' | 'storage'>
+type App = Pick<FastifyInstance, 'db' | 'pdf' | 'files'>
 interface Parts { clock: Clock, establishments: Establishments }
 export interface MadeLetter { letter: StoredLetter, pdf: Pdf }
 
@@ -32,13 +32,13 @@ export async function generateLetter (
 }
 
 async function jobOf (
-  { db, storage }: App, { clock, establishments }: Parts, wanted: LetterCreation
+  { db, files }: App, { clock, establishments }: Parts, wanted: LetterCreation
 ): Promise<{ job: PdfJob, warnings: Pdf['warnings'] }> {
   const { prenotazione_id: booking, nome_ospite, lingua, template_data } = wanted
   const { check_in, check_out, idf_gen: codice } = await welcomedStay(db, booking)
   if (await findLetter(db, booking)) throw new LetteraEsistente()
   const { fields: struttura } = await establishments.find(db)
-  const { assets, warnings } = await readLogo(storage, db)
+  const { assets, warnings } = await readLogo(files, db)
   const data = clock.today()
   const soggiorno = { check_in, check_out }
   const request = { nome_ospite, lingua, struttura, data, soggiorno, codice, template_data }
@@ -47,17 +47,17 @@ async function jobOf (
 
 /** One transaction for the file, its record, the letter, and the idempotency record. */
 async function keepLetter (
-  { db, pdf, storage }: App, request: FastifyRequest, wanted: LetterCreation, bytes: Buffer
+  { db, pdf, files }: App, request: FastifyRequest, wanted: LetterCreation, bytes: Buffer
 ): Promise<StoredLetter> {
   const { prenotazione_id, nome_ospite, lingua } = wanted
   const { id: owner, userId: utente = null } = request.principal!
   const id = randomUUID()
   const name = nameOf({ prenotazione_id, pdf: id })
-  const file = await storage.write(bytes, { bucket: LETTERS, name, contentType: 'application/pdf', owner }, BYTES_MAX)
-  return await storage.settle(file, () => db.transaction(async (tx) => {
+  const file = await files.write(bytes, { bucket: LETTERS, name, contentType: 'application/pdf', owner }, BYTES_MAX)
+  return await files.settle(file, () => db.transaction(async (tx) => {
     // The booking may have been deleted while the letter was made.
     if (!await lockBooking(tx, prenotazione_id)) throw new PrenotazioneNonTrovata()
-    const object = await storage.keep(tx, file, { replace: false })
+    const object = await files.keep(tx, file, { replace: false })
     await pdf.record(tx, {
       id,
       tipo: 'lettera_benvenuto',

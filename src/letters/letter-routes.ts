@@ -76,7 +76,7 @@ const deleteRoute = route({ access: 'auth' }, 'deleteLettera', 'Elimina la lette
 /** The welcome letters of bookings. */
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
-  const { audit, db, pdf, storage } = app
+  const { audit, db, pdf, files } = app
   // Concurrent requests for one booking in this process run in turn, so that only the first makes a PDF.
   const inTurn = turns()
   app.addSchema(Letter)
@@ -101,7 +101,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
 
   app.get(`${URL}/:prenotazioneId/pdf`, downloadRoute, async (request, reply) => {
     const letter = await findLetter(db, request.params.prenotazioneId)
-    const file = letter && await fileOf(storage, db, letter)
+    const file = letter && await fileOf(files, db, letter)
     if (!file) throw new LetteraNonTrovata()
     return await reply.sendObject(file, { download: `lettera-benvenuto-${letter.prenotazione_id}.pdf` })
   })
@@ -126,7 +126,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
       await pdf.remove(tx, [letter.pdf])
       await audit.append(tx, { ...authorOf(request), action: 'lettera_eliminata', object: `prenotazione:${id}` })
     })
-    storage.removeDiscarded()
+    files.removeDiscarded()
     return { success: true, message: 'Lettera di benvenuto eliminata' }
   })
 

@@ -6,7 +6,7 @@ import type { Executor } from '#src/database/connect.ts'
 import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import { FileIlleggibile } from '#src/services/files/errors.ts'
-import type { Storage, StoredObject, WrittenFile } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile, WrittenFile } from '#src/services/files/file-service.ts'
 import { LETTERS } from './repository.ts'
 
 export const LOGO_PATH = '/api/v1/struttura/logo'
@@ -24,9 +24,9 @@ const UNREADABLE = {
 }
 
 export async function findLogo (
-  storage: Pick<Storage, 'findByPrefix'>, db: Executor
-): Promise<StoredObject | undefined> {
-  const [logo] = await storage.findByPrefix(db, LETTERS, LOGO)
+  files: Pick<FileService, 'findByPrefix'>, db: Executor
+): Promise<StoredFile | undefined> {
+  const [logo] = await files.findByPrefix(db, LETTERS, LOGO)
   return logo
 }
 
@@ -35,7 +35,7 @@ export async function findLogo (
  * @throws CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
 export async function writeLogo (
-  { images, storage }: Pick<FastifyInstance, 'images' | 'storage'>, reply: FastifyReply, text: string
+  { images, files }: Pick<FastifyInstance, 'images' | 'files'>, reply: FastifyReply, text: string
 ): Promise<WrittenFile> {
   const campo = 'base64Image'
   const { id: caller } = reply.request.principal!
@@ -45,24 +45,24 @@ export async function writeLogo (
   })
   if (format === 'webp') throw new CampiNonValidi({ campo, messaggio: 'deve essere PNG o JPEG: un PDF non ha WebP' })
   const name = LOGO + extension
-  return await storage.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
+  return await files.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
 }
 
 /** The pictures of a letter. A missing or damaged logo is a warning and does not prevent the letter. */
 export async function readLogo (
-  storage: Pick<Storage, 'findByPrefix' | 'read'>, db: Executor
+  files: Pick<FileService, 'findByPrefix' | 'read'>, db: Executor
 ): Promise<{ assets: PdfJob['assets'], warnings: Pdf['warnings'] }> {
-  const logo = await findLogo(storage, db)
+  const logo = await findLogo(files, db)
   if (!logo) return { assets: undefined, warnings: [] }
   try {
-    const pieces = await (await storage.read(logo)).toArray() as Buffer[]
+    const pieces = await (await files.read(logo)).toArray() as Buffer[]
     const format = logo.name.endsWith('png') ? 'png' : 'jpg'
     return { assets: { logo: { data: Buffer.concat(pieces), format } }, warnings: [] }
   } catch (err) {
     // The storage has already logged it.
     if (err instanceof FileIlleggibile) return { assets: undefined, warnings: [UNREADABLE] }
     // Deleted since it was found, or replaced by one of another format.
-    if (err instanceof RisorsaNonTrovata) return await readLogo(storage, db)
+    if (err instanceof RisorsaNonTrovata) return await readLogo(files, db)
     throw err
   }
 }

@@ -1,21 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { HELD, storedFile, type Holding } from '#src/bookings/index.ts'
+import { REPORT_DEFAULTS, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import type { Storage } from '#src/services/files/file-service.ts'
+import type { FileService } from '#src/services/files/file-service.ts'
 import { establishmentRoutes } from './establishment-routes.ts'
 import { establishments } from './establishment.ts'
 import { letterRoutes } from './letter-routes.ts'
 import { fileOf, findLetter, lockLetters } from './repository.ts'
 
 /** The welcome letter in the personal-data report of a booking. */
-function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
+function letterReport (files: Pick<FileService, 'find' | 'read'>): PersonalDataReport {
   return {
     async describe (db, booking) {
       if (!await findLetter(db, booking)) return []
       return [{
-        ...HELD,
+        ...REPORT_DEFAULTS,
         cosa: 'lettera_benvenuto',
         stato: 'finche_esiste_la_prenotazione',
         motivo: 'La lettera per l’ospite: resta finché non si elimina, o non si elimina la prenotazione'
@@ -24,8 +24,8 @@ function letterHolding (storage: Pick<Storage, 'find' | 'read'>): Holding {
 
     async files (db, booking) {
       const letter = await findLetter(db, booking)
-      const file = letter && await fileOf(storage, db, letter)
-      return file ? [storedFile(storage, 'lettera-benvenuto.pdf', file)] : []
+      const file = letter && await fileOf(files, db, letter)
+      return file ? [storedFile(files, 'lettera-benvenuto.pdf', file)] : []
     }
   }
 }
@@ -34,9 +34,9 @@ interface LettersOptions { config: Config, keys: Keys, clock: Clock }
 
 /** Welcome letters, one per booking, and the establishment's data in them. A letter is deleted with its booking. */
 const letters: FastifyPluginAsyncTypebox<LettersOptions> = async (app, { config, keys, clock }) => {
-  const { pdf, storage } = app
+  const { pdf, files } = app
 
-  app.addHolding(letterHolding(storage))
+  app.addPersonalDataReport(letterReport(files))
   app.addBookingHook('beforeDelete', async (tx, ids) => {
     await pdf.remove(tx, (await lockLetters(tx, ids)).map((letter) => letter.pdf))
   })

@@ -1,7 +1,7 @@
 import { desc, eq, lt } from 'drizzle-orm'
 import { lettere_benvenuto as letters } from '#drizzle/tables/letters.ts'
 import type { Bucket } from '#schemas/storage.ts'
-import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
@@ -67,9 +67,9 @@ export function bookingOf (name: string): string {
 
 /** Undefined when the letter was deleted meanwhile. */
 export function fileOf (
-  storage: Pick<Storage, 'find'>, db: Executor, letter: Named
-): Promise<StoredObject | undefined> {
-  return storage.find(db, LETTERS, nameOf(letter))
+  files: Pick<FileService, 'find'>, db: Executor, letter: Named
+): Promise<StoredFile | undefined> {
+  return files.find(db, LETTERS, nameOf(letter))
 }
 
 export async function countLetters (db: Executor): Promise<number> {

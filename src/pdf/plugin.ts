@@ -10,7 +10,7 @@ import { gotenberg } from './engines/gotenberg.ts'
 import type { Engine } from './engines/printed-page.ts'
 import type { PdfJob } from './pdf-jobs.ts'
 import { countPdfs, findPdf, pdfPage, recordPdf, removePdfs } from './records.ts'
-import { refusalOf } from './template-error.ts'
+import { requestError } from './template-error.ts'
 import type { default as pdfTask, makeHtml } from './task.ts'
 
 /* Worker tasks. Only worker threads load the engine. */
@@ -66,7 +66,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
 
   async function makeHere (job: PdfJob, options: WorkOptions): Promise<Pdf> {
     const made = await app.workers.run<typeof pdfTask>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
-    if (made.fault !== null) throw refusalOf(job, made.fault)
+    if (made.fault !== null) throw requestError(job, made.fault)
     const { buffer, byteOffset, byteLength } = made.bytes
     return { bytes: Buffer.from(buffer, byteOffset, byteLength), warnings: made.warnings }
   }
@@ -74,7 +74,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   /** A worker builds the HTML here, and an external engine prints it. */
   async function makeElsewhere (engine: Engine, job: PdfJob, options: WorkOptions): Promise<Pdf> {
     const made = await app.workers.run<typeof makeHtml>(HTML_TASK, job, { ...options, deadlineMs: DEADLINE_MS })
-    if (made.fault !== null) throw refusalOf(job, made.fault)
+    if (made.fault !== null) throw requestError(job, made.fault)
     return { bytes: await engine(made, options.signal), warnings: made.warnings }
   }
 
@@ -83,12 +83,12 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
     check: (job, options) =>
       app.workers.run<typeof checkTask>(CHECK_TASK, job, { ...options, deadlineMs: DEADLINE_MS }),
     record: recordPdf,
-    remove: (tx, ids) => removePdfs(app.storage, tx, ids),
+    remove: (tx, ids) => removePdfs(app.files, tx, ids),
     find: findPdf,
     page: pdfPage,
     count: countPdfs
   })
-}, { name: 'pdf', dependencies: ['workers', 'storage', 'startup-health-check'] })
+}, { name: 'pdf', dependencies: ['workers', 'files', 'startup-health-check'] })
 
 /** The configured external engine; undefined when PDFs are rendered here. */
 function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {

@@ -3,7 +3,7 @@ import { generated_pdfs as pdfs } from '#drizzle/tables/pdf.ts'
 import type { PdfKind } from '#schemas/pdf.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 
 /** The record of a stored PDF. */
 export type GeneratedPdf = typeof pdfs.$inferSelect
@@ -20,7 +20,7 @@ export interface NewPdf {
   /** The file name for downloads. */
   nome: string
   /** The stored file, kept in the same transaction. */
-  object: Pick<StoredObject, 'bucket' | 'name'>
+  object: Pick<StoredFile, 'bucket' | 'name'>
   prenotazione_id?: number | null
 }
 
@@ -36,7 +36,7 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 const SORT = 'numero'
 
 /**
- * Inserts the record of a PDF, in the transaction that keeps its file (`storage.keep`). A foreign key deletes the
+ * Inserts the record of a PDF, in the transaction that keeps its file (`files.keep`). A foreign key deletes the
  * record when the file is discarded or replaced.
  */
 export async function recordPdf (tx: Transaction, { object, ...values }: NewPdf): Promise<GeneratedPdf> {
@@ -45,11 +45,11 @@ export async function recordPdf (tx: Transaction, { object, ...values }: NewPdf)
 }
 
 /** Deletes records and discards their files, in the caller's transaction. */
-export async function removePdfs (storage: Storage, tx: Transaction, ids: readonly string[]): Promise<void> {
+export async function removePdfs (files: FileService, tx: Transaction, ids: readonly string[]): Promise<void> {
   const gone = await tx.delete(pdfs).where(inArray(pdfs.id, [...ids])).returning()
   for (const { bucket, oggetto } of gone) {
-    const object = await storage.find(tx, bucket, oggetto)
-    if (object) await storage.discard(tx, [object])
+    const object = await files.find(tx, bucket, oggetto)
+    if (object) await files.discard(tx, [object])
   }
 }
 

@@ -21,7 +21,7 @@ export class ModelloNonValido extends ShapedError {
  * Converts a task's error into the caller's. Errors in the request's template or data become a 400. A failure of a
  * built-in template is our own bug, as is any failure of a letter, whose fields are validated before.
  */
-export function refusalOf (job: PdfJob, fault: PdfFault): Error {
+export function requestError (job: PdfJob, fault: PdfFault): Error {
   if (job.kind === 'letter' || (isOfProduct(job) && !OF_DATA.has(fault.code))) {
     return new Error(`a template of the product failed: ${fault.code}`)
   }

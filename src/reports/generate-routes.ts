@@ -15,7 +15,7 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type GeneratedPdf, type PdfJob, type ReportRows } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
-import { keepPdf, madeAnswer, makeFor, sendPdf, type App } from './stored-pdfs.ts'
+import { storePdf, madeAnswer, makeFor, sendPdf, type App } from './stored-pdfs.ts'
 import { findTemplate } from './templates/repository.ts'
 import { ownerOf } from './pdf-owner.ts'
 
@@ -82,7 +82,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     const pdf = await makeFor(app, reply, await jobOf(request))
     const template_id = body.template_id ?? null
     const nome = nameOf(body.nome, `documento-${clock.today()}`)
-    const record = await keepPdf(app, request, pdf, { tipo: 'documento_pdf', utente, template_id, nome })
+    const record = await storePdf(app, request, pdf, { tipo: 'documento_pdf', utente, template_id, nome })
     warn(reply, pdf)
     return madeAnswer(config.PUBLIC_URL, record)
   }
@@ -171,7 +171,7 @@ async function answerReport (
   request.isUndecided = true
   if (utente === null && !wantsJson) return sendPdf(reply, pdf.bytes, nome)
   const description = { tipo: 'report_finanziario' as const, utente, template_id: templateId, nome }
-  const record = await keepPdf(app, request, pdf, description)
+  const record = await storePdf(app, request, pdf, description)
   return wantsJson ? madeAnswer(config.PUBLIC_URL, record) : sendPdf(reply, pdf.bytes, nome)
 }
 
@@ -188,10 +188,10 @@ async function answerAgain (
 ): Promise<unknown> {
   request.isUndecided = true
   const record = await begunBy(app, request, reply)
-  const object = await app.storage.find(app.db, record.bucket, record.oggetto)
+  const object = await app.files.find(app.db, record.bucket, record.oggetto)
   if (!object) throw new ChiaveEseguita()
   if (wantsJson) return madeAnswer(config.PUBLIC_URL, record)
-  const pieces = await (await app.storage.read(object)).toArray() as Buffer[]
+  const pieces = await (await app.files.read(object)).toArray() as Buffer[]
   return sendPdf(reply, Buffer.concat(pieces), record.nome)
 }
 

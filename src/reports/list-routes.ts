@@ -40,7 +40,7 @@ const deleteRoute = route(
 
 /** The stored PDFs. */
 export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {
-  const { audit, db, pdf, storage } = app
+  const { audit, db, pdf, files } = app
   for (const schema of [PdfListItem, PdfHistoryItem]) app.addSchema(schema)
 
   const listed = (filters: PdfFilters) => ({
@@ -79,7 +79,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     const record = await pdf.find(db, request.params.id)
     if (!record) throw new PdfNonTrovato()
     await checkVisible(app, request, record.utente)
-    const object = await storage.find(db, record.bucket, record.oggetto)
+    const object = await files.find(db, record.bucket, record.oggetto)
     if (!object) throw new PdfNonTrovato()
     return await reply.sendObject(object, { download: record.nome })
   })
@@ -93,7 +93,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
       await pdf.remove(tx, [record.id])
       await audit.append(tx, { ...authorOf(request), action: 'pdf_eliminato', object: `pdf:${record.id}` })
     })
-    storage.removeDiscarded()
+    files.removeDiscarded()
     return { message: 'PDF eliminato', status: 200 }
   })
 }

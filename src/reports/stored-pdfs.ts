@@ -9,7 +9,7 @@ const REPORTS: Bucket = 'reports'
 /** Maximum bytes of a PDF that the engine produces. */
 const BYTES_MAX = 64 * 1024 * 1024
 
-export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'storage'>
+export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'files'>
 
 /** Makes a PDF, and aborts when the client disconnects. */
 export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pdf> {
@@ -17,19 +17,19 @@ export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pd
 }
 
 /** Stores a PDF: one transaction for the file, the record, and the idempotency record. */
-export async function keepPdf (
-  { db, pdf, storage }: App,
+export async function storePdf (
+  { db, pdf, files }: App,
   request: FastifyRequest,
   { bytes }: Pdf,
   description: Pick<NewPdf, 'tipo' | 'utente' | 'template_id' | 'nome'>
 ): Promise<GeneratedPdf> {
   const id = randomUUID()
   const owner = description.utente === null ? null : `user:${description.utente}`
-  const file = await storage.write(
+  const file = await files.write(
     bytes, { bucket: REPORTS, name: `${id}.pdf`, contentType: 'application/pdf', owner }, BYTES_MAX
   )
-  return await storage.settle(file, () => db.transaction(async (tx) => {
-    const object = await storage.keep(tx, file, { replace: false })
+  return await files.settle(file, () => db.transaction(async (tx) => {
+    const object = await files.keep(tx, file, { replace: false })
     const record = await pdf.record(tx, { id, object, ...description })
     await request.recordInProgress(tx, id)
     return record

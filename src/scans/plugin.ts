@@ -1,30 +1,30 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IMAGE_STATES } from '#schemas/privacy.ts'
-import { HELD, jsonFile, storedFile, type Holding } from '#src/bookings/index.ts'
+import { REPORT_DEFAULTS, jsonFile, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import type { Storage } from '#src/services/files/file-service.ts'
+import type { FileService } from '#src/services/files/file-service.ts'
 import { discardScans, picturesOf } from './scan-pictures.ts'
 import { scanRepository, type ScanRepository } from './repository.ts'
 import { scanRetention, type ScanRetention } from './scan-retention.ts'
 import { scanRoutes } from './routes.ts'
 
 /** The scans in the personal-data report of a booking. */
-function scanHolding (
-  { storage, repository, retention }: {
-    storage: Storage, repository: ScanRepository, retention: Pick<ScanRetention, 'judge'>
+function scanReport (
+  { files, repository, retention }: {
+    files: FileService, repository: ScanRepository, retention: Pick<ScanRetention, 'judge'>
   }
-): Holding {
+): PersonalDataReport {
   return {
     async describe (db, booking) {
       const scans = await repository.ofBooking(db, booking)
-      const standings = await retention.judge(db, scans)
+      const statuses = await retention.judge(db, scans)
       return scans.map(({ id, guest_idx: ospite }, at) => {
-        const { stato, until } = standings[at]!
+        const { stato, until } = statuses[at]!
         return {
-          ...HELD,
+          ...REPORT_DEFAULTS,
           cosa: 'scansione',
           ospite,
           riferimento: String(id),
@@ -37,10 +37,10 @@ function scanHolding (
 
     async files (db, booking) {
       const scans = await repository.ofBooking(db, booking)
-      const pictures = await picturesOf(storage, db, scans.map(({ id }) => id))
+      const pictures = await picturesOf(files, db, scans.map(({ id }) => id))
       return [
         ...scans.map((scan) => jsonFile(`scansioni/${scan.id}.json`, repository.open(scan))),
-        ...[...pictures.values()].map((picture) => storedFile(storage, picture.name, picture))
+        ...[...pictures.values()].map((picture) => storedFile(files, picture.name, picture))
       ]
     }
   }
@@ -50,11 +50,11 @@ interface ScansOptions { config: Config, keys: Keys, clock: Clock }
 
 /** Scans of documents that people save. They are deleted with the guest or the booking. */
 const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, keys, clock }) => {
-  const { storage, eraseResponses } = app
+  const { files, eraseResponses } = app
   const repository = scanRepository(keys)
   const retention = scanRetention(app, repository, { config, keys, clock })
 
-  app.addHolding(scanHolding({ storage, repository, retention }))
+  app.addPersonalDataReport(scanReport({ files, repository, retention }))
   app.addJob({
     name: 'scan-retention',
     description: 'Elimina le scansioni dei documenti alla scadenza delle immagini, e quelle di nessun ospite',
@@ -70,7 +70,7 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
   })
 
   async function discard (tx: Transaction, ids: readonly number[]): Promise<void> {
-    await discardScans({ storage, repository, eraseResponses }, tx, ids)
+    await discardScans({ files, repository, eraseResponses }, tx, ids)
   }
 
   await app.register(scanRoutes, { repository, retention, clock })

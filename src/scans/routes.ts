@@ -15,7 +15,7 @@ import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { type Clock, type Day, isDay } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { Storage } from '#src/services/files/file-service.ts'
+import type { FileService } from '#src/services/files/file-service.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 import { makeGuest } from './make-guest.ts'
 import { discardScans, picturesOf, SAVED } from './scan-pictures.ts'
@@ -25,19 +25,19 @@ import { saveScan } from './save.ts'
 
 /** Scans as the API shows them. */
 async function present (
-  { storage, repository, retention }: { storage: Storage, repository: ScanRepository, retention: ScanRetention },
+  { files, repository, retention }: { files: FileService, repository: ScanRepository, retention: ScanRetention },
   db: Executor,
   scans: readonly StoredScan[]
 ): Promise<Scan[]> {
-  const pictures = await picturesOf(storage, db, scans.map(({ id }) => id))
-  const standings = await retention.judge(db, scans)
+  const pictures = await picturesOf(files, db, scans.map(({ id }) => id))
+  const statuses = await retention.judge(db, scans)
   return scans.map((scan, at) => ({
     id: scan.id,
     ...repository.open(scan),
     prenotazione_id: scan.prenotazione_id,
     guest_idx: scan.guest_idx,
     immagine: pictures.has(scan.id) ? `/api/v1/scansioni/${scan.id}/immagine` : null,
-    fino_a: standings[at]!.until,
+    fino_a: statuses[at]!.until,
     created_at: scan.created_at.toISOString()
   }))
 }
@@ -112,8 +112,8 @@ const guestRoute = route(
 /** Scans of documents that people save until they belong to a guest. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
-  const { db, storage, audit, eraseResponses } = app
-  const shown = { storage, repository, retention }
+  const { db, files, audit, eraseResponses } = app
+  const shown = { files, repository, retention }
   for (const schema of [Scan, Segnalazione]) app.addSchema(schema)
 
   const findValidationErrors = (fields: RequestFields) => scanErrors(fields, clock.today())
@@ -139,7 +139,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
 
   app.get(`${URL}/:id/immagine`, pictureRoute, async (request, reply) => {
     const { id } = request.params
-    const picture = (await picturesOf(storage, db, [id])).get(id)
+    const picture = (await picturesOf(files, db, [id])).get(id)
     if (!picture) throw new ScansioneNonTrovata()
     return await reply.sendObject(picture)
   })
@@ -148,10 +148,10 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     const { id } = request.params
     await db.transaction(async (tx) => {
       await repository.find(tx, id, { lock: true })
-      await discardScans({ storage, repository, eraseResponses }, tx, [id])
+      await discardScans({ files, repository, eraseResponses }, tx, [id])
       await audit.append(tx, { ...authorOf(request), action: 'scansione_eliminata', object: `scansione:${id}` })
     })
-    storage.removeDiscarded()
+    files.removeDiscarded()
     return { success: true, message: 'Scansione eliminata' }
   })
 

@@ -13,7 +13,7 @@ import type { ScanRepository } from './repository.ts'
 /** Bytes of a re-encoded picture, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
-type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
+type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>
 interface Saving {
   repository: ScanRepository
   clock: Clock
@@ -28,7 +28,7 @@ interface Saving {
 export async function saveScan (
   app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock, signal }: Saving
 ): Promise<{ id: number, avvisi: Avviso[] }> {
-  const { db, audit, images, storage } = app
+  const { db, audit, images, files } = app
   const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
   const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
   const place = placeOf(booking, guest)
@@ -44,7 +44,7 @@ export async function saveScan (
     if (place !== null) await requirePlace(tx, place, { lock: true })
     await repository.add(tx, id, data, place)
     const avvisi = await scanNotices(tx, data, place, clock.today())
-    if (file !== undefined) await storage.keep(tx, file, { replace: false })
+    if (file !== undefined) await files.keep(tx, file, { replace: false })
     await request.noteDone(tx)
     await audit.append(tx, {
       ...authorOf(request),
@@ -55,11 +55,11 @@ export async function saveScan (
     return avvisi
   }
 
-  const file = picture && await storage.write(picture.bytes, {
+  const file = picture && await files.write(picture.bytes, {
     bucket: PICTURES, name: pictureName(id, picture.extension), contentType: picture.contentType, owner: caller
   }, STORED_MAX)
   const keeping = () => db.transaction(keep)
-  return { id, avvisi: file === undefined ? await keeping() : await storage.settle(file, keeping) }
+  return { id, avvisi: file === undefined ? await keeping() : await files.settle(file, keeping) }
 }
 
 /** Both are given, or neither: see `scanErrors`. */

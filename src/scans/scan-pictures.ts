@@ -2,7 +2,7 @@ import type { ImageExtension } from '#schemas/image.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { EraseResponses } from '#src/http/idempotency/erased-responses.ts'
-import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 import type { ScanRepository } from './repository.ts'
 
 /* Pictures of scans are stored beside those of the guests' documents. Their names contain the scan's id. */
@@ -12,7 +12,7 @@ export const PICTURES: Bucket = 'documents'
 /** The message in the answer for a saved scan. */
 export const SAVED = 'Scansione salvata'
 
-interface ScanParts { storage: Storage, repository: ScanRepository, eraseResponses: EraseResponses }
+interface ScanParts { files: FileService, repository: ScanRepository, eraseResponses: EraseResponses }
 
 export function pictureName (id: number, extension: ImageExtension | ''): string {
   return `scansioni/${id}.${extension}`
@@ -20,9 +20,9 @@ export function pictureName (id: number, extension: ImageExtension | ''): string
 
 /** The pictures of scans, by the scan's id. */
 export async function picturesOf (
-  storage: Storage, db: Executor, ids: readonly number[]
-): Promise<ReadonlyMap<number, StoredObject>> {
-  const found = await storage.findByPrefixes(db, PICTURES, ids.map((id) => pictureName(id, '')))
+  files: FileService, db: Executor, ids: readonly number[]
+): Promise<ReadonlyMap<number, StoredFile>> {
+  const found = await files.findByPrefixes(db, PICTURES, ids.map((id) => pictureName(id, '')))
   return new Map(found.map((picture) => [Number(/\d+/.exec(picture.name)![0]), picture]))
 }
 
@@ -31,10 +31,10 @@ export async function picturesOf (
  * @returns the number of deleted scans
  */
 export async function discardScans (
-  { storage, repository, eraseResponses }: ScanParts, tx: Transaction, ids: readonly number[]
+  { files, repository, eraseResponses }: ScanParts, tx: Transaction, ids: readonly number[]
 ): Promise<number> {
   if (ids.length === 0) return 0
-  await storage.discard(tx, [...(await picturesOf(storage, tx, ids)).values()])
+  await files.discard(tx, [...(await picturesOf(files, tx, ids)).values()])
   await eraseResponses(tx, { said: `"message":"${SAVED}","id":(\\d+)`, names: ids })
   return await repository.remove(tx, ids)
 }

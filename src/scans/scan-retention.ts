@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { coverageOf } from '#src/alloggiati/index.ts'
 import { lockBooking } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
-import { imageStanding, type ImageStanding } from '#src/documents/index.ts'
+import { imageStatus, type ImageStatus } from '#src/documents/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, dayInRome, instantInRome, type Clock } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
@@ -13,7 +13,7 @@ import type { ScanRepository, StoredScan } from './repository.ts'
 const BATCH = 500
 
 /** `stato` is null for a scan without a guest, which is deleted on its day. */
-type ScanStanding = ImageStanding | { stato: null, until: string }
+type ScanStatus = ImageStatus | { stato: null, until: string }
 
 export type ScanRetention = ReturnType<typeof scanRetention>
 
@@ -22,23 +22,23 @@ export type ScanRetention = ReturnType<typeof scanRetention>
  * One without a guest is deleted a number of days after it was saved, at the earliest on the next day.
  */
 export function scanRetention (
-  app: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log' | 'eraseResponses'>,
+  app: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log' | 'eraseResponses'>,
   repository: ScanRepository,
   { config, keys, clock }: { config: Config, keys: Keys, clock: Clock }
 ) {
-  const { db, storage, audit, log, eraseResponses } = app
+  const { db, files, audit, log, eraseResponses } = app
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
   const daysAlone = Math.max(1, days)
 
   /** How long scans are kept and why, in their order. */
-  async function judge (db: Executor, scans: readonly StoredScan[]): Promise<ScanStanding[]> {
+  async function judge (db: Executor, scans: readonly StoredScan[]): Promise<ScanStatus[]> {
     const bookings = new Set(scans.flatMap(({ prenotazione_id: id }) => id ?? []))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
     return scans.map(({ prenotazione_id: booking, guest_idx: place, created_at: saved }) => {
       const coverage = booking === null ? undefined : coverages.get(booking)
       return coverage === undefined || place === null
         ? { stato: null, until: addDays(dayInRome(saved), daysAlone) }
-        : imageStanding(coverage, place, days)
+        : imageStatus(coverage, place, days)
     })
   }
 
@@ -47,8 +47,8 @@ export function scanRetention (
       // Serializes with changes of its guests and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
       const scans = await repository.ofBooking(tx, booking)
-      const standings = await judge(tx, scans)
-      const due = scans.flatMap(({ id }, at) => isDue(standings[at]!) ? id : [])
+      const statuses = await judge(tx, scans)
+      const due = scans.flatMap(({ id }, at) => isDue(statuses[at]!) ? id : [])
       return await discard(tx, due, `prenotazione:${booking}`)
     })
   }
@@ -58,16 +58,16 @@ export function scanRetention (
     return await db.transaction(async (tx) => discard(tx, await repository.unplacedBefore(tx, before, BATCH)))
   }
 
-  async function discard (tx: Parameters<typeof discardScans>[1], ids: readonly number[], object?: string) {
+  async function discard (tx: Parameters<typeof discardScans>[1], ids: readonly number[], file?: string) {
     if (ids.length === 0) return 0
-    const count = await discardScans({ storage, repository, eraseResponses }, tx, ids)
+    const count = await discardScans({ files, repository, eraseResponses }, tx, ids)
     await audit.append(tx, {
-      actor: 'sistema', action: 'scansioni_scadute', object, details: { scansioni: ids.map(String) }
+      actor: 'sistema', action: 'scansioni_scadute', object: file, details: { scansioni: ids.map(String) }
     })
     return count
   }
 
-  function isDue ({ until }: ScanStanding): boolean {
+  function isDue ({ until }: ScanStatus): boolean {
     return until !== null && until <= clock.today()
   }
 
@@ -85,7 +85,7 @@ export function scanRetention (
         await purgeBooking(booking).then((count) => { purged += count }, (err: unknown) => { failures.push(err) })
       }
       for (let count = BATCH; count === BATCH;) purged += count = await purgeUnplaced()
-      storage.removeDiscarded()
+      files.removeDiscarded()
       if (purged > 0) log.info({ scansioni: purged }, 'scans of documents were deleted at their time')
       if (failures.length > 0) throw failures[0]
     }

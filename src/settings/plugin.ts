@@ -4,7 +4,7 @@ import type { FeatureFlag, MaintenanceState } from '#schemas/setting.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 import { Manutenzione } from './errors.ts'
 import { readFeatures } from './features.ts'
-import { kept } from './cached-value.ts'
+import { cachedValue } from './cached-value.ts'
 import { readMaintenance } from './maintenance.ts'
 
 /** Seconds after which a client may retry. */
@@ -64,7 +64,7 @@ const LISTENERS_WAIT_MS = 5000
 /** Flags and maintenance, cached in memory, and the gate that maintenance closes. */
 export default fp(async function settings (app) {
   const { db, log } = app
-  const settings = kept(readSettings, () => notifications, log)
+  const settings = cachedValue(readSettings, () => notifications, log)
   const notifications: NotificationListener = app.notifications.subscribe({ settings: settings.change }, settings.forget)
 
   app.decorate('settings', {

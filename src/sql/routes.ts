@@ -50,7 +50,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     const { password, sql } = request.body
     const author = authorOf(request)
     const isRight = isPassword(password)
-    const seconds = await judgeTry(app, author, isRight)
+    const seconds = await checkAttempt(app, author, isRight)
     if (seconds > 0) {
       reply.header('retry-after', seconds)
       throw new TroppeRichieste(seconds)
@@ -106,7 +106,7 @@ export default sqlRoutes
  * Counts one attempt at the password, and writes a wrong one to the audit log.
  * @returns the seconds to wait after too many wrong ones, even for the right password; 0 accepts the attempt
  */
-async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
+async function checkAttempt (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
   const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const
   for (const [limit, subject] of limits) {
     const seconds = await app.countAttempt(limit, [subject], isRight ? 0 : 1)

@@ -1,6 +1,6 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 
 /** Together with a separate key, this keeps tokens of the identity provider from working here. */
 const AUDIENCE = 'locanda/storage'
@@ -16,7 +16,7 @@ type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
 /** Why a link is rejected. The values contain nothing of the link. */
 export type LinkFault = 'invalid' | 'expired' | 'other'
 
-type Named = Pick<StoredObject, 'bucket' | 'name'>
+type Named = Pick<StoredFile, 'bucket' | 'name'>
 
 interface SignedLink { token: string, expiresAt: Date }
 
@@ -55,7 +55,7 @@ export function createLinks (keys: Keys) {
   }
 
   return {
-    signDownload: (file: Named & Pick<StoredObject, 'id'>, seconds: number, now = Date.now()): SignedLink =>
+    signDownload: (file: Named & Pick<StoredFile, 'id'>, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'download', url: urlOf(file), object: file.id }, seconds, now),
     signUpload: (file: Named, link: UploadLink, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'upload', url: urlOf(file), ...link }, seconds, now),

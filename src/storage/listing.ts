@@ -3,7 +3,7 @@ import { objects as t } from '#drizzle/tables/storage.ts'
 import type { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
 import type { ListV2Answer, StorageEntry } from '#schemas/storage-protocol.ts'
 import type { Executor } from '#src/database/connect.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { couldBegin } from './file-names.ts'
 import { inView, type View } from './object-rows.ts'
 import { StorageError } from './protocol/errors.ts'
@@ -43,7 +43,7 @@ const LIST_V2_LIMIT = 1000
 
 /** One line of a list: a file, or a folder that stands for the files below it. */
 type Line = { key: string, id: string | null }
-type Entry = { folder: string } | { file: StoredObject, key: string }
+type Entry = { folder: string } | { file: StoredFile, key: string }
 
 /** Names are compared bytewise, so that a list does not depend on the database's collation. */
 const BYTEWISE = sql.raw('collate "C"')

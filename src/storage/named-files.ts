@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routesUnder } from '#src/lib/routes-under.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { findBucket, getBucket, isOfTheProduct, type BucketRow } from './buckets.ts'
 import { isBucketName, isFileName } from './file-names.ts'
 import type { Links } from './links.ts'
 import type { View } from './object-rows.ts'
 import { StorageError } from './protocol/errors.ts'
 
-export type Files = ReturnType<typeof namedFiles>
+export type Files = ReturnType<typeof createNamedFiles>
 
 /** Shared options of the protocol's routes. */
-export interface ProtocolOptions { links: Links, files: Files }
+export interface ProtocolOptions { links: Links, namedFiles: Files }
 export const route = routesUnder('Storage')
 
 /** The product's bucket that anybody may read and callers with the scope may write. */
@@ -20,7 +20,7 @@ const OPEN = 'public'
  * Looks up buckets and files by name, and authorizes callers beyond the route's guard. Files that a caller may not see
  * are reported as missing.
  */
-export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db' | 'identity' | 'storage'>) {
+export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance, 'db' | 'identity' | 'files'>) {
   const isAdmin = (request: FastifyRequest) => identity.authenticator.isAdmin(request.principal!, request)
   /** Whether the protocol may upload, move or copy files of the bucket: not when other endpoints validate them. */
   const isWritable = (bucket: string) => bucket === OPEN || !isOfTheProduct(bucket)
@@ -32,8 +32,8 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
   }
 
   /** A file of any bucket, for callers with a link to it. @throws StorageError NoSuchKey */
-  async function named (bucket: string, name: string): Promise<StoredObject> {
-    const found = isBucketName(bucket) && isFileName(name) ? await storage.find(db, bucket, name) : undefined
+  async function named (bucket: string, name: string): Promise<StoredFile> {
+    const found = isBucketName(bucket) && isFileName(name) ? await files.find(db, bucket, name) : undefined
     if (found === undefined) throw new StorageError('NoSuchKey')
     return found
   }
@@ -58,7 +58,7 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
     mayRemove: async (request: FastifyRequest, bucket: string): Promise<boolean> =>
       isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
     /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
-    async visible (request: FastifyRequest, id: string, name: string): Promise<StoredObject> {
+    async visible (request: FastifyRequest, id: string, name: string): Promise<StoredFile> {
       const { owner } = await view(request, id)
       const file = await named(id, name)
       if (owner !== undefined && file.owner !== owner) throw new StorageError('NoSuchKey')
@@ -69,9 +69,9 @@ export function namedFiles ({ db, identity, storage }: Pick<FastifyInstance, 'db
      * is public. Otherwise it is `a/b.png` of the bucket `public`, because clients use the same URL for both.
      * @throws StorageError NoSuchKey
      */
-    async open (first: string, rest: string): Promise<StoredObject> {
+    async open (first: string, rest: string): Promise<StoredFile> {
       const bucket = isBucketName(first) ? await findBucket(db, first) : undefined
-      const found = bucket?.public && isFileName(rest) ? await storage.find(db, first, rest) : undefined
+      const found = bucket?.public && isFileName(rest) ? await files.find(db, first, rest) : undefined
       return found ?? await named(OPEN, `${first}/${rest}`)
     }
   }

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
 import { keepBookings } from '#src/bookings/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { Storage, StoredObject } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 
 /** The files of a bucket that a caller sees: all, or those of one owner. */
 export interface View { bucket: string, owner?: string | undefined }
@@ -13,7 +13,7 @@ export function inView ({ bucket, owner }: View): SQL {
 }
 
 /** The files with these names that the caller may see. */
-export async function findVisible (db: Executor, view: View, names: readonly string[]): Promise<StoredObject[]> {
+export async function findVisible (db: Executor, view: View, names: readonly string[]): Promise<StoredFile[]> {
   if (names.length === 0) return []
   return await db.select().from(t).where(and(inView(view), inArray(t.name, [...names])))
 }
@@ -23,26 +23,26 @@ export async function findVisible (db: Executor, view: View, names: readonly str
  * @returns those that existed
  */
 export async function discardByName (
-  tx: Transaction, storage: Storage, bucket: string, names: readonly string[]
-): Promise<StoredObject[]> {
+  tx: Transaction, files: FileService, bucket: string, names: readonly string[]
+): Promise<StoredFile[]> {
   // Serializes uploads, deletions and purges of one booking.
   if (bucket === 'documents') await keepBookings(tx, bookingsOf(names))
   const found = await tx.select().from(t)
     .where(and(eq(t.bucket, bucket), inArray(t.name, [...names]))).orderBy(asc(t.id)).for('update')
-  await storage.discard(tx, found)
+  await files.discard(tx, found)
   return found
 }
 
 /** Discards a batch of a bucket's files and returns their number. */
-export async function discardSome (tx: Transaction, storage: Storage, bucket: string, limit: number): Promise<number> {
+export async function discardSome (tx: Transaction, files: FileService, bucket: string, limit: number): Promise<number> {
   const found = await tx.select({ id: t.id }).from(t).where(eq(t.bucket, bucket)).orderBy(asc(t.id)).limit(limit)
     .for('update')
-  await storage.discard(tx, found)
+  await files.discard(tx, found)
   return found.length
 }
 
 /** Locks a file, so that it cannot be moved or discarded until the transaction ends. */
-export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
+export async function lockFile (tx: Transaction, id: string): Promise<StoredFile | undefined> {
   const [found] = await tx.select().from(t).where(eq(t.id, id)).for('update')
   return found
 }

@@ -7,9 +7,9 @@ import { FileContent, FilePart } from '#schemas/storage-protocol.ts'
 import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { createLinks } from './links.ts'
-import { route, namedFiles } from './named-files.ts'
+import { route, createNamedFiles } from './named-files.ts'
 import { StorageError } from './protocol/errors.ts'
 import protocol from './protocol/routes.ts'
 
@@ -31,8 +31,8 @@ const fileRoute = route({ access: 'auth' }, 'getStoredFile', 'Un file dell’arc
 /** Stored files by name: the contract's endpoints, and the protocol of Supabase Storage. */
 const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const links = createLinks(keys)
-  const files = namedFiles(app)
-  await app.register(protocol, { links, files, prefix: '/storage/v1' })
+  const namedFiles = createNamedFiles(app)
+  await app.register(protocol, { links, namedFiles, prefix: '/storage/v1' })
 
   app.get('/api/storage/signed-url', linkRoute, async (request) => {
     const file = await find(request, request.query.bucket, request.query.file)
@@ -44,9 +44,9 @@ const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async
   app.get('/api/storage/:bucket/*', fileRoute, async (request, reply) =>
     await reply.sendObject(await find(request, request.params.bucket, request.params['*'])))
 
-  async function find (request: FastifyRequest, bucket: string, name: string): Promise<StoredObject> {
+  async function find (request: FastifyRequest, bucket: string, name: string): Promise<StoredFile> {
     try {
-      return await files.visible(request, bucket, name)
+      return await namedFiles.visible(request, bucket, name)
     } catch (err) {
       throw err instanceof StorageError ? new FileNonTrovato() : err
     }

@@ -164,8 +164,8 @@ t.test('after an unknown outcome the same key returns the later decision, and se
 t.test('a client disconnect changes nothing: a submission that cannot be sent now stays ready', async (t) => {
   const { police, server: one } = await server(t, NEVER)
   const port = await listen(one.app)
-  const rehearsal = held()
-  police.on.Test = rehearsal.behaviour
+  const testCall = held()
+  police.on.Test = testCall.behaviour
   const body = JSON.stringify(invio([guestNo(1)]))
   const client = httpRequest({
     host: '127.0.0.1',
@@ -176,12 +176,12 @@ t.test('a client disconnect changes nothing: a submission that cannot be sent no
   })
   client.on('error', () => {})
   client.end(body)
-  await rehearsal.arrived
+  await testCall.arrived
   client.destroy()
   await until(async () =>
     await new Promise<number>((resolve) => one.app.server.getConnections((_err, n) => resolve(n))) === 0
   )
-  rehearsal.release((socket) => socket.destroy())
+  testCall.release((socket) => socket.destroy())
   await until(async () => await stateOf(one) === 'pronto')
   t.same(await one.app.sql`select esito from invii_schedine`, [{ esito: 'in_corso' }])
 })

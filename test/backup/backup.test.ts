@@ -12,7 +12,7 @@ import type { JobAnswer } from '#schemas/job.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { createBackup } from '#src/backup/create.ts'
-import { backupFile, daysToKeep, lastBackup, rotate } from '#src/backup/backup-retention.ts'
+import { backupPath, daysToKeep, lastBackup, rotate } from '#src/backup/backup-retention.ts'
 import { writePartial, writeAtomically } from '#src/backup/create.ts'
 import { onlyKnown, readTables } from '#src/backup/saved-tables.ts'
 import { readBackup, seal, type Entry, type Manifest, type Pace } from '#src/backup/sealed-tar.ts'
@@ -21,7 +21,7 @@ import { verify } from '#src/backup/index.ts'
 import { connect } from '#src/database/connect.ts'
 import { lastMigration, schemaAfter } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -221,7 +221,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
 t.test('a damaged backup of the day is replaced when the new one is complete', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
   const server = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
-  const file = backupFile(BACKUP_DIR, today)
+  const file = backupPath(BACKUP_DIR, today)
   t.match(await runJob(server, 'backup'), { esito: 'riuscito' })
   const whole = await readFile(file)
   const flipped = (at: number) => whole.with(at, whole[at]! ^ 1)
@@ -294,7 +294,7 @@ t.test('a nightly backup is verified after its transaction, and renamed after th
   const { url, sql } = await testDatabase(t)
   const own = connect(url, 1)
   t.teardown(own.close)
-  const source = { sql: own.sql, backend: filesBackend(folder), keys: createKeys(Buffer.alloc(32)) }
+  const source = { sql: own.sql, backend: folderBackend(folder), keys: createKeys(Buffer.alloc(32)) }
   const path = join(folder, 'a.tar.age')
   const seen: unknown[] = []
   // The first call paces the writing, the second one the verification.

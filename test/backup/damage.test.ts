@@ -12,7 +12,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { createBackup } from '#src/backup/create.ts'
 import { connect } from '#src/database/connect.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
 import { user } from '#test/cli/process.ts'
@@ -71,7 +71,7 @@ t.test('lost or truncated files are named, and the rest is saved and restored', 
   const lost = ids.slice(1, 4)
   const { sql, close } = connect(server.url, 1, { statement_timeout: '0' })
   t.teardown(close)
-  const real = filesBackend(join(server.dataDir, 'files'))
+  const real = folderBackend(join(server.dataDir, 'files'))
   const fault = (code: string) => Object.assign(new Error(code), { code, syscall: 'read' })
   const opened = (change: (content: Buffer) => Iterable<Buffer>): Backend['get'] => async (id, range) => {
     const found = await real.get(id, range)

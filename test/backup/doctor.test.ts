@@ -95,7 +95,7 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
   ]
   // With a stored file, the file store is checked.
   const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
-  await server.app.storage.write(Buffer.from('a'), place, 9)
+  await server.app.files.write(Buffer.from('a'), place, 9)
   for (const [subject, more, expected] of cases) {
     const { code, found } = await doctor(more)
     t.equal(code, 1, subject)

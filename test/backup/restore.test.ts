@@ -22,7 +22,7 @@ import { lastMigration } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { removalWorker } from '#src/services/files/removal-worker.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -257,13 +257,13 @@ t.test('a file deleted during a backup is kept until the backup ends', async (t)
   const { upload, stored } = uploading(server)
   await upload(id, { image: await jpeg() })
   const [name] = await stored(id)
-  const object = (await app.storage.find(app.db, 'documents', name!))!
+  const object = (await app.files.find(app.db, 'documents', name!))!
   const kept = join(server.dataDir, 'files', object.id.slice(0, 2), object.id)
-  await app.db.transaction((tx) => app.storage.discard(tx, [object]))
+  await app.db.transaction((tx) => app.files.discard(tx, [object]))
   const round = async () => {
-    const store = { require: async () => {}, adopted: async () => undefined }
-    const backend = filesBackend(join(server.dataDir, 'files'))
-    const worker = removalWorker({ db: app.db, backend, store, log: pino({ level: 'silent' }) })
+    const marker = { require: async () => {}, adopted: async () => undefined }
+    const backend = folderBackend(join(server.dataDir, 'files'))
+    const worker = removalWorker({ db: app.db, backend, marker, log: pino({ level: 'silent' }) })
     worker.wake()
     await worker.stop()
   }
@@ -284,7 +284,7 @@ t.test('a backup names a missing file, and saves the rest', async (t) => {
   const { upload, stored } = uploading(server)
   await upload(id, { image: await jpeg() })
   const [name] = await stored(id)
-  const object = (await app.storage.find(app.db, 'documents', name!))!
+  const object = (await app.files.find(app.db, 'documents', name!))!
   await rm(join(server.dataDir, 'files', object.id.slice(0, 2), object.id))
   const path = join(folder, 'mancante.tar.age')
   const ended = await act(['backup', path], { env: own })
@@ -345,7 +345,7 @@ t.test('restored files are removed when the transaction fails', async (t) => {
   t.teardown(close)
   const place = join(env.DATA_DIR, 'files')
   await mkdir(place)
-  const real = filesBackend(place)
+  const real = folderBackend(place)
   let written = 0
   const backend: Backend = {
     ...real,
@@ -421,7 +421,7 @@ t.test('a backup of an older version is migrated, and one of a newer version is 
   await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`
   const path = join(folder, 'vecchio.tar.age')
-  const backend = filesBackend(temporaryFolder(t))
+  const backend = folderBackend(temporaryFolder(t))
   await createBackup({ sql, backend, keys }, path, BACKUP_PASSPHRASE)
   await close()
   const env = await empty(t)

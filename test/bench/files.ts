@@ -7,11 +7,11 @@ import pino from 'pino'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
 import { migrate } from '#src/database/migrate.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { generations } from '#src/services/files/key-wrapping.ts'
-import { objectStorage } from '#src/services/files/encrypted-files.ts'
-import type { Storage } from '#src/services/files/file-service.ts'
-import { fileStore } from '#src/services/files/backend-marker.ts'
+import { encryptedFiles } from '#src/services/files/encrypted-files.ts'
+import type { FileService } from '#src/services/files/file-service.ts'
+import { backendMarker } from '#src/services/files/backend-marker.ts'
 import { under, type BenchResult } from './harness.ts'
 import { temporaryFolder } from './process.ts'
 
@@ -29,15 +29,15 @@ export async function filesBench (url: string): Promise<BenchResult[]> {
   const { db, close } = connect(url, 2)
   const log = pino({ level: 'silent' })
   const root = join(dataDir, 'files')
-  const backend = filesBackend(root)
-  const store = fileStore({ db, log, backend, make: async () => { await mkdir(root) } })
-  const storage = objectStorage({
-    db, log, backend, store, generations: generations(createKeys(randomBytes(32))), removeDiscarded () {}
+  const backend = folderBackend(root)
+  const marker = backendMarker({ db, log, backend, make: async () => { await mkdir(root) } })
+  const files = encryptedFiles({
+    db, log, backend, marker, generations: generations(createKeys(randomBytes(32))), removeDiscarded () {}
   })
   try {
     const amounts = { writing: [] as number[], reading: [] as number[] }
     for (let round = 0; round < ROUNDS; round++) {
-      const { writing, reading } = await measure(storage)
+      const { writing, reading } = await measure(files)
       amounts.writing.push(writing)
       amounts.reading.push(reading)
     }
@@ -50,15 +50,15 @@ export async function filesBench (url: string): Promise<BenchResult[]> {
     await rm(dataDir, { recursive: true })
   }
 
-  async function measure (storage: Storage) {
-    let object: Parameters<Storage['read']>[0]
+  async function measure (files: FileService) {
+    let object: Parameters<FileService['read']>[0]
     const writing = await growth(async (settled) => {
-      const written = await storage.write(Readable.from(zeros(settled)), PLACE, SIZE)
-      object = await db.transaction((tx) => storage.keep(tx, written, { replace: true }))
+      const written = await files.write(Readable.from(zeros(settled)), PLACE, SIZE)
+      object = await db.transaction((tx) => files.keep(tx, written, { replace: true }))
     })
     const reading = await growth(async (settled) => {
       let bytes = 0
-      for await (const piece of await storage.read(object)) {
+      for await (const piece of await files.read(object)) {
         bytes += (piece as Buffer).length
         if (bytes >= SETTLED) settled()
       }

@@ -4,30 +4,30 @@ import { join } from 'node:path'
 import pino from 'pino'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '#src/database/connect.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { generations } from '#src/services/files/key-wrapping.ts'
-import { objectStorage } from '#src/services/files/encrypted-files.ts'
-import { fileStore } from '#src/services/files/backend-marker.ts'
+import { encryptedFiles } from '#src/services/files/encrypted-files.ts'
+import { backendMarker } from '#src/services/files/backend-marker.ts'
 
 export interface Stored { db: Database, keys: Keys, dataDir: string, count: number, size: number }
 
 /** Stores `count` files of `size` bytes as the server does. */
 export async function storeFiles ({ db, keys, dataDir, count, size }: Stored): Promise<void> {
   const root = join(dataDir, 'files')
-  const backend = filesBackend(root)
+  const backend = folderBackend(root)
   const log = pino({ level: 'silent' })
   const make = async () => { mkdirSync(root, { recursive: true, mode: 0o700 }) }
-  const storage = objectStorage({
+  const files = encryptedFiles({
     db,
     log,
     backend,
-    store: fileStore({ db, log, backend, make }),
+    marker: backendMarker({ db, log, backend, make }),
     generations: generations(keys),
     removeDiscarded () {}
   })
   for (let n = 0; n < count; n++) {
     const object = { bucket: 'documents', name: `${n}/0/front.jpg`, contentType: 'image/jpeg', owner: null }
-    const written = await storage.write(randomBytes(size), object, size)
-    await db.transaction((tx) => storage.keep(tx, written, { replace: false }))
+    const written = await files.write(randomBytes(size), object, size)
+    await db.transaction((tx) => files.keep(tx, written, { replace: false }))
   }
 }

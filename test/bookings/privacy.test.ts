@@ -165,7 +165,7 @@ t.test('an erasure deletes booking, guests and images, keeps what the law requir
   t.equal((await server.call('GET', `${BOOKINGS}/${id}`)).statusCode, 404)
   t.equal((await server.call('GET', `/api/documents/${id}/0/front`)).statusCode, 404)
   t.same([...await server.app.sql`select * from ospiti where prenotazione_id = ${id}`], [])
-  t.same(await server.app.storage.findByPrefix(server.app.db, 'documents', `${id}/`), [])
+  t.same(await server.app.files.findByPrefix(server.app.db, 'documents', `${id}/`), [])
   const entries = await server.app.sql`
     select actor, object, details from audit_log
     where action in ('dati_cancellati', 'prenotazioni_eliminate') and object = ${`prenotazione:${id}`}`

@@ -6,12 +6,12 @@ import pino from 'pino'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { generations } from '#src/services/files/key-wrapping.ts'
-import { objectStorage } from '#src/services/files/encrypted-files.ts'
+import { encryptedFiles } from '#src/services/files/encrypted-files.ts'
 import { removalWorker } from '#src/services/files/removal-worker.ts'
 import { rotateKeys, RotationUnderWayError } from '#src/services/files/key-rotation.ts'
-import { fileStore } from '#src/services/files/backend-marker.ts'
+import { backendMarker } from '#src/services/files/backend-marker.ts'
 
 /*
  * Stores, replaces, moves, copies and deletes files, and rotates keys, until it is killed. At CRASH_STEP it kills
@@ -33,12 +33,12 @@ const keys = createKeys(Buffer.from(MASTER_KEY, 'base64'))
 const { db, sql } = connect(DATABASE_URL, 6)
 const log = pino({ level: 'silent' })
 const root = join(DATA_DIR, 'files')
-const files = filesBackend(root)
+const folder = folderBackend(root)
 /** A backend that can crash before, during and after each operation. */
 const backend: Backend = {
-  ...files,
+  ...folder,
   async put (id, content) {
-    await files.put(id, (async function * () {
+    await folder.put(id, (async function * () {
       for await (const piece of content) {
         at('writing')
         yield piece
@@ -47,21 +47,21 @@ const backend: Backend = {
     at('written')
   },
   async copy (from, to) {
-    const copied = await files.copy(from, to)
+    const copied = await folder.copy(from, to)
     at('copied')
     return copied
   },
   async delete (id) {
     at('removing')
-    await files.delete(id)
+    await folder.delete(id)
     at('removed')
   }
 }
 const make = async () => { await mkdir(root, { recursive: true, mode: 0o700 }) }
-const store = fileStore({ db, log, backend, make })
-const worker = removalWorker({ db, backend, store, log })
-const storage = objectStorage({
-  db, log, backend, store, generations: generations(keys), removeDiscarded: worker.wake
+const marker = backendMarker({ db, log, backend, make })
+const worker = removalWorker({ db, backend, marker, log })
+const files = encryptedFiles({
+  db, log, backend, marker, generations: generations(keys), removeDiscarded: worker.wake
 })
 
 const pick = (below: number) => randomBytes(1)[0]! % below
@@ -71,32 +71,32 @@ async function upload (): Promise<void> {
   const content = randomBytes(1 + pick(3) * 100_000)
   const metadata = { sha256: createHash('sha256').update(content).digest('hex') }
   const place = { bucket: 'documents', name: name(), contentType: 'image/jpeg', owner: null, metadata }
-  const written = await storage.write(content, place, content.length)
+  const written = await files.write(content, place, content.length)
   await db.transaction(async (tx) => {
-    await storage.keep(tx, written, { replace: true })
+    await files.keep(tx, written, { replace: true })
     at('kept')
   })
   at('committed')
 }
 
 async function change (): Promise<void> {
-  const object = await storage.find(db, 'documents', name())
+  const object = await files.find(db, 'documents', name())
   if (!object) return
   const to = { bucket: 'documents', name: name() }
   if (pick(3) === 0) {
     await db.transaction(async (tx) => {
-      await storage.discard(tx, [object])
+      await files.discard(tx, [object])
       at('discarded')
     })
   } else if (pick(2) === 0) {
     await db.transaction(async (tx) => {
-      const before = await storage.find(tx, 'documents', to.name)
-      if (before && before.id !== object.id) await storage.discard(tx, [before])
-      await storage.move(tx, object, to)
+      const before = await files.find(tx, 'documents', to.name)
+      if (before && before.id !== object.id) await files.discard(tx, [before])
+      await files.move(tx, object, to)
     })
   } else {
-    const copy = await storage.copy(object, { ...to, owner: 'user:1' })
-    await db.transaction((tx) => storage.keep(tx, copy, { replace: true }))
+    const copy = await files.copy(object, { ...to, owner: 'user:1' })
+    await db.transaction((tx) => files.keep(tx, copy, { replace: true }))
   }
   worker.wake()
 }

@@ -11,13 +11,13 @@ import pino from 'pino'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect, type Connection } from '#src/database/connect.ts'
 import { migrate } from '#src/database/migrate.ts'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { compareFiles } from '#src/services/files/compare-files.ts'
 import { generations } from '#src/services/files/key-wrapping.ts'
-import { objectStorage } from '#src/services/files/encrypted-files.ts'
+import { encryptedFiles } from '#src/services/files/encrypted-files.ts'
 import { removalWorker } from '#src/services/files/removal-worker.ts'
 import { rotateKeys } from '#src/services/files/key-rotation.ts'
-import { fileStore } from '#src/services/files/backend-marker.ts'
+import { backendMarker } from '#src/services/files/backend-marker.ts'
 import { LOAD_FAST } from '#test/setup/processes.ts'
 import { crashableCluster } from './cluster.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -107,10 +107,10 @@ async function judge (url: string, dataDir: string, masterKey: Buffer): Promise<
   const root = join(dataDir, 'files')
   const keys = createKeys(masterKey)
   const log = pino({ level: 'silent' })
-  const backend = filesBackend(root)
-  const store = fileStore({ db, log, backend, make: async () => {} })
-  const worker = removalWorker({ db, backend, store, log })
-  const storage = objectStorage({ db, log, backend, store, generations: generations(keys), removeDiscarded () {} })
+  const backend = folderBackend(root)
+  const marker = backendMarker({ db, log, backend, make: async () => {} })
+  const worker = removalWorker({ db, backend, marker, log })
+  const files = encryptedFiles({ db, log, backend, marker, generations: generations(keys), removeDiscarded () {} })
   const names = () => readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 2)
   try {
     // Age all files past the limit after which the comparison removes orphans.
@@ -119,19 +119,19 @@ async function judge (url: string, dataDir: string, masterKey: Buffer): Promise<
     await sql`update discarded_files set next_attempt_at = now()`
     worker.wake()
     await tombstonesGone(sql)
-    await compareFiles({ db, backend, store, log }, new AbortController().signal)
+    await compareFiles({ db, backend, marker, log }, new AbortController().signal)
     const one = connect(url, 1)
     await rotateKeys(one, keys)
     await one.close()
 
-    const rows = await storage.findByPrefix(db, 'documents', '')
+    const rows = await files.findByPrefix(db, 'documents', '')
     const unreadable: string[] = []
     for (const row of rows) {
-      const content = await storage.read(row).then(buffer).catch(() => Buffer.alloc(0))
+      const content = await files.read(row).then(buffer).catch(() => Buffer.alloc(0))
       const digest = createHash('sha256').update(content).digest('hex')
       if (digest !== row.metadata?.sha256) unreadable.push(`${row.name} (${row.id})`)
     }
-    const known = new Set([...rows.map(({ id }) => id), await store.adopted()])
+    const known = new Set([...rows.map(({ id }) => id), await marker.adopted()])
     const orphans = names().filter((name) => !known.has(name.slice(3)))
     const tombstones = await sql`select id::text from discarded_files`
     const generationsLeft = await sql`select id::text from storage_keys order by id desc offset 1`

@@ -6,7 +6,7 @@ const STEPS: readonly Step[] = [
   'reserved',
   'claimed',
   'logged-in',
-  'rehearsed',
+  'tested',
   'connected',
   'dispatched',
   'replied',

@@ -200,9 +200,9 @@ t.test('concurrent uploads of one side leave one complete image', async (t) => {
 
 t.test('a booking that is deleted during the upload leaves no image', async (t) => {
   const id = await newBooking()
-  const { write } = app.storage
-  t.teardown(() => { app.storage.write = write })
-  app.storage.write = async (...args) => {
+  const { write } = app.files
+  t.teardown(() => { app.files.write = write })
+  app.files.write = async (...args) => {
     const file = await write(...args)
     await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
     return file

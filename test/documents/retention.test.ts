@@ -195,7 +195,7 @@ t.test('every image is processed, however many there are', async (t) => {
   const after = on('2026-12-31')
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, last), {})
-  t.equal((await after.app.storage.findByPrefix(after.app.db, 'documents', `${many}/`)).length, 1202)
+  t.equal((await after.app.files.findByPrefix(after.app.db, 'documents', `${many}/`)).length, 1202)
 })
 
 t.test('images of a saved guest who was never sent stay, even when the booking becomes smaller', async (t) => {

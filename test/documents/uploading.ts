@@ -26,6 +26,6 @@ export function uploading ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
 
     /** The names of the stored images of a booking. */
     stored: async (id: number) =>
-      (await app.storage.findByPrefix(app.db, 'documents', `${id}/`)).map(({ name }) => name)
+      (await app.files.findByPrefix(app.db, 'documents', `${id}/`)).map(({ name }) => name)
   }
 }

@@ -229,7 +229,7 @@ t.test('readiness does not wait behind other queries, nor after the disk was ful
   await holder`select pg_advisory_lock(1)`
   const waiting = Array.from({ length: 50 }, () => app.sql`select pg_advisory_lock_shared(1)`.execute())
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
-  app.isToldOfDisk(Object.assign(new Error('full'), { code: 'ENOSPC' }))
+  app.isDiskFullReported(Object.assign(new Error('full'), { code: 'ENOSPC' }))
   const probes = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/health/ready')))
   t.same(probes.map(({ statusCode }) => statusCode), Array(20).fill(200), 'there is room again')
   t.equal(logs.filter(({ msg }) => msg === 'the disk has room again').length, 1)

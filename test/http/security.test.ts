@@ -107,15 +107,15 @@ t.test(
 )
 
 t.test('responses with personal data forbid caching', async (t) => {
-  const guarded = routes.filter(
+  const mapBackendErrors = routes.filter(
     ({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined
   )
-  for (const { url } of guarded) {
+  for (const { url } of mapBackendErrors) {
     const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
     // Code tables are the same for everybody, and large: a client may cache them, if it revalidates.
     t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
   }
-  t.ok(guarded.length > 8)
+  t.ok(mapBackendErrors.length > 8)
 })
 
 t.test('without CORS_ORIGINS no other origin is allowed, not even in a preflight', async (t) => {

@@ -20,7 +20,7 @@ export function lettering ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
       call('GET', `${LETTERS}/${id}/pdf`, undefined, headers),
     /** The names of the stored letters of a booking. */
     stored: async (id: number) =>
-      (await app.storage.findByPrefix(app.db, 'letters', `${id}/`)).map(({ name }) => name)
+      (await app.files.findByPrefix(app.db, 'letters', `${id}/`)).map(({ name }) => name)
   }
 }
 

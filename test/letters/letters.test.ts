@@ -221,7 +221,7 @@ t.test('letters are deleted with their bookings in one transaction; letters of o
     t.equal((await find(id)).exists, false)
   }
   t.equal((await history()).length, rows - 2)
-  app.storage.removeDiscarded()
+  app.files.removeDiscarded()
   await waitFor(() => files() === count - 2)
   t.equal((await find(kept)).exists, true)
 })

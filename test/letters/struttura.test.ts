@@ -91,7 +91,7 @@ t.test('a change names its version: another one is a 412, and nothing changes', 
 t.test('deleting the logo\'s file changes the version of the establishment', async (t) => {
   await putLogo(await png())
   const etag = String((await call('GET', URL)).headers.etag)
-  const [logo] = await app.storage.findByPrefix(app.db, 'letters', 'struttura/logo.')
+  const [logo] = await app.files.findByPrefix(app.db, 'letters', 'struttura/logo.')
   const headers = { authorization: `Bearer ${await token({ role: 'admin' })}` }
   const gone = await app.inject({ method: 'DELETE', url: `/storage/v1/object/letters/${logo!.name}`, headers })
   t.equal(gone.statusCode, 200, gone.body)
@@ -161,7 +161,7 @@ t.test('a logo is re-encoded and printed in the letter; it can be replaced and d
   const [withLogo, withoutLogo] = [(await download(id)).rawPayload, await newBooking()]
   t.equal((await call('GET', LOGO, undefined, { 'if-none-match': String(read.headers.etag) })).statusCode, 304)
   t.equal((await putLogo(await png())).statusCode, 200)
-  t.equal((await app.storage.findByPrefix(app.db, 'letters', 'struttura/')).length, 1)
+  t.equal((await app.files.findByPrefix(app.db, 'letters', 'struttura/')).length, 1)
   t.match(await get(), { logo: 'https://locanda.example/api/v1/struttura/logo' })
   const gone = await app.inject({ method: 'DELETE', url: LOGO, headers: admin })
   t.same(gone.json(), { success: true, message: 'Logo eliminato' })
@@ -213,9 +213,9 @@ t.test('the longest texts fill several pages, and markup in them is printed as t
 
 t.test('a logo that is deleted while a letter is made is left out of it', async (t) => {
   await putLogo(await png())
-  const { read } = app.storage
+  const { read } = app.files
   let isDeleted = false
-  app.storage.read = async (object, range) => {
+  app.files.read = async (object, range) => {
     if (!isDeleted) {
       isDeleted = true
       t.equal((await app.inject({ method: 'DELETE', url: LOGO, headers: admin })).statusCode, 200)
@@ -225,7 +225,7 @@ t.test('a logo that is deleted while a letter is made is left out of it', async 
     }
     return await read(object, range)
   }
-  t.teardown(() => { app.storage.read = read })
+  t.teardown(() => { app.files.read = read })
   const id = await newBooking()
   t.equal((await generate(id)).statusCode, 201)
   t.ok(isDeleted)
@@ -245,7 +245,7 @@ t.test('the Wi-Fi password is neither in the log nor in plain text in the databa
 for (const [name, harm] of HARMS) {
   t.test(`a logo whose file is ${name} does not prevent a letter: a warning says that it is missing`, async (t) => {
     t.equal((await putLogo(await png())).statusCode, 200)
-    const [logo] = await app.storage.findByPrefix(app.db, 'letters', 'struttura/')
+    const [logo] = await app.files.findByPrefix(app.db, 'letters', 'struttura/')
     harm(join(dataDir, 'files', logo!.id.slice(0, 2), logo!.id))
     const from = logs.length
     const id = await newBooking()

@@ -55,16 +55,16 @@ async function distance (one: Buffer, other: Buffer): Promise<number> {
 }
 
 const { app: own } = await build(t)
-const { db, pdf, storage } = own
+const { db, pdf, files } = own
 
 const job = { kind: 'template', source: pageWith('{{ nome }}'), data: { nome: 'Anna' }, date: DATE.getTime() } as const
 
 async function keep (values: Partial<NewPdf> = {}) {
   const { bytes } = await pdf.make(job, { caller: 'prova' })
   const object = { bucket: 'reports', name: `${randomUUID()}.pdf`, contentType: 'application/pdf', owner: null }
-  const file = await storage.write(bytes, object, bytes.length)
-  return await storage.settle(file, () => db.transaction(async (tx) => {
-    const object = await storage.keep(tx, file, { replace: false })
+  const file = await files.write(bytes, object, bytes.length)
+  return await files.settle(file, () => db.transaction(async (tx) => {
+    const object = await files.keep(tx, file, { replace: false })
     const record = { tipo: 'documento_pdf' as const, utente: null, template_id: null, nome: 'prova.pdf', object }
     return await pdf.record(tx, { ...record, ...values })
   }))
@@ -214,8 +214,8 @@ for (const [name, job] of Object.entries(samples())) {
 t.test('a PDF recorded in the transaction of its file is found with its file', async (t) => {
   const made = await keep({ utente: 'anna' })
   t.match(await pdf.find(db, made.id), { utente: 'anna', stato: 'completato', nome: 'prova.pdf' })
-  const object = await storage.find(db, made.bucket, made.oggetto)
-  const bytes = Buffer.concat(await (await storage.read(object!)).toArray() as Buffer[])
+  const object = await files.find(db, made.bucket, made.oggetto)
+  const bytes = Buffer.concat(await (await files.read(object!)).toArray() as Buffer[])
   t.same(await readPages(bytes), ['Anna'])
 })
 
@@ -243,13 +243,13 @@ t.test('removing a PDF deletes its file, and a rolled back transaction removes n
   t.ok(await pdf.find(db, id))
   await db.transaction((tx) => pdf.remove(tx, [id]))
   t.equal(await pdf.find(db, id), undefined)
-  t.equal(await storage.find(db, bucket, oggetto), undefined)
+  t.equal(await files.find(db, bucket, oggetto), undefined)
 })
 
 t.test('a record is deleted when its file is discarded, and find returns undefined for an invalid id', async (t) => {
   const { id, bucket, oggetto } = await keep()
-  const object = await storage.find(db, bucket, oggetto)
-  await db.transaction((tx) => storage.discard(tx, [object!]))
+  const object = await files.find(db, bucket, oggetto)
+  await db.transaction((tx) => files.discard(tx, [object!]))
   t.equal(await pdf.find(db, id), undefined)
   t.equal(await pdf.find(db, '1'), undefined)
 })

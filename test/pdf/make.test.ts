@@ -3,7 +3,7 @@ import t from 'tap'
 import { establishmentFields } from '#schemas/establishment.ts'
 import { LetterWishes } from '#schemas/letter.ts'
 import type { PdfJob } from '#src/pdf/pdf-jobs.ts'
-import { ModelloNonValido, refusalOf } from '#src/pdf/template-error.ts'
+import { ModelloNonValido, requestError } from '#src/pdf/template-error.ts'
 import makePdf, { makeHtml } from '#src/pdf/task.ts'
 import { letterData } from '#src/pdf/templates/letter-data.ts'
 import { workerPool } from '#src/services/workers/pool.ts'
@@ -181,7 +181,7 @@ t.test('renders a report of any rows, or blames the rows and not the template', 
   await fc.assert(fc.asyncProperty(rows, fc.option(anyText(200), { nil: undefined }), async (rows, titolo) => {
     const job = { kind: 'report', request: { rows, titolo, data: DAY }, date } as PdfJob
     for (const { fault } of [await makePdf(job), await makeHtml(job)]) {
-      if (fault !== null && !(refusalOf(job, fault) instanceof ModelloNonValido)) throw new Error(JSON.stringify(fault))
+      if (fault !== null && !(requestError(job, fault) instanceof ModelloNonValido)) throw new Error(JSON.stringify(fault))
     }
   }), { numRuns: 20 })
 })
@@ -190,8 +190,8 @@ t.test('a failing built-in template is an internal error without details for the
   const fault = { code: 'ELEMENTO_SCONOSCIUTO', message: 'riga 1, colonna 1: Anna', riga: 1, colonna: 1 } as const
   const report = { kind: 'report', request: { rows: [], data: DAY }, date } as const
   for (const job of [report, { kind: 'letter', request: {}, date }] as PdfJob[]) {
-    t.notOk(refusalOf(job, fault) instanceof ModelloNonValido)
-    t.match(refusalOf(job, fault), { message: 'a template of the product failed: ELEMENTO_SCONOSCIUTO' })
+    t.notOk(requestError(job, fault) instanceof ModelloNonValido)
+    t.match(requestError(job, fault), { message: 'a template of the product failed: ELEMENTO_SCONOSCIUTO' })
   }
-  t.match(refusalOf({ ...report, source: '<nix/>' }, fault), { statusCode: 400, code: fault.code })
+  t.match(requestError({ ...report, source: '<nix/>' }, fault), { statusCode: 400, code: fault.code })
 })

@@ -172,7 +172,7 @@ t.test('a deleted PDF is gone, with its file', async (t) => {
   t.same(gone.json(), { message: 'PDF eliminato', status: 200 })
   t.equal((await get(pathOf(made.download_url), anna.headers)).statusCode, 404)
   t.equal((await app.inject({ method: 'DELETE', url, headers: anna.headers })).statusCode, 404)
-  t.equal(await app.storage.find(app.db, 'reports', `${made.transaction_ref}.pdf`), undefined)
+  t.equal(await app.files.find(app.db, 'reports', `${made.transaction_ref}.pdf`), undefined)
   t.equal((await get('/api/csv-pdf-download/1', anna.headers)).statusCode, 404)
 })
 

@@ -35,6 +35,6 @@ export function scanning ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
     makeGuest: (id: number, body: Record<string, unknown>) => call('POST', `${SCANS}/${id}/ospite`, body),
 
     /** The names of the stored pictures. */
-    pictures: async () => (await app.storage.findByPrefix(app.db, 'documents', 'scansioni/')).map(({ name }) => name)
+    pictures: async () => (await app.files.findByPrefix(app.db, 'documents', 'scansioni/')).map(({ name }) => name)
   }
 }

@@ -289,8 +289,8 @@ t.test('during maintenance every route that is not public answers non-administra
   const ask = async ({ method, url }: { method: string, url: string }, headers: Record<string, string>) =>
     await app.inject({ method: method as 'GET', url: url.replace(/:\w+/g, '1').replace('*', 'nessuna'), headers })
   const open = named.filter(({ access, name }) => access === 'public' || access === 'cookie' || SIGN_IN.includes(name))
-  const guarded = named.filter((route) => !open.includes(route))
-  t.ok(guarded.length > 40)
+  const mapBackendErrors = named.filter((route) => !open.includes(route))
+  t.ok(mapBackendErrors.length > 40)
   t.same(SIGN_IN.filter((name) => !named.some((route) => route.name === name)), [])
 
   const asNobody = async () => {
@@ -301,7 +301,7 @@ t.test('during maintenance every route that is not public answers non-administra
   const before = await asNobody()
   const by = bearer(await token({ service: true }))
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true, message: 'Alle 14' } })
-  for (const route of guarded) {
+  for (const route of mapBackendErrors) {
     const answers = await Promise.all(callers.map((headers) => ask(route, headers)))
     // One comparison for all callers, because each costs as much as a request.
     t.match(answers, callers.map(() => ({
@@ -327,7 +327,7 @@ t.test('during maintenance every route that is not public answers non-administra
   t.equal(await isLetIn(app, bearer(await token({ name: 'ada', role: 'admin' }))), 200)
 
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true } })
-  t.match((await ask(guarded[0]!, bearer(operator))).json(), { error: /^Servizio in manutenzione/ })
+  t.match((await ask(mapBackendErrors[0]!, bearer(operator))).json(), { error: /^Servizio in manutenzione/ })
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: false } })
   t.equal(await isLetIn(app, bearer(operator)), 200)
 })

@@ -263,7 +263,7 @@ for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
       const answers = await Promise.all(names.map((name, at) => move(name, names[(at + 1) % names.length]!)))
       for (const answer of answers) t.match(answer.json(), { statusCode: '409', code: 'KeyAlreadyExists' })
     })
-    for (const { id, name } of stored) t.equal((await app.storage.find(app.db, 'public', name))?.id, id)
+    for (const { id, name } of stored) t.equal((await app.files.find(app.db, 'public', name))?.id, id)
     t.same(logs.filter(({ level }) => Number(level) >= 40), [])
   })
 }

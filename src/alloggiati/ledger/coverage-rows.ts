@@ -130,7 +130,7 @@ function readRows ({ db, mode, today }: Comparison, { rows, isOwn, isCurrent, wh
 /**
  * CTEs that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_ospiti`,
  * `schedine_cambiate_il`) whose first 30 nights are surely covered. Enough guests were sent since the last change, and
- * their submissions are receipted. Nearly all past bookings qualify, and only the others need `closerLook`.
+ * their submissions are receipted. Nearly all past bookings qualify, and only the others need `coverageCounter`.
  *
  * All submissions of the page's period are read at once, which costs a fraction of a look-up per booking.
  */

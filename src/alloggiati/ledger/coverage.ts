@@ -84,7 +84,7 @@ function is (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]):
  * Compares stays in chunks. A row without a booking counts for one stay only, the first that the returned function
  * sees. So a booking that was deleted and entered again finds its guests.
  */
-export function closerLook (comparison: Comparison) {
+export function coverageCounter (comparison: Comparison) {
   const adopted = new Set<string>()
 
   /** @returns what `tell` says of each stay; its `count` counts guests covered by rows that pass `isCounted` */
@@ -185,7 +185,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
       on d.arrivo >= p.check_in and d.arrivo < p.check_in + p.numero_notti
         and (d.arrivo - p.check_in) % ${MAX_DECLARED_NIGHTS}::int = 0
     order by d.arrivo, p.id`)
-  const looked = await closerLook(comparison)(due, ({ id, from, numero_notti, numero_ospiti }, count) => ({
+  const looked = await coverageCounter(comparison)(due, ({ id, from, numero_notti, numero_ospiti }, count) => ({
     bookingId: id,
     arrival: from,
     deadline: filingDeadline(from, numero_notti),
@@ -196,7 +196,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
 }
 
 /** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. The other values are those of document images. */
-type GuestStanding =
+type GuestStatus =
   | { stato: 'ricevuto', dal: Date }
   | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'altro_arrivo' | 'mai_inviata' }
 
@@ -204,7 +204,7 @@ export interface BookingCoverage {
   /** A guest of the booking may still be acquired, or the outcome is unknown. */
   open: 'invio_aperto' | 'esito_sconosciuto' | null
   /** @param place of the guest, 0-based */
-  guest (place: number): GuestStanding
+  guest (place: number): GuestStatus
 }
 
 /**
@@ -223,7 +223,7 @@ export async function coverageOf (
     rows.flatMap(({ invio_id, isReceipted }) => isReceipted ? invio_id : [])))
   return new Map(stays.map(({ id, check_in }, at) => {
     const { rows, saved, own } = compared[at]!
-    const standingOf = standings(compared[at]!, times)
+    const statusOf = coverageStatus(compared[at]!, times)
     const moved = own.filter((row) => isFiled(row) && row.data_arrivo !== check_in)
     /** Whether the guest was sent for this booking with another arrival: the booking was moved since. */
     const isMoved = (place: number) => saved[place] !== undefined && moved.some((row) => {
@@ -233,8 +233,8 @@ export async function coverageOf (
     return [id, {
       open: openness((open.get(id) ?? []).map(({ isUnknown }) => isUnknown), rows),
       guest: (place) => {
-        const standing = standingOf(place)
-        return standing.stato === 'mai_inviata' && isMoved(place) ? { stato: 'altro_arrivo' } : standing
+        const status = statusOf(place)
+        return status.stato === 'mai_inviata' && isMoved(place) ? { stato: 'altro_arrivo' } : status
       }
     }]
   }))
@@ -245,7 +245,7 @@ function openness (areUnknown: readonly boolean[], rows: readonly SentRow[]): Bo
   return areUnknown.every(Boolean) ? 'esito_sconosciuto' : 'invio_aperto'
 }
 
-function standings ({ places, rows }: Compared, times: ReadonlyMap<number, Date>): BookingCoverage['guest'] {
+function coverageStatus ({ places, rows }: Compared, times: ReadonlyMap<number, Date>): BookingCoverage['guest'] {
   const received = rows.flatMap((row) => {
     const at = row.esito === 'acquisita' && row.isReceipted ? times.get(row.invio_id)?.getTime() : undefined
     return at === undefined ? [] : { ...row, at }

@@ -19,7 +19,7 @@ export interface WatchContext {
   clock: Clock
   log: FastifyBaseLogger
   /** Whether the error means a full disk, which is logged elsewhere. */
-  isTold?: (err: unknown) => boolean
+  isReported?: (err: unknown) => boolean
   alarm: RaiseAlarm
   /** The submissions of this mode: the sandbox's, or the real ones of every account. */
   mode: PoliceService['mode']
@@ -31,7 +31,7 @@ export interface WatchContext {
 
 export interface LedgerContext extends WatchContext {
   service: PoliceService
-  lane: Lane
+  sendQueue: SendQueue
   chainHead: ChainHead
   timeline: Timeline
   audit: Audit
@@ -39,80 +39,80 @@ export interface LedgerContext extends WatchContext {
   beforeReady: readonly BeforeReady[]
 }
 
-/** Submissions that may hold each at a time. Up to four have a `place`, so that no Send waits for a test call. */
-const LIMITS = { place: 4, flight: 1 } as const
-type Good = keyof typeof LIMITS
+/** Slots of each kind. Up to four submissions have a `test` slot, so that no Send waits for a test call. */
+const LIMITS = { test: 4, send: 1 } as const
+type Slot = keyof typeof LIMITS
 /** A test call slower than this loses its rank, so that later submissions can overtake it. */
 const RANK_KEPT_MS = 5000
-/** Poll interval while shutdown waits until the lane is empty. */
+/** Poll interval while shutdown waits until the send queue is empty. */
 const EMPTY_MS = 20
 
 /** Thrown during shutdown: the next process takes over submissions that are not dispatched. */
-export class LaneClosed extends Error {}
+export class SendQueueClosed extends Error {}
 
-/** A submission in the lane. It holds or wants a `place` or the `flight`; `since` is on the monotonic clock. */
-export interface Turn { readonly id: number, has: Good | null, wants: Good | null, since: number }
+/** A submission in the send queue. It holds or wants a `test` or the `send` slot; `since` is on the monotonic clock. */
+export interface QueueEntry { readonly id: number, has: Slot | null, wants: Slot | null, since: number }
 
 /** The send queue of this process, first in, first out. A waiting submission writes nothing to the database. */
-export class Lane {
+export class SendQueue {
   /** Aborted when shutdown begins. */
   readonly shutdownSignal: AbortSignal
   /** In order of arrival. */
-  readonly #turns = new Set<Turn>()
+  readonly #entries = new Set<QueueEntry>()
 
   constructor (shutdownSignal = new AbortController().signal) {
     this.shutdownSignal = shutdownSignal
   }
 
-  enter (id: number): Turn {
-    const turn: Turn = { id, has: null, wants: null, since: 0 }
-    this.#turns.add(turn)
-    return turn
+  enter (id: number): QueueEntry {
+    const entry: QueueEntry = { id, has: null, wants: null, since: 0 }
+    this.#entries.add(entry)
+    return entry
   }
 
-  /** Removes the submission from the lane and releases what it holds. */
-  leave (turn: Turn): void {
-    this.#turns.delete(turn)
+  /** Removes the submission from the send queue and releases what it holds. */
+  leave (entry: QueueEntry): void {
+    this.#entries.delete(entry)
   }
 
   /**
-   * Tries to take a `place` (test call), or to exchange it for the `flight` (Send).
+   * Tries to take a `test` slot (test call), or to exchange it for the `send` slot (Send).
    * @returns whether the submission holds it; the caller polls until it does
-   * @throws LaneClosed
+   * @throws SendQueueClosed
    */
-  take (turn: Turn, good: Good): boolean {
-    if (this.shutdownSignal.aborted) throw new LaneClosed()
-    if (turn.has === good) return true
-    const turns = [...this.#turns]
-    turn.wants = good
-    const isNext = turns.find(({ wants }) => wants === good) === turn
-    if (!isNext || turns.filter(({ has }) => has === good).length >= LIMITS[good]) return false
-    if (good === 'flight' && turns.slice(0, turns.indexOf(turn)).some(isRehearsed)) return false
-    Object.assign(turn, { has: good, wants: null, since: performance.now() })
+  take (entry: QueueEntry, slot: Slot): boolean {
+    if (this.shutdownSignal.aborted) throw new SendQueueClosed()
+    if (entry.has === slot) return true
+    const entries = [...this.#entries]
+    entry.wants = slot
+    const isNext = entries.find(({ wants }) => wants === slot) === entry
+    if (!isNext || entries.filter(({ has }) => has === slot).length >= LIMITS[slot]) return false
+    if (slot === 'send' && entries.slice(0, entries.indexOf(entry)).some(isInTestCall)) return false
+    Object.assign(entry, { has: slot, wants: null, since: performance.now() })
     return true
   }
 
   ids (): number[] {
-    return [...this.#turns].map(({ id }) => id)
+    return [...this.#entries].map(({ id }) => id)
   }
 
   /**
    * Sleeps for `ms` milliseconds.
-   * @throws LaneClosed
+   * @throws SendQueueClosed
    */
   async pause (ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.shutdownSignal }).catch(() => { throw new LaneClosed() })
+    await sleep(ms, undefined, { signal: this.shutdownSignal }).catch(() => { throw new SendQueueClosed() })
   }
 
-  /** Resolves when no submission is in the lane. */
+  /** Resolves when the send queue is empty. */
   async empty (): Promise<void> {
-    while (this.#turns.size > 0) await sleep(EMPTY_MS)
+    while (this.#entries.size > 0) await sleep(EMPTY_MS)
   }
 }
 
 /** Whether the submission is in its test call and keeps its rank. */
-function isRehearsed ({ has, wants, since }: Turn): boolean {
-  return has === 'place' && wants === null && performance.now() - since < RANK_KEPT_MS
+function isInTestCall ({ has, wants, since }: QueueEntry): boolean {
+  return has === 'test' && wants === null && performance.now() - since < RANK_KEPT_MS
 }
 
 /**
@@ -125,7 +125,7 @@ export function ledgerChainHead (dataDir: string): ChainHead {
 
 /** The steps of a submission, in order. Tests listen to them, and can kill the process between any two. */
 export type Step =
-  'reserved' | 'claimed' | 'logged-in' | 'rehearsed' | 'connected' | 'dispatched' | 'replied' | 'recorded'
+  'reserved' | 'claimed' | 'logged-in' | 'tested' | 'connected' | 'dispatched' | 'replied' | 'recorded'
 
 const steps = channel('locanda:ledger')
 

@@ -2,7 +2,7 @@ import { asc, eq, sql, and, exists, inArray, isNotNull, lt, notExists, or, type 
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { HeldData } from '#schemas/privacy.ts'
 import { type State, ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
-import { jsonFile, type Holding } from '#src/bookings/index.ts'
+import { jsonFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { isOneOf, isoInstant } from '#src/database/columns.ts'
@@ -34,7 +34,7 @@ const UNDECIDED = 'servono finché l’invio non è concluso e provato'
 const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
 
 /** The ledger's part of a booking's personal-data report. By law the data outlives the booking. */
-export function ledgerHolding ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): Holding {
+export function ledgerReport ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): PersonalDataReport {
   return {
     describe: (db, booking) => describeHeld(db, booking, eraseAfterDays),
     files: async (db, booking) => [jsonFile('invii.json', await readSent(db, booking, keys))]

@@ -220,9 +220,9 @@ function confirmedOf (
 ): Confirmed | undefined {
   const certain = conflicts.filter((each) => each.certain)
   if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
-    const standing = confirmation === undefined ? conflicts : certain
-    const duplicati = standing.map(({ told }) => renumbered(told, indices))
-    const days = standing.map(({ movedFrom }) => movedFrom)
+    const matches = confirmation === undefined ? conflicts : certain
+    const duplicati = matches.map(({ told }) => renumbered(told, indices))
+    const days = matches.map(({ movedFrom }) => movedFrom)
     throw underWay(duplicati, waiting) ?? new SchedineGiaInviate(duplicati, {
       confirmable: certain.length === 0,
       movedFrom: days.every((day) => day !== undefined) ? days[0] : undefined

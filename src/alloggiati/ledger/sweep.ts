@@ -18,57 +18,57 @@ const FOLLOW_MS = 20_000
 /**
  * Recovers submissions of dead processes, at start and every 30 seconds, by the database's clock. Claimed ones become
  * ready again, dispatched ones become unknown and raise an alarm. Then sends ready submissions that no process holds,
- * but not those in this process's lane. Also compares and notes the head of the chain, so a process lags at most one
+ * but not those in this process's send queue. Also compares and notes the head of the chain, so a process lags at most one
  * sweep behind others.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
-  const { db, log, isTold, lane, service } = context
+  const { db, log, isReported, sendQueue, service } = context
   await compareHead(context)
-  await renewLane(context)
-  await endExpired(context, { account: service.account, lane: lane.ids() })
-  const ready = await findExpired(db, 'pronto', lane.ids(), eq(invii.utente, service.account))
+  await renewQueueLeases(context)
+  await endExpired(context, { account: service.account, sendQueue: sendQueue.ids() })
+  const ready = await findExpired(db, 'pronto', sendQueue.ids(), eq(invii.utente, service.account))
   // A submission that fails must not block the others.
   const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) => {
-    if (!isTold?.(err)) log.error({ err, invio: id }, 'a submission could not be carried out')
+    if (!isReported?.(err)) log.error({ err, invio: id }, 'a submission could not be carried out')
   }))
-  if (!lane.shutdownSignal.aborted) await waitAtMost(FOLLOW_MS, Promise.all(carried))
+  if (!sendQueue.shutdownSignal.aborted) await waitAtMost(FOLLOW_MS, Promise.all(carried))
 }
 
 /** If the head cannot be read or noted, the rest of the sweep still runs. */
 async function compareHead (context: LedgerContext): Promise<void> {
-  const { db, log, isTold, chainHead } = context
+  const { db, log, isReported, chainHead } = context
   await checkSuspension(context)
   try {
     if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
   } catch (err) {
-    if (!isTold?.(err)) log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
+    if (!isReported?.(err)) log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
     await alarmFolder(context, err)
   }
 }
 
-/** Renews the leases of this process's lane, so that no other process takes these submissions. */
-async function renewLane ({ db, lane }: LedgerContext): Promise<void> {
-  const ids = lane.ids()
+/** Renews the leases of this process's send queue, so that no other process takes these submissions. */
+async function renewQueueLeases ({ db, sendQueue }: LedgerContext): Promise<void> {
+  const ids = sendQueue.ids()
   if (ids.length === 0) return
   await db.update(invii).set({ lease_fino_al: LEASE }).where(and(isOneOf(invii.id, ids), eq(invii.stato, 'pronto')))
 }
 
-/** The account of this process (null without credentials), and the submissions in its lane. */
-interface Own { account: string | null, lane: readonly number[] }
+/** The account of this process (null without credentials), and the submissions in its send queue. */
+interface Own { account: string | null, sendQueue: readonly number[] }
 
 /**
  * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again, dispatched ones
  * become unknown and raise an alarm. Ready ones of an unused account are given up. It needs no credentials.
  */
-export async function endExpired (context: WatchContext, own: Own = { account: null, lane: [] }): Promise<void> {
+export async function endExpired (context: WatchContext, own: Own = { account: null, sendQueue: [] }): Promise<void> {
   const { db, name, alarm } = context
-  const { lane } = own
-  for (const { id, claim } of await findExpired(db, 'preso', lane)) {
+  const { sendQueue } = own
+  for (const { id, claim } of await findExpired(db, 'preso', sendQueue)) {
     const perche = 'chi lo aveva preso in carico non si è più fatto vivo: niente è stato inviato, si riprova'
     const set = { proprietario: null, lease_fino_al: sql`now()` }
     await db.transaction((tx) => move(tx, id, { da: 'preso', a: 'pronto', chi: name, perche, claim, set }))
   }
-  for (const { id, ricevuta, tentativo, claim } of await findExpired(db, 'in_invio', lane)) {
+  for (const { id, ricevuta, tentativo, claim } of await findExpired(db, 'in_invio', sendQueue)) {
     const recorded = await db.transaction(async (tx) => {
       await lockChain(tx)
       const unchanged = and(
@@ -90,13 +90,13 @@ export async function endExpired (context: WatchContext, own: Own = { account: n
  * Gives up ready submissions of an account that is no longer in use: they cannot be sent. If an earlier attempt may
  * have been acquired, a person decides.
  */
-async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, lane }: Own): Promise<void> {
+async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, sendQueue }: Own): Promise<void> {
   const abandoned = and(
     account === null ? undefined : ne(invii.utente, account),
     scopeOf(mode),
     lt(invii.lease_fino_al, sql`now() - interval '15 minutes'`)
   )
-  for (const { id, ricevuta } of await findExpired(db, 'pronto', lane, abandoned)) {
+  for (const { id, ricevuta } of await findExpired(db, 'pronto', sendQueue, abandoned)) {
     const perche = "l'account della Polizia con cui inviarlo non è più in uso qui"
     const ended = await db.transaction(async (tx) => {
       await lockChain(tx)
@@ -117,7 +117,7 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, l
  * clock that ran ahead, and counts as expired. The returned claim is the dead process's, so that a living worker's is
  * not touched.
  */
-function findExpired (db: Executor, stato: State, lane: readonly number[], condition?: SQL) {
+function findExpired (db: Executor, stato: State, sendQueue: readonly number[], condition?: SQL) {
   return db
     .select({
       id: invii.id,
@@ -131,7 +131,7 @@ function findExpired (db: Executor, stato: State, lane: readonly number[], condi
         condition,
         eq(invii.stato, stato),
         or(lt(invii.lease_fino_al, sql`now()`), gt(invii.lease_fino_al, sql`${RETRY} + interval '1 minute'`)),
-        notInArray(invii.id, [...lane])
+        notInArray(invii.id, [...sendQueue])
       )
     )
     .orderBy(invii.scadenza, invii.id)

@@ -5,7 +5,7 @@ import type { Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage-rows.ts'
-import { closerLook } from '../ledger/coverage.ts'
+import { coverageCounter } from '../ledger/coverage.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
 /** Bookings read per query. */
@@ -47,7 +47,7 @@ async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): A
   // Runs in parallel, on another connection.
   const days = differingDays(db, mode, { from: da, to: until })
   days.catch(() => {})
-  const look = closerLook(comparison)
+  const look = coverageCounter(comparison)
   const waiting: string[] = []
   let bookings = 0
   let covered = 0

@@ -25,7 +25,7 @@ const FULL_WIDTH = /^[！-～]$/u
  * Lists refused characters for a message; `refused` holds each once. A lookalike from another alphabet is named,
  * because the person who typed it sees nothing wrong.
  */
-export function namedLetters (refused: string): string {
+export function describeCharacters (refused: string): string {
   const plain: string[] = []
   const named: string[] = []
   for (const char of refused) {

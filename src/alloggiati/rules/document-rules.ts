@@ -4,7 +4,7 @@ import { italianDay } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
 import { unusualNumber } from './documents.ts'
-import { namedLetters } from './confusable-letters.ts'
+import { describeCharacters } from './confusable-letters.ts'
 import { namedComuni, type Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length
@@ -39,7 +39,7 @@ const HOLDER_RULES: readonly Rule[] = [
     field: 'numero_documento',
     message: 'Il numero di documento contiene caratteri non ammessi: {caratteri}',
     source: 'Errore del servizio «Numero Documento con caratteri non validi»',
-    applies: ({ documentNumber: { refused } }) => refused !== '' && { caratteri: namedLetters(refused) }
+    applies: ({ documentNumber: { refused } }) => refused !== '' && { caratteri: describeCharacters(refused) }
   },
   {
     id: 'numero-documento-senza-segni',

@@ -2,7 +2,7 @@ import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { addDays, ageInYears, type Day } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
-import { namedLetters } from './confusable-letters.ts'
+import { describeCharacters } from './confusable-letters.ts'
 import type { Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
@@ -120,7 +120,7 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
       message: `${subject} contiene caratteri non ammessi: {caratteri}. ` +
         'Usare la grafia latina della zona a lettura ottica del documento',
       source: `Errore del servizio «${field === 'nome' ? 'Nome' : 'Cognome'} con caratteri non validi»`,
-      applies: (guest) => guest[field].refused !== '' && { caratteri: namedLetters(guest[field].refused) }
+      applies: (guest) => guest[field].refused !== '' && { caratteri: describeCharacters(guest[field].refused) }
     },
     {
       id: `${field}-lungo`,

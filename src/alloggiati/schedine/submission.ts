@@ -10,7 +10,7 @@ import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
 import { readBookingRows } from '../ledger/conflicts.ts'
 import { announce, type LedgerContext } from '../ledger/ledger-context.ts'
-import { rehearse } from '../ledger/sending/police-call.ts'
+import { makeTestCall } from '../ledger/sending/police-call.ts'
 import type { Submission } from '../ledger/reserve.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
@@ -51,8 +51,8 @@ export async function submit (
 /** Makes only the test call: neither the service nor the ledger registers anything. */
 async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indices }: Accepted): Promise<InvioAnswer> {
   const { id_appartamento } = stay
-  const rehearsal = await rehearse(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
-  const { verdict } = rehearsal!
+  const testCall = await makeTestCall(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
+  const { verdict } = testCall!
   if (verdict.stato !== 'acquisito') {
     const schedine = verdict.schedine.map((row, at) => ({ ...row, indice: indices?.[at] ?? at }))
     throw failure({ ...verdict, schedine }, 'valida')

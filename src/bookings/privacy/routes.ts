@@ -14,7 +14,7 @@ import emptyBody from '#src/http/empty-body.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { PrenotazioneNonTrovata } from '../errors.ts'
 import { detailColumns } from '../booking-columns.ts'
-import { describeAll, type ExportFile, HELD, type Holding, jsonFile } from '../personal-data-report.ts'
+import { describePersonalData, type ExportFile, REPORT_DEFAULTS, type PersonalDataReport, jsonFile } from '../personal-data-report.ts'
 import type { BookingRepository } from '../repository.ts'
 import { bookingExists } from '../stays.ts'
 
@@ -51,7 +51,7 @@ export function archive (files: readonly ExportFile[]): Readable {
 }
 
 /** The bookings area's own part of the report: the booking and its guests. */
-export const ownHolding: Holding = {
+export const bookingReport: PersonalDataReport = {
   async describe (db, id) {
     const found = await read(db, id)
     if (!found) return []
@@ -70,7 +70,7 @@ export const ownHolding: Holding = {
 }
 
 const OF_BOOKING = {
-  ...HELD,
+  ...REPORT_DEFAULTS,
   stato: 'finche_esiste_la_prenotazione',
   motivo: 'Gestione del soggiorno: resta finché la prenotazione non si elimina'
 } as const
@@ -82,7 +82,7 @@ async function read (db: Executor, id: number) {
 
 const route = routesUnder('Riservatezza')
 
-type App = Pick<FastifyInstance, 'db' | 'holdings'>
+type App = Pick<FastifyInstance, 'db' | 'personalDataReports'>
 
 const privacyRoute = route(
   { access: 'auth' }, 'getPrivacyPrenotazione', 'Che cosa è conservato di una prenotazione, fino a quando e perché', {
@@ -131,10 +131,10 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   app,
   { repository }
 ) => {
-  const { db, audit, holdings } = app
+  const { db, audit, personalDataReports } = app
   await app.register(emptyBody)
   app.addSchema(HeldData)
-  app.addHolding(ownHolding)
+  app.addPersonalDataReport(bookingReport)
 
   app.get('/api/v1/prenotazioni/:id/privacy', privacyRoute, async (request) => ({
     data: await inOneMoment(app, (tx) => describe(app, tx, request.params.id))
@@ -156,8 +156,8 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   app.post('/api/v1/prenotazioni/:id/cancellazione', erasureRoute, async (request) => {
     const { id } = request.params
     const { existed, before, after } = await repository.erase(id, authorOf(request), (tx) =>
-      describeAll(holdings, tx, id))
-    app.storage.removeDiscarded()
+      describePersonalData(personalDataReports, tx, id))
+    app.files.removeDiscarded()
     return {
       message: existed ? `Prenotazione ${id} cancellata` : 'Non c’è più niente da cancellare',
       eliminati: existed ? before.filter(({ per_legge: isLegal }) => !isLegal) : [],
@@ -173,14 +173,14 @@ function inOneMoment<Told> ({ db }: App, read: (tx: Executor) => Promise<Told>):
 }
 
 /** @throws PrenotazioneNonTrovata when no data are stored */
-async function describe ({ holdings }: App, tx: Executor, id: number) {
-  const conservati = await describeAll(holdings, tx, id)
+async function describe ({ personalDataReports }: App, tx: Executor, id: number) {
+  const conservati = await describePersonalData(personalDataReports, tx, id)
   if (conservati.length === 0) throw new PrenotazioneNonTrovata()
   return { prenotazione_id: id, esiste: await bookingExists(tx, id), conservati }
 }
 
 async function filesOf (app: App, tx: Executor, id: number): Promise<ExportFile[]> {
   const files = [jsonFile('privacy.json', await describe(app, tx, id))]
-  for (const holding of app.holdings) files.push(...await holding.files(tx, id))
+  for (const report of app.personalDataReports) files.push(...await report.files(tx, id))
   return files
 }

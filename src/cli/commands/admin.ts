@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
-import { callOwnServer, serverEnvironment } from '../local-server.ts'
+import { callLocalServer, serverEnvironment } from '../local-server.ts'
 import { expectBody, fieldsOf, type Answer } from '../server-call.ts'
 import { newSecret } from '../terminal.ts'
 
@@ -18,7 +18,7 @@ const GENERATED_BYTES = 15
 export async function createAdmin (context: Context, options: AdminOptions): Promise<Exit> {
   await requireOwnAccounts(context)
   const password = await newPassword(context, options)
-  const { id, email } = userOf(await callOwnServer(context, USERS, {
+  const { id, email } = userOf(await callLocalServer(context, USERS, {
     method: 'POST',
     body: { email: options.email, password, email_confirm: true, app_metadata: { role: 'admin' } }
   }))
@@ -35,7 +35,7 @@ export async function resetPassword (context: Context, options: ResetOptions): P
   const password = await newPassword(context, options)
   const rimossi = options.rimuoviSecondoFattore === true
   const body = { password, ...rimossi && { rimuovi_secondo_fattore: true } }
-  userOf(await callOwnServer(context, `${USERS}/${id}`, { method: 'PUT', body }))
+  userOf(await callLocalServer(context, `${USERS}/${id}`, { method: 'PUT', body }))
   const left = rimossi ? 'sono rimossi' : 'restano, se ci sono (li toglie --rimuovi-secondo-fattore)'
   const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più. Secondi fattori ` +
     `e passkey ${left}.`
@@ -44,7 +44,7 @@ export async function resetPassword (context: Context, options: ResetOptions): P
 
 async function findUser (context: Context, given: string): Promise<AuthUser> {
   const email = given.trim().toLowerCase()
-  const answer = await callOwnServer(context, USERS, { query: { filter: email, per_page: PER_PAGE } })
+  const answer = await callLocalServer(context, USERS, { query: { filter: email, per_page: PER_PAGE } })
   const { users } = expectBody<{ users: AuthUser[] }>(answer, 'users')
   const found = users.find((user) => user.email === email)
   if (!found) throw new CliError(EXIT.failed, 'UTENTE_NON_TROVATO', `Nessun utente ha l'indirizzo ${email}`)

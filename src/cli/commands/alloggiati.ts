@@ -39,7 +39,7 @@ export async function validate (context: Context, source: Source): Promise<Exit>
 }
 
 /** Has the police service validate records with a test call, which registers nothing. */
-export async function rehearse (context: Context, source: Source): Promise<Exit> {
+export async function testCall (context: Context, source: Source): Promise<Exit> {
   const answer = await callWithRecords(context, source, { ofFile: 'invio', ofBooking: 'invio' }, { testMode: true })
   if (answer.status === 422) return rejected(context, answer)
   const accepted = expectBody<{ success: boolean, message: string }>(answer, 'success', 'message')

@@ -1,7 +1,7 @@
 import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { call, type Context } from '../command-context.ts'
 import { EXIT, type Exit } from '../errors.ts'
-import { callOwnServer } from '../local-server.ts'
+import { callLocalServer } from '../local-server.ts'
 import { expectBody, type Answer } from '../server-call.ts'
 import { card, moment } from '../output.ts'
 
@@ -23,7 +23,7 @@ export async function beginMaintenance (context: Context, { messaggio, consenti 
 /** Ends maintenance, with the stored key or, on the server's machine, with the key of its environment. */
 export async function endMaintenance (context: Context, { server }: { server?: boolean }): Promise<Exit> {
   const body: MaintenanceChange = { enabled: false }
-  return show(context, await (server ? callOwnServer : call)(context, PATH, { method: 'POST', body }))
+  return show(context, await (server ? callLocalServer : call)(context, PATH, { method: 'POST', body }))
 }
 
 function show ({ out }: Context, answer: Answer): Exit {

@@ -12,7 +12,7 @@ import {
 } from '../tokens/bearer.ts'
 import { ACCESS_TOKEN_SECONDS, SigningKeys } from '../tokens/signing-keys.ts'
 import { EmbeddedDirectory } from './embedded-directory.ts'
-import { EmbeddedStandings } from './embedded-status-cache.ts'
+import { EmbeddedStatusCache } from './embedded-status-cache.ts'
 
 export function embeddedProvider (
   app: FastifyInstance, { config, keys, passwords }: ProviderOptions
@@ -20,18 +20,18 @@ export function embeddedProvider (
   const { db } = app
   const issuer = issuerOf(config)
   const signingKeys = new SigningKeys(db, keys)
-  const standings = new EmbeddedStandings(db, () => notifications, config)
+  const statuses = new EmbeddedStatusCache(db, () => notifications, config)
   const notifications: NotificationListener = app.notifications.subscribe({
-    user: (id) => standings.onUserChange(id),
-    session: (id) => standings.onSessionChange(id),
-    key: (id) => standings.onKeyChange(id),
+    user: (id) => statuses.onUserChange(id),
+    session: (id) => statuses.onSessionChange(id),
+    key: (id) => statuses.onKeyChange(id),
     signing: () => signingKeys.forget()
   }, () => {
-    standings.clear()
+    statuses.clear()
     signingKeys.forget()
   })
   const apiKeys = apiKeyFormat(keys)
-  const parts = { issuer, machineSecret: machineSecret(keys), signingKeys, standings, apiKeys }
+  const parts = { issuer, machineSecret: machineSecret(keys), signingKeys, statuses, apiKeys }
   addJobs(app, signingKeys)
   return {
     config,
@@ -79,21 +79,21 @@ interface Parts {
   issuer: string
   machineSecret: Buffer
   signingKeys: SigningKeys
-  standings: EmbeddedStandings
+  statuses: EmbeddedStatusCache
   apiKeys: ApiKeyFormat
 }
 
 interface SignedToken extends VerifiedToken { kid: string }
 
 function embeddedAuthenticator (
-  app: FastifyInstance, { issuer, machineSecret, signingKeys, standings, apiKeys }: Parts
+  app: FastifyInstance, { issuer, machineSecret, signingKeys, statuses, apiKeys }: Parts
 ): Authenticator {
   const { jwt } = app
 
   return {
     bearer: bearerAuthenticator<SignedToken>({
       isStillValid: ({ kid }) => signingKeys.isLive(kid),
-      standing: ({ sessionId }) => standings.cached(sessionId) ?? standings.session(sessionId),
+      status: ({ sessionId }) => statuses.cached(sessionId) ?? statuses.session(sessionId),
 
       async verify (token) {
         const { alg, kid } = headerOf(jwt, token) ?? {}
@@ -110,13 +110,13 @@ function embeddedAuthenticator (
       }
     }),
 
-    key: keyAuthenticator(app, apiKeys, (id) => standings.key(id)),
+    key: keyAuthenticator(app, apiKeys, (id) => statuses.key(id)),
 
     async isAdmin (principal) {
       const { kind, admin, scopes } = principal
       if (kind !== 'user') return admin
       if (scopes !== undefined && !scopes.includes('amministrazione')) return false
-      return await standings.isAdmin(principal)
+      return await statuses.isAdmin(principal)
     }
   }
 }

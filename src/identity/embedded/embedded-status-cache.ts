@@ -7,20 +7,20 @@ import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
-import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../session-status.ts'
+import { mayAdminister, mustHaveFactor, recentUntil, type KeyStatus, type SessionStatus } from '../session-status.ts'
 
 /** The status of the embedded provider's sessions and keys, cached until the database reports a change. */
-export class EmbeddedStandings {
+export class EmbeddedStatusCache {
   readonly #config: Pick<Config, 'REQUIRE_MFA'>
-  readonly #sessions: RowCache<Standing>
-  readonly #keys: RowCache<KeyStanding>
+  readonly #sessions: RowCache<SessionStatus>
+  readonly #keys: RowCache<KeyStatus>
   readonly #findSession
   readonly #findKey
 
   constructor (db: Database, notifications: () => NotificationListener, config: Pick<Config, 'REQUIRE_MFA'>) {
     this.#config = config
-    this.#sessions = rowCache<Standing>(notifications)
-    this.#keys = rowCache<KeyStanding>(notifications)
+    this.#sessions = rowCache<SessionStatus>(notifications)
+    this.#keys = rowCache<KeyStatus>(notifications)
     const { user_id, not_after, factor_id, amr } = sessions
     this.#findSession = db.select({ user_id, not_after, factor_id, amr, ...personColumns(db) }).from(sessions)
       .innerJoin(users, eq(users.id, sessions.user_id)).where(eq(sessions.id, sql.placeholder('id')))
@@ -33,33 +33,33 @@ export class EmbeddedStandings {
   }
 
   /** The cached status of a session; undefined when it must be read. */
-  cached (sessionId: string): Standing | undefined {
+  cached (sessionId: string): SessionStatus | undefined {
     return unlessEnded(this.#sessions.get(sessionId))
   }
 
-  async session (sessionId: string): Promise<Standing | Refusal> {
+  async session (sessionId: string): Promise<SessionStatus | Refusal> {
     let refusal: Refusal | undefined
-    const standing = await this.#sessions.read(sessionId, async () => {
+    const status = await this.#sessions.read(sessionId, async () => {
       const found = await this.#readSession(sessionId)
       if (typeof found !== 'string') return found
       refusal = found
       return undefined
     })
-    return standing ?? refusal!
+    return status ?? refusal!
   }
 
   /** Undefined when the key is not valid. */
-  async key (id: string): Promise<KeyStanding | undefined> {
+  async key (id: string): Promise<KeyStatus | undefined> {
     return unlessEnded(this.#keys.get(id)) ?? await this.#keys.read(id, () => this.#readKey(id))
   }
 
   /** Whether the person behind a session or key is an administrator, according to the database now. */
   async isAdmin ({ userId, sessionId, keyId }: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean> {
-    const standing = sessionId !== undefined
+    const status = sessionId !== undefined
       ? await this.#readSession(sessionId)
       : keyId !== undefined ? await this.#readKey(keyId) : undefined
-    if (typeof standing !== 'object' || standing.lacks !== undefined) return false
-    return standing.userId === userId && standing.admin
+    if (typeof status !== 'object' || status.lacks !== undefined) return false
+    return status.userId === userId && status.admin
   }
 
   onUserChange (id: string): void {
@@ -78,7 +78,7 @@ export class EmbeddedStandings {
     for (const cache of [this.#sessions, this.#keys]) cache.drop(() => true)
   }
 
-  async #readSession (id: string): Promise<Standing | Refusal> {
+  async #readSession (id: string): Promise<SessionStatus | Refusal> {
     const [row] = await this.#findSession.execute({ id })
     if (!row) return 'session_not_found'
     const endsAt = row.not_after.getTime()
@@ -92,7 +92,7 @@ export class EmbeddedStandings {
     return { ...rights, endsAt, lacks: hasFactor ? 'proof' : mustEnrol ? 'enrolment' : undefined }
   }
 
-  async #readKey (id: string): Promise<KeyStanding | undefined> {
+  async #readKey (id: string): Promise<KeyStatus | undefined> {
     const [row] = await this.#findKey.execute({ id })
     if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusalOf(row)) return undefined
     const { secret_hash: hash, scopes, last_used_at, expires_at, second_factor, hasFactor } = row
@@ -111,8 +111,8 @@ export class EmbeddedStandings {
   }
 }
 
-function unlessEnded<T extends Standing> (standing: T | undefined): T | undefined {
-  return standing !== undefined && standing.endsAt > Date.now() ? standing : undefined
+function unlessEnded<T extends SessionStatus> (status: T | undefined): T | undefined {
+  return status !== undefined && status.endsAt > Date.now() ? status : undefined
 }
 
 function personColumns (db: Database) {

@@ -9,9 +9,9 @@ import {
 import { keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { clientOf } from '../sign-in/person-sessions.ts'
-import { mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../session-status.ts'
+import { mustHaveFactor, recentUntil, type KeyStatus, type SessionStatus } from '../session-status.ts'
 import type { Jwks } from './jwks.ts'
-import type { KeyStandings } from './key-status-cache.ts'
+import type { KeyStatusCache } from './key-status-cache.ts'
 import type { SeenSession, SeenSessions } from './seen-sessions.ts'
 import type { ExternalSettings } from './external-settings.ts'
 import type { TokenLookup, UserLookup } from './user-lookup.ts'
@@ -23,12 +23,12 @@ interface Parts {
   seen: SeenSessions
   /** Undefined without the service key: users cannot be looked up, and API keys of persons are rejected. */
   users: UserLookup | undefined
-  keys: KeyStandings | undefined
+  keys: KeyStatusCache | undefined
   apiKeys: ApiKeyFormat
 }
 
 /** A token with the rights that it claims. Routes that are not for administrators trust these claims. */
-interface ClaimingToken extends VerifiedToken, Pick<Standing, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
+interface ClaimingToken extends VerifiedToken, Pick<SessionStatus, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
   verifiedAt: number
 }
 
@@ -48,7 +48,7 @@ export function externalAuthenticator (app: FastifyInstance, parts: Parts): Auth
     bearer: bearerAuthenticator<ClaimingToken>({
       isStillValid: ({ verifiedAt }) => Date.now() - verifiedAt < RECHECK_MS,
 
-      standing (verified, request, token) {
+      status (verified, request, token) {
         const cached = seen.cached(verified.sessionId)
         if (cached !== undefined) return standingOf(verified, cached)
         return seen.recordUse(verified, clientOf(request), () => tokens.isAccepted(token))
@@ -61,7 +61,7 @@ export function externalAuthenticator (app: FastifyInstance, parts: Parts): Auth
       }
     }),
 
-    key: keyAuthenticator(app, apiKeys, async (id) => await keys?.standing(id)),
+    key: keyAuthenticator(app, apiKeys, async (id) => await keys?.status(id)),
     isAdmin: (principal, request) => isAdminNow(parts, principal, request)
   }
 }
@@ -121,16 +121,16 @@ async function isAdminNow (
   const user = await users?.now(userId!)
   if (user === undefined || !isAdmin(user.app_metadata)) return false
   // The key's status uses what the provider just returned about the person.
-  return keyId === undefined || mayAdministerNow(await keys?.standing(keyId))
+  return keyId === undefined || mayAdministerNow(await keys?.status(keyId))
 }
 
-function mayAdministerNow (key: KeyStanding | undefined): boolean {
+function mayAdministerNow (key: KeyStatus | undefined): boolean {
   return key !== undefined && key.admin && key.lacks === undefined
 }
 
 function standingOf (
   { admin, pending, lacks, recentUntil, expiresAt }: ClaimingToken, { userId, isRevoked }: SeenSession
-): Standing | Refusal {
+): SessionStatus | Refusal {
   return isRevoked ? 'session_not_found' : { userId, admin, pending, lacks, recentUntil, endsAt: expiresAt }
 }
 

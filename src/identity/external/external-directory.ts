@@ -17,7 +17,7 @@ import {
 import { revokeKeys } from '../keys/key-store.ts'
 import { clientOf } from '../sign-in/person-sessions.ts'
 import { bearerTokenOf } from './external-authenticator.ts'
-import type { IdpAnswer, IdpClient, Method } from './idp-client.ts'
+import type { IdpResponse, IdpClient, Method } from './idp-client.ts'
 import type { SeenSessions } from './seen-sessions.ts'
 import type { ExternalSettings } from './external-settings.ts'
 import { ENDED_CODES, type TokenLookup, type UserLookup } from './user-lookup.ts'
@@ -159,7 +159,7 @@ export class ExternalDirectory implements Directory {
     if (user?.factors?.some(({ status }) => status === 'verified')) throw new SecondoFattoreRichiesto()
   }
 
-  async #asService (method: Method, path: string, body?: object): Promise<IdpAnswer> {
+  async #asService (method: Method, path: string, body?: object): Promise<IdpResponse> {
     return await this.#parts.client.asService(this.#requireServiceKey(), method, path, body)
   }
 
@@ -176,19 +176,19 @@ function ownSession (request: FastifyRequest, caller: PersonPrincipal) {
   return { token, session: { userId: caller.userId, sessionId: caller.sessionId! } }
 }
 
-function isSuccess ({ status }: IdpAnswer): boolean {
+function isSuccess ({ status }: IdpResponse): boolean {
   return status >= 200 && status < 300
 }
 
-function refusal ({ status }: IdpAnswer): Error {
+function refusal ({ status }: IdpResponse): Error {
   return status === 401 || status === 403 ? new NonAutenticato() : new ProviderNonRaggiungibile()
 }
 
-function userProblem (answer: IdpAnswer): Error {
+function userProblem (answer: IdpResponse): Error {
   return isSuccess(answer) || answer.status === 404 ? new UtenteNonTrovato() : refusal(answer)
 }
 
-function notCreated (answer: IdpAnswer): Error {
+function notCreated (answer: IdpResponse): Error {
   const { status, code } = answer
   if (code === 'email_exists' || code === 'user_already_exists') return new EmailGiaRegistrata()
   if (code === 'weak_password') {
@@ -200,7 +200,7 @@ function notCreated (answer: IdpAnswer): Error {
   return refusal(answer)
 }
 
-function notUnlinked (answer: IdpAnswer, provider: string): Error {
+function notUnlinked (answer: IdpResponse, provider: string): Error {
   switch (answer.code) {
     case 'single_identity_not_deletable': return new UnicaIdentita()
     case 'identity_not_found': return new ProviderNonCollegato(provider)

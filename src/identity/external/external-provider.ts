@@ -7,7 +7,7 @@ import { externalAuthenticator } from './external-authenticator.ts'
 import { idpClient } from './idp-client.ts'
 import { ExternalDirectory } from './external-directory.ts'
 import { createJwks } from './jwks.ts'
-import { keyStandings } from './key-status-cache.ts'
+import { keyStatusCache } from './key-status-cache.ts'
 import { SeenSessions } from './seen-sessions.ts'
 import { externalSettings } from './external-settings.ts'
 import { tokenLookup, userLookup } from './user-lookup.ts'
@@ -30,7 +30,7 @@ export function externalProvider (
   const users = serviceKey === undefined ? undefined : userLookup({ client, serviceKey })
 
   const seen = new SeenSessions(db, log, () => notifications)
-  const personKeys = users && keyStandings(db, users, () => notifications, settings)
+  const personKeys = users && keyStatusCache(db, users, () => notifications, settings)
   const notifications: NotificationListener = app.notifications.subscribe({
     session: (id) => seen.onChange(id), key: (id) => personKeys?.onChange(id)
   }, () => {

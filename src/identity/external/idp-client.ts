@@ -1,8 +1,8 @@
 import { ProviderNonRaggiungibile } from '../errors.ts'
-import { parseJson, readBody, reasonOf, UnusableAnswer } from '../response-body.ts'
+import { parseJson, readBody, reasonOf, UnusableResponse } from '../response-body.ts'
 import type { ExternalSettings } from './external-settings.ts'
 
-export interface IdpAnswer {
+export interface IdpResponse {
   status: number
   body: unknown
   /** The error code of Supabase Auth; empty on success. */
@@ -35,8 +35,8 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
     asPerson: (token: string, method: Method, path: string) =>
       ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
     /** Sends a request as an administrator. When the provider rejects the service key, that is a fault, too. */
-    async asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpAnswer> {
-      const isRefused = ({ status }: IdpAnswer) => status === 401 || status === 403
+    async asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpResponse> {
+      const isRefused = ({ status }: IdpResponse) => status === 401 || status === 403
       return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)
     }
   }
@@ -46,8 +46,8 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
     path: string,
     credentials: Record<string, string>,
     body?: object,
-    isFault = (_answer: IdpAnswer) => false
-  ): Promise<IdpAnswer> {
+    isFault = (_answer: IdpResponse) => false
+  ): Promise<IdpResponse> {
     try {
       const response = await fetch(settings.base + path, {
         method,
@@ -62,7 +62,7 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
         signal: AbortSignal.timeout(timeoutMs)
       })
       const answer = await read(response)
-      if (isFault(answer)) throw new UnusableAnswer(`status ${answer.status}`)
+      if (isFault(answer)) throw new UnusableResponse(`status ${answer.status}`)
       return answer
     } catch (err) {
       const operazione = `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}`
@@ -72,11 +72,11 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
   }
 }
 
-async function read (response: Response): Promise<IdpAnswer> {
+async function read (response: Response): Promise<IdpResponse> {
   const { status, headers } = response
   if (status >= 500 || status === 429) {
     await response.body?.cancel()
-    throw new UnusableAnswer(`status ${status}`)
+    throw new UnusableResponse(`status ${status}`)
   }
   const text = (await readBody(response, RESPONSE_BYTES)).toString()
   const body = text === '' ? undefined : parseJson(text)

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import type { Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
-import { parseJson, readBody, reasonOf, UnusableAnswer } from '../response-body.ts'
+import { parseJson, readBody, reasonOf, UnusableResponse } from '../response-body.ts'
 import { externalSettings } from './external-settings.ts'
 
 /** A public key that verifies access tokens, and the only algorithm it may be used with. */
@@ -103,7 +103,7 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
   if (response.status !== 200) {
     // Otherwise the connection stays open until the timeout.
     await response.body?.cancel()
-    throw new UnusableAnswer(`status ${response.status}`)
+    throw new UnusableResponse(`status ${response.status}`)
   }
   return (await readBody(response, RESPONSE_BYTES)).toString()
 }
@@ -111,7 +111,7 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
 /** The usable keys among the first fifty of a set. When two keys share a `kid`, the first one wins. */
 function readKeys (text: string): Map<string, VerificationKey> {
   const entries = member(parseJson(text), 'keys')
-  if (!Array.isArray(entries)) throw new UnusableAnswer('not a key set')
+  if (!Array.isArray(entries)) throw new UnusableResponse('not a key set')
   const keys = entries.slice(0, KEYS_MAX).map(readKey).filter((key) => key !== undefined)
   return new Map(keys.reverse().map((key) => [key.kid, key]))
 }

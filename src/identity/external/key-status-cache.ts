@@ -6,20 +6,20 @@ import type { Database } from '#src/database/connect.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import { mayAdminister, mustHaveFactor, type KeyStanding } from '../session-status.ts'
+import { mayAdminister, mustHaveFactor, type KeyStatus } from '../session-status.ts'
 import type { UserLookup } from './user-lookup.ts'
 
-export type KeyStandings = ReturnType<typeof keyStandings>
+export type KeyStatusCache = ReturnType<typeof keyStatusCache>
 
 /** The status of API keys whose persons the external provider manages. */
-export function keyStandings (
+export function keyStatusCache (
   db: Database, users: UserLookup, notifications: () => NotificationListener, settings: Pick<Config, 'REQUIRE_MFA'>
 ) {
-  const cache = rowCache<KeyStanding>(notifications)
+  const cache = rowCache<KeyStatus>(notifications)
   const find = db.select().from(api_keys).where(eq(api_keys.id, sql.placeholder('id'))).prepare('external_key')
 
   return {
-    async standing (id: string): Promise<KeyStanding | undefined> {
+    async status (id: string): Promise<KeyStatus | undefined> {
       const key = cache.get(id) ?? await cache.read(id, () => load(id))
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await users.recent(key.userId)
@@ -31,8 +31,8 @@ export function keyStandings (
   }
 
   function rightsOf (
-    { app_metadata, factors = [] }: AuthUser, { recentUntil }: Pick<KeyStanding, 'recentUntil'>
-  ): Pick<KeyStanding, 'admin' | 'pending' | 'lacks'> {
+    { app_metadata, factors = [] }: AuthUser, { recentUntil }: Pick<KeyStatus, 'recentUntil'>
+  ): Pick<KeyStatus, 'admin' | 'pending' | 'lacks'> {
     const admin = isAdmin(app_metadata)
     const hasFactor = factors.some(({ status }) => status === 'verified')
     return {
@@ -42,7 +42,7 @@ export function keyStandings (
     }
   }
 
-  async function load (id: string): Promise<KeyStanding | undefined> {
+  async function load (id: string): Promise<KeyStatus | undefined> {
     const [row] = await find.execute({ id })
     if (!row || row.revoked_at !== null) return undefined
     const { user_id: userId, secret_hash: hash, scopes, last_used_at, expires_at, second_factor } = row

@@ -26,8 +26,8 @@ const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
 }
 
 /** The person is notified of the fifth wrong code, at most once a day. */
-const NOTED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS }
-const TOLD: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
+const NOTIFIED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS }
+const LAST_NOTICE: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
  * Checks a code that a person enters. Wrong codes are counted and written to the audit log. Above the limit even a
@@ -36,7 +36,7 @@ const TOLD: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
  * a stranger with the password cannot lock the person out there. Recovery codes and devices cannot be guessed: they are
  * counted per session only. The person is notified of wrong codes by mail.
  */
-export async function judgeCode (
+export async function checkCode (
   request: FastifyRequest,
   reply: FastifyReply,
   { purpose, factorId, isRight }: { purpose: keyof typeof REFUSALS, factorId: string, isRight: boolean }
@@ -52,7 +52,7 @@ export async function judgeCode (
     throw new AuthError(REFUSALS[purpose])
   }
   if (isRight) return
-  const isNoteworthy = await app.countAttempt(NOTED, [userId]) > 0 && await app.countAttempt(TOLD, [userId]) === 0
+  const isNoteworthy = await app.countAttempt(NOTIFIED, [userId]) > 0 && await app.countAttempt(LAST_NOTICE, [userId]) === 0
   await app.db.transaction(async (tx) => {
     if (isNoteworthy) await notify(app, tx, await getUser(tx, userId), 'codes_tried')
     await record(tx, request, 'accesso_fallito', `factor:${factorId}`, { reason: 'mfa_verification_failed' })

@@ -13,17 +13,17 @@ import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { record } from '../audit-record.ts'
 import { notify } from '../sign-in/account-mails.ts'
-import { sessionAnswer } from '../sign-in/session-response.ts'
+import { sessionResponse } from '../sign-in/session-response.ts'
 import { getSignedIn, type SignedIn } from '../sign-in/person-sessions.ts'
 import { METHODS } from '../session-status.ts'
 import { isUuid, parseUuid } from '../uuid.ts'
-import { judgeCode } from './code-attempts.ts'
+import { checkCode } from './code-attempts.ts'
 import { raiseSession, requireProof } from './proof.ts'
 import { getFactor, takeStep, verifyFactor, type StoredFactor } from './factor-store.ts'
 import { matchStep, unsealSecret } from './totp.ts'
 import { relyingParty, type RelyingParty } from './webauthn/relying-party.ts'
 import { getUser } from '../people/find-users.ts'
-import { askToCreate, askToProve, readCreation, readProof, type Asked } from './webauthn/ceremonies.ts'
+import { creationOptions, requestOptions, readCreation, readProof, type CeremonyOptions } from './webauthn/ceremonies.ts'
 import { addCredential, listOfFactors, noteUse } from './webauthn/credentials.ts'
 
 /** Proofs of a second factor: the first one verifies the factor, each one raises the session to `aal2`. */
@@ -77,7 +77,7 @@ async function verify (
   ))
   if (factor.status === 'unverified') app.mail.deliver()
   await waitForListeners()
-  return await sessionAnswer(signer, user, session)
+  return await sessionResponse(signer, user, session)
 }
 
 async function takeProof (
@@ -108,7 +108,7 @@ async function proveApp (
 ): Promise<Take> {
   const secret = unsealSecret(request.server.identity.keys, factor.id, factor.secret!)
   const step = matchStep(secret, code, factor.last_step, Date.now())
-  await judgeCode(request, reply, { purpose: 'second-factor', factorId: factor.id, isRight: step !== undefined })
+  await checkCode(request, reply, { purpose: 'second-factor', factorId: factor.id, isRight: step !== undefined })
   return (tx) => takeStep(tx, factor, step!)
 }
 
@@ -121,7 +121,7 @@ async function proveDevice (
 ): Promise<Take> {
   const { server: app } = request
   const take = await checkDevice(app.db, requireDevices(app), factor, challenge, proof)
-  await judgeCode(request, reply, { purpose: 'device', factorId: factor.id, isRight: take !== undefined })
+  await checkCode(request, reply, { purpose: 'device', factorId: factor.id, isRight: take !== undefined })
   return take!
 }
 
@@ -186,12 +186,12 @@ const kindOf = ({ status }: StoredFactor) => status === 'verified' ? 'request' :
 
 async function askDevice (
   db: Database, party: RelyingParty, factor: StoredFactor
-): Promise<Asked & { type: 'create' | 'request' }> {
+): Promise<CeremonyOptions & { type: 'create' | 'request' }> {
   const { id, user_id } = factor
   const type = kindOf(factor)
   const asked = type === 'create'
-    ? await askToCreate(party, await getUser(db, user_id), await listOfFactors(db, user_id), 'factor')
-    : await askToProve(party, await listOfFactors(db, user_id, id), 'factor')
+    ? await creationOptions(party, await getUser(db, user_id), await listOfFactors(db, user_id), 'factor')
+    : await requestOptions(party, await listOfFactors(db, user_id, id), 'factor')
   return { ...asked, type }
 }
 

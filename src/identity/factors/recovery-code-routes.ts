@@ -17,10 +17,10 @@ import { AuthError } from '../errors.ts'
 import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
 import { record } from '../audit-record.ts'
 import { notify } from '../sign-in/account-mails.ts'
-import { sessionAnswer } from '../sign-in/session-response.ts'
+import { sessionResponse } from '../sign-in/session-response.ts'
 import { getSignedIn } from '../sign-in/person-sessions.ts'
 import { METHODS } from '../session-status.ts'
-import { judgeCode } from './code-attempts.ts'
+import { checkCode } from './code-attempts.ts'
 import { raiseSession, requireProof } from './proof.ts'
 import { ofType, realFactors, recordRemoved, removeFactor } from './factor-store.ts'
 
@@ -90,7 +90,7 @@ async function proveWithCode (request: FastifyRequest, reply: FastifyReply, code
   const { server: { db, identity: { keys, signer, waitForListeners } }, principal } = request
   const factor = requireCodes(await listFactors(db, principal!.userId!))
   const isRight = await isUnused(db, keys, factor.id, code)
-  await judgeCode(request, reply, { purpose: 'recovery-code', factorId: factor.id, isRight })
+  await checkCode(request, reply, { purpose: 'recovery-code', factorId: factor.id, isRight })
   const signedIn = await db.transaction(async (tx) => {
     const { session } = await getSignedIn(tx, principal!)
     if (!await useCode(tx, keys, factor.id, code)) throw new AuthError('mfa_verification_failed')
@@ -99,7 +99,7 @@ async function proveWithCode (request: FastifyRequest, reply: FastifyReply, code
     return raised
   })
   await waitForListeners()
-  return await sessionAnswer(signer, signedIn.user, signedIn.session)
+  return await sessionResponse(signer, signedIn.user, signedIn.session)
 }
 
 /** Changes recovery codes in a session in which a second factor was proven. */

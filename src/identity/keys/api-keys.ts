@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Authenticator } from '#src/http/auth.ts'
-import type { KeyStanding } from '../session-status.ts'
+import type { KeyStatus } from '../session-status.ts'
 
 /**
  * `lcd_<id>_<secret>_<mac>`, all hexadecimal: a 64-bit id for the lookup, 256 secret bits, and a 48-bit MAC that only
@@ -48,12 +48,12 @@ const TOUCH_MS = 60_000
 
 /** @param standing the status of a key and its person; undefined for a key that is not valid */
 export function keyAuthenticator (
-  { db, log }: FastifyInstance, apiKeys: ApiKeyFormat, standing: (id: string) => Promise<KeyStanding | undefined>
+  { db, log }: FastifyInstance, apiKeys: ApiKeyFormat, status: (id: string) => Promise<KeyStatus | undefined>
 ): Authenticator['key'] {
   return async function key (text) {
     const presented = apiKeys.read(text)
     if (presented === undefined) return undefined
-    const found = await standing(presented.id)
+    const found = await status(presented.id)
     if (found === undefined || !timingSafeEqual(found.hash, presented.hash)) return undefined
     if (Date.now() - found.lastUsedAt > TOUCH_MS) touch(presented.id, found)
     const { userId, admin, pending, scopes, lacks, recentUntil, endsAt: goodUntil } = found
@@ -63,8 +63,8 @@ export function keyAuthenticator (
     }
   }
 
-  function touch (id: string, standing: KeyStanding) {
-    standing.lastUsedAt = Date.now()
+  function touch (id: string, status: KeyStatus) {
+    status.lastUsedAt = Date.now()
     db.update(api_keys).set({ last_used_at: new Date() }).where(eq(api_keys.id, id))
       .then(() => {}, (err: unknown) => log.warn({ err }, 'the use of an API key could not be recorded'))
   }

@@ -58,12 +58,12 @@ export function providerError (err: unknown): OAuthError {
   if (err instanceof AuthorizationResponseError) {
     return new OAuthError(err.error, undefined, err.error_description ?? '', 'refused')
   }
-  if (err instanceof ResponseBodyError) return unusableAnswer(`error ${/^[a-z_]{1,40}$/.exec(err.error)?.[0] ?? '?'}`)
+  if (err instanceof ResponseBodyError) return unusableResponse(`error ${/^[a-z_]{1,40}$/.exec(err.error)?.[0] ?? '?'}`)
   const { name, code }: { name: string, code?: unknown } = err instanceof Error ? err : new Error()
-  return unusableAnswer(String(code ?? name))
+  return unusableResponse(String(code ?? name))
 }
 
-export function unusableAnswer (reason: string): OAuthError {
+export function unusableResponse (reason: string): OAuthError {
   return new OAuthError('server_error', 'unexpected_failure', 'Unable to exchange external code', reason)
 }
 

@@ -11,7 +11,7 @@ import {
   createFlow, isFlowExpired, issueAuthCode, readChallenge, takeFlow, type ChallengeParameters, type FlowState
 } from '../sign-in/flow-states.ts'
 import { allowedRedirect, redirectWithCode, redirectWithError, redirectWithSession } from '../sign-in/redirects.ts'
-import { sessionAnswer } from '../sign-in/session-response.ts'
+import { sessionResponse } from '../sign-in/session-response.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
 import { findAccount, recordSignIn, requireLinkable } from './accounts.ts'
 import type { AuthorizationExtras, CallbackParameters } from './oauth-client.ts'
@@ -120,7 +120,7 @@ async function settleFlow (
   )
   if (accessRevoked) await waitForListeners()
   if (code !== undefined) return redirectWithCode(flow.redirect_to, code)
-  const session = await sessionAnswer(signer, signedIn!.user, signedIn!.session)
+  const session = await sessionResponse(signer, signedIn!.user, signedIn!.session)
   return redirectWithSession(flow.redirect_to, session, { ...tokens })
 }
 

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch-from-provider.ts'
-import { providerError, unusableAnswer } from './errors.ts'
+import { providerError, unusableResponse } from './errors.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './oauth-client.ts'
 import type { GithubProvider } from '#schemas/oauth-provider.ts'
@@ -59,7 +59,7 @@ export function githubClient (
 
 async function readProfile (config: openid.Configuration, userAddress: string, token: string): Promise<Profile> {
   const { id, name, login, avatar_url: picture } = asFields(await readJson(config, userAddress, token))
-  if (typeof id !== 'number') throw unusableAnswer('user')
+  if (typeof id !== 'number') throw unusableResponse('user')
   const { email, verified } = primary(await readJson(config, `${userAddress}/emails`, token))
   const { issuer } = config.serverMetadata()
   return profileOf({
@@ -75,7 +75,7 @@ async function readJson (config: openid.Configuration, address: string, token: s
   try {
     return await response.json()
   } catch {
-    throw unusableAnswer('not JSON')
+    throw unusableResponse('not JSON')
   }
 }
 

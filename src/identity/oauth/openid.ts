@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch-from-provider.ts'
-import { providerError, unusableAnswer } from './errors.ts'
+import { providerError, unusableResponse } from './errors.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './oauth-client.ts'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
@@ -54,7 +54,7 @@ export function openidClient (
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
         const tokens = await openid.authorizationCodeGrant(config, url, checks)
         const claims = tokens.claims()
-        if (claims === undefined) throw unusableAnswer('id_token')
+        if (claims === undefined) throw unusableResponse('id_token')
         return { profile: await profileFrom(config, tokens.access_token, claims), tokens: tokensOf(tokens) }
       } catch (err) {
         throw providerError(err)
@@ -79,7 +79,7 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
   // Checked before caching: unusable metadata must not stay for an hour.
   const metadata = config.serverMetadata()
   const unsafe = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
-  if (unsafe !== undefined) throw unusableAnswer(unsafe)
+  if (unsafe !== undefined) throw unusableResponse(unsafe)
   return config
 }
 

@@ -1,6 +1,6 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
-import { unusableAnswer } from './errors.ts'
+import { unusableResponse } from './errors.ts'
 
 export interface Profile {
   subject: string
@@ -28,7 +28,7 @@ const LONGEST_NAME = 100
 
 export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: ProfileClaims): Profile {
   const sub = text(subject, LONGEST_SUBJECT)
-  if (sub === undefined) throw unusableAnswer('subject')
+  if (sub === undefined) throw unusableResponse('subject')
   const address = typeof email === 'string' && isEmail(email) ? normalizeEmail(email) : undefined
   // Some providers send it as a string.
   const isVerified = address !== undefined && (emailVerified === true || emailVerified === 'true')

@@ -12,7 +12,7 @@ import { endSessions } from '../sign-in/person-sessions.ts'
 import { isUuid } from '../uuid.ts'
 import { factorList, identityList, keyList, mailLanguage, passkeyList, sessionList, wordingOf } from './account-view.ts'
 import { continueForm } from './app-pages.ts'
-import { ask, type Asked } from './call-route.ts'
+import { callRoute, type RouteCall } from './call-route.ts'
 import { ADD_PASSKEY, asksDevices } from './device-forms.ts'
 import { appOf } from './page-cookies.ts'
 import { alarm, form, link, NOTHING, notice, show } from './page-elements.ts'
@@ -30,19 +30,19 @@ interface AccountForm {
   url: string
   names: readonly [operationId: string, summary: string]
   fields: readonly string[]
-  asked (fields: Readonly<Record<string, string | undefined>>): Asked
+  routeCall (fields: Readonly<Record<string, string | undefined>>): RouteCall
 }
 
 const FORMS: readonly AccountForm[] = [{
   url: `${ACCOUNT}/sessioni/altre`,
   names: ['postAltreSessioni', 'Chiude le altre sessioni'],
   fields: [],
-  asked: () => ({ method: 'POST', url: '/auth/v1/logout?scope=others', payload: {} })
+  routeCall: () => ({ method: 'POST', url: '/auth/v1/logout?scope=others', payload: {} })
 }, {
   url: `${ACCOUNT}/lingua`,
   names: ['postLingua', 'Sceglie la lingua delle e-mail'],
   fields: ['lingua'],
-  asked: ({ lingua }) => (
+  routeCall: ({ lingua }) => (
     { method: 'PUT', url: '/auth/v1/user', payload: { data: isLanguage(lingua) ? { lingua } : {} } }
   )
 }, {
@@ -50,36 +50,36 @@ const FORMS: readonly AccountForm[] = [{
   names: ['postRimuoviFattore', 'Rimuove un secondo fattore'],
   fields: ['id'],
   // Recovery codes alone are no second factor, so they are removed with the last one.
-  asked: ({ id }) => ({ method: 'DELETE', url: `${below('/auth/v1/factors', id)}?rimuovi_codici=true` })
+  routeCall: ({ id }) => ({ method: 'DELETE', url: `${below('/auth/v1/factors', id)}?rimuovi_codici=true` })
 }, {
   url: `${ACCOUNT}/fattori/rinomina`,
   names: ['postRinominaFattore', 'Dà un nome a un secondo fattore'],
   fields: ['id', 'name'],
-  asked: ({ id, name: friendly_name = '' }) => (
+  routeCall: ({ id, name: friendly_name = '' }) => (
     { method: 'PATCH', url: below('/auth/v1/factors', id), payload: { friendly_name } }
   )
 }, {
   url: `${LINK}/scollega`,
   names: ['postScollega', 'Scollega un accesso'],
   fields: ['id'],
-  asked: ({ id }) => ({ method: 'DELETE', url: below('/auth/v1/user/identities', id) })
+  routeCall: ({ id }) => ({ method: 'DELETE', url: below('/auth/v1/user/identities', id) })
 }, {
   url: `${ACCOUNT}/chiavi/revoca`,
   names: ['postRevocaChiave', 'Revoca una chiave API'],
   fields: ['id'],
-  asked: ({ id }) => ({ method: 'DELETE', url: below('/api/v1/keys', id) })
+  routeCall: ({ id }) => ({ method: 'DELETE', url: below('/api/v1/keys', id) })
 }]
 
 const PASSKEY_FORMS: readonly AccountForm[] = [{
   url: `${ADD_PASSKEY}/rimuovi`,
   names: ['postRimuoviPasskey', 'Elimina una passkey'],
   fields: ['id'],
-  asked: ({ id }) => ({ method: 'DELETE', url: below('/auth/v1/passkeys', id) })
+  routeCall: ({ id }) => ({ method: 'DELETE', url: below('/auth/v1/passkeys', id) })
 }, {
   url: `${ADD_PASSKEY}/rinomina`,
   names: ['postRinominaPasskey', 'Dà un nome a una passkey'],
   fields: ['id', 'name'],
-  asked: ({ id, name: friendly_name = '' }) => (
+  routeCall: ({ id, name: friendly_name = '' }) => (
     { method: 'PATCH', url: below('/auth/v1/passkeys', id), payload: { friendly_name } }
   )
 }]
@@ -93,10 +93,10 @@ const accountPages: FastifyPluginAsyncTypebox = async (app) => {
     querystring: PageQuery
   }), async (request, reply) => await showAccount(request, reply, request.query.esito))
 
-  for (const { url, names: [id, summary], fields, asked } of accountForms(asksDevices(app.identity.config))) {
+  for (const { url, names: [id, summary], fields, routeCall } of accountForms(asksDevices(app.identity.config))) {
     app.post(url, formPage(id, summary, fields), async (request, reply) => {
       const { token } = await requireVisitor(request)
-      await ask(request, { token, ...asked(request.body) })
+      await callRoute(request, { token, ...routeCall(request.body) })
       return await backToAccount(reply)
     })
   }
@@ -125,7 +125,7 @@ async function showAccount (request: FastifyRequest, reply: FastifyReply, word =
   const [sessions, keys, passkeys, left] = await Promise.all([
     directory.sessions(caller), listKeys(db, user.id), listPasskeys(db, user.id), codes && countCodes(db, codes.id)
   ])
-  const asked = isProven ? appOf(request) : undefined
+  const routeCall = isProven ? appOf(request) : undefined
   const done = DONE.get(word)
   return show(request, reply, (texts, language) => {
     const wording = wordingOf(texts, language, hasDevices)
@@ -139,7 +139,7 @@ async function showAccount (request: FastifyRequest, reply: FastifyReply, word =
       content: html`${notice(done && texts[done])}${
         alarm(isProven && word !== NO_FACTOR ? undefined : texts.mustEnrol)}${
         notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>
-${asked === undefined ? NOTHING : continueForm(asked, texts)}${
+${routeCall === undefined ? NOTHING : continueForm(routeCall, texts)}${
   frontEnd === undefined || !isProven ? NOTHING : link(frontEnd, texts.openApp)}${
   isProven ? link(PASSWORD, texts.changePassword) : NOTHING}${
   form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}${factors}${isProven ? others : NOTHING}`

@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html, type Html } from '#src/lib/html.ts'
-import { issueHandover } from '../sign-in/token-handover.ts'
+import { issueTokenHandover } from '../sign-in/token-handover.ts'
 import { redirectWithCode } from '../sign-in/redirects.ts'
 import { appOf, clearApp, tagOf, type AppRequest } from './page-cookies.ts'
 import { form, link, show } from './page-elements.ts'
 import { formPage } from './page-route.ts'
 import { fill, type Texts } from './page-texts.ts'
 import {
-  ACCOUNT, CONTINUE, DECLINE, Elsewhere, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
+  ACCOUNT, CONTINUE, DECLINE, RedirectError, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
 } from './page-visitor.ts'
 
 const appPages: FastifyPluginAsyncTypebox = async (app) => {
@@ -17,10 +17,10 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request, reply) => {
     const visitor = await requireVisitor(request)
     // The cookie has expired.
-    const asked = appOf(request)
-    if (asked === undefined) throw new Elsewhere(ACCOUNT)
+    const routeCall = appOf(request)
+    if (routeCall === undefined) throw new RedirectError(ACCOUNT)
     // Another request has replaced it. The person agrees only to the one that the page shows.
-    if (request.body.app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
+    if (request.body.app !== tagOf(routeCall)) return showContinue(request, reply, visitor, routeCall)
     return await goOn(request, reply, visitor)
   })
 
@@ -39,31 +39,31 @@ export async function goOn (request: FastifyRequest, reply: FastifyReply, visito
   const { db, identity: { keys } } = request.server
   const { lacks } = visitor.caller
   if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
-  const asked = appOf(request)
-  if (asked === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
-  const code = await db.transaction((tx) => issueHandover(tx, keys, visitor, asked))
+  const routeCall = appOf(request)
+  if (routeCall === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
+  const code = await db.transaction((tx) => issueTokenHandover(tx, keys, visitor, routeCall))
   clearApp(reply)
-  return showReturn(request, reply, redirectWithCode(asked.redirectTo, code))
+  return showReturn(request, reply, redirectWithCode(routeCall.redirectTo, code))
 }
 
 /** For a person who is already signed in: a button, because a GET must not sign them in to the front end. */
 export function showContinue (
-  request: FastifyRequest, reply: FastifyReply, { user: { email } }: Visitor, asked: AppRequest
+  request: FastifyRequest, reply: FastifyReply, { user: { email } }: Visitor, routeCall: AppRequest
 ): FastifyReply {
   return show(request, reply, (texts) => ({
     title: texts.continueTo,
     content: html`<p>${fill(texts.signedInAs, email)}</p>
-${continueForm(asked, texts)}${
+${continueForm(routeCall, texts)}${
   form({ action: SIGN_OUT, button: texts.otherAccount, values: { altro: '1' }, isQuiet: true })}`
   }))
 }
 
-export function continueForm (asked: AppRequest, texts: Texts): Html {
-  const { protocol, host } = new URL(asked.redirectTo)
+export function continueForm (routeCall: AppRequest, texts: Texts): Html {
+  const { protocol, host } = new URL(routeCall.redirectTo)
   // The front end's name as people know it.
   const who = host || protocol.slice(0, -1)
   return html`<p>${fill(texts.appAsks, who)}</p>
-${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
+${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(routeCall) } })}${
   form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
 }
 

@@ -21,7 +21,7 @@ export function refusalOf (err: unknown): Refused {
   throw err
 }
 
-export interface Asked {
+export interface RouteCall {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
   token?: string
@@ -36,7 +36,7 @@ interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { 
  * @returns the JSON of the answer
  * @throws Refused
  */
-export async function ask<T = unknown> (request: FastifyRequest, { method, url, token, payload }: Asked): Promise<T> {
+export async function callRoute<T = unknown> (request: FastifyRequest, { method, url, token, payload }: RouteCall): Promise<T> {
   const { 'user-agent': agent, cookie } = request.headers
   const answer = await request.server.inject({
     method,

@@ -44,7 +44,7 @@ ${hidden({ challenge: '', credential: '', ...values })}<button class="quiet">${b
 }
 
 /** The device's response as the script wrote it. @throws Refused */
-export function answerOf (credential = ''): object {
+export function parseResponse (credential = ''): object {
   try {
     const answer: unknown = JSON.parse(credential)
     if (typeof answer === 'object' && answer !== null) return answer

@@ -5,8 +5,8 @@ import type { EnrolledFactor, FactorChallenge } from '#schemas/auth/factor-reque
 import type { PasskeyOptions } from '#schemas/auth/passkey.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { goOn } from './app-pages.ts'
-import { ask, refusalOf } from './call-route.ts'
-import { ADD_DEVICE, ADD_PASSKEY, answerOf, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion } from './device-forms.ts'
+import { callRoute, refusalOf } from './call-route.ts'
+import { ADD_DEVICE, ADD_PASSKEY, parseResponse, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion } from './device-forms.ts'
 import { afterFirstProof } from './factor-pages.ts'
 import { Fields, page, question } from './page-route.ts'
 import { afterProof, showProof } from './second-factor-pages.ts'
@@ -38,8 +38,8 @@ const devicePages: FastifyPluginAsyncTypebox = async (app) => {
   }), async (request, reply) => {
     const { challenge: challenge_id = '', credential } = request.body
     const { token } = await requireVisitor(request)
-    const payload = { challenge_id, credential: answerOf(credential) }
-    await ask(request, { method: 'POST', url: `${PASSKEYS}/registration/verify`, token, payload })
+    const payload = { challenge_id, credential: parseResponse(credential) }
+    await callRoute(request, { method: 'POST', url: `${PASSKEYS}/registration/verify`, token, payload })
     return await backToAccount(reply)
   })
 
@@ -58,7 +58,7 @@ const devicePages: FastifyPluginAsyncTypebox = async (app) => {
     'postNuovoDispositivo', 'Comincia la registrazione di un dispositivo', EnrolmentFields
   ), async (request) => {
     const visitor = await requireVisitor(request, ['enrolment'])
-    const { id } = await ask<Static<typeof EnrolledFactor>>(request, {
+    const { id } = await callRoute<Static<typeof EnrolledFactor>>(request, {
       method: 'POST', url: '/auth/v1/factors', token: visitor.token, payload: { factor_type: 'webauthn' }
     })
     return await askFactor(request, visitor, id)
@@ -77,7 +77,7 @@ export default devicePages
 async function askPasskey (
   request: FastifyRequest, ceremony: 'authentication' | 'registration', token?: string
 ): Promise<DeviceQuestion> {
-  const { challenge_id: challenge, options } = await ask<Static<typeof PasskeyOptions>>(request, {
+  const { challenge_id: challenge, options } = await callRoute<Static<typeof PasskeyOptions>>(request, {
     method: 'POST', url: `${PASSKEYS}/${ceremony}/options`, token, payload: {}
   })
   return { fields: { challenge }, create: ceremony === 'registration', options }
@@ -87,8 +87,8 @@ async function signInWithPasskey (
   request: FastifyRequest, reply: FastifyReply, { challenge: challenge_id = '', credential }: DeviceAnswer
 ): Promise<FastifyReply> {
   try {
-    const payload = { challenge_id, credential: answerOf(credential) }
-    const tokens = await ask<AuthSession>(request, {
+    const payload = { challenge_id, credential: parseResponse(credential) }
+    const tokens = await callRoute<AuthSession>(request, {
       method: 'POST', url: `${PASSKEYS}/authentication/verify`, payload
     })
     return await goOn(request, reply, await beginVisit(request, reply, tokens))
@@ -109,7 +109,7 @@ async function proveDevice (request: FastifyRequest, reply: FastifyReply, answer
 }
 
 async function askFactor (request: FastifyRequest, { token }: Visitor, id: string): Promise<DeviceQuestion> {
-  const { id: challenge, webauthn } = await ask<Static<typeof FactorChallenge>>(request, {
+  const { id: challenge, webauthn } = await callRoute<Static<typeof FactorChallenge>>(request, {
     method: 'POST', url: `/auth/v1/factors/${encodeURIComponent(id)}/challenge`, token, payload: {}
   })
   return {
@@ -125,7 +125,7 @@ async function prove (
   type: 'create' | 'request',
   { id = '', challenge: challenge_id = '', credential }: DeviceAnswer
 ): Promise<AuthSession> {
-  const payload = { challenge_id, webauthn: { type, credential_response: answerOf(credential) } }
+  const payload = { challenge_id, webauthn: { type, credential_response: parseResponse(credential) } }
   const url = `/auth/v1/factors/${encodeURIComponent(id)}/verify`
-  return await ask<AuthSession>(request, { method: 'POST', url, token, payload })
+  return await callRoute<AuthSession>(request, { method: 'POST', url, token, payload })
 }

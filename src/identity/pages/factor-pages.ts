@@ -5,7 +5,7 @@ import type { EnrolledFactor, RecoveryCodes } from '#schemas/auth/factor-request
 import { html } from '#src/lib/html.ts'
 import { pendingEnrolment } from '../factors/totp.ts'
 import { ofType } from '../factors/factor-store.ts'
-import { ask, refusalOf, type Refused } from './call-route.ts'
+import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { field, form, link, NOTHING, show } from './page-elements.ts'
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage } from './page-route.ts'
@@ -25,7 +25,7 @@ type Enrolled = Static<typeof EnrolledFactor>
 const factorPages: FastifyPluginAsyncTypebox = async (app) => {
   app.post(NEW, formPage('postNuovaApp', 'Comincia la registrazione di un’app', []), async (request, reply) => {
     const { token } = await requireVisitor(request, ['enrolment'])
-    const enrolled = await ask<Enrolled>(request, {
+    const enrolled = await callRoute<Enrolled>(request, {
       method: 'POST', url: '/auth/v1/factors', token, payload: { factor_type: 'totp' }
     })
     return showEnrolment(request, reply, { id: enrolled.id, totp: enrolled.totp })
@@ -62,7 +62,7 @@ export async function afterFirstProof (
 
 async function makeCodes (request: FastifyRequest, { token, user: { factors } }: Visitor): Promise<string[]> {
   const url = ofType(factors, 'recovery_code') ? `${CODES}/regenerate` : CODES
-  return (await ask<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
+  return (await callRoute<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
 }
 
 /** @param enrolled without `totp` when the form does not carry the secret that was shown */

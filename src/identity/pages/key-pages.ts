@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SCOPES, type MintedKey, type Scope } from '#schemas/api-key.ts'
 import { html } from '#src/lib/html.ts'
-import { ask, refusalOf, type Refused } from './call-route.ts'
+import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { alarm, checks, field, form, link, show } from './page-elements.ts'
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage, page } from './page-route.ts'
@@ -29,22 +29,22 @@ const keyPages: FastifyPluginAsyncTypebox = async (app) => {
 export default keyPages
 
 async function makeKey (
-  request: FastifyRequest, reply: FastifyReply, asked: Required<Omit<Attempt, 'refused'>>
+  request: FastifyRequest, reply: FastifyReply, routeCall: Required<Omit<Attempt, 'refused'>>
 ): Promise<FastifyReply> {
   const visitor = await requireVisitor(request)
-  const { name, days, scopes } = asked
+  const { name, days, scopes } = routeCall
   // A key without scopes would have them all.
-  if (scopes.length === 0) return showForm(request, reply, visitor, { ...asked, refused: 'keyScopeMissing' })
+  if (scopes.length === 0) return showForm(request, reply, visitor, { ...routeCall, refused: 'keyScopeMissing' })
   try {
     const query = new URLSearchParams({ name: name.trim(), days: days.trim(), scopes: scopes.join(',') })
     const url = `/api/cli/auth/key?${query.toString()}`
-    const { apiKey } = await ask<MintedKey>(request, { method: 'GET', url, token: visitor.token })
+    const { apiKey } = await callRoute<MintedKey>(request, { method: 'GET', url, token: visitor.token })
     return showKey(request, reply, apiKey)
   } catch (err) {
     const refused = refusalOf(err)
     // Other refusals, such as a missing proof, lead to other pages.
     if (refused.code !== 'RICHIESTA_NON_VALIDA' && refused.code !== 'TROPPE_CHIAVI') throw err
-    return showForm(request, reply, visitor, { ...asked, refused })
+    return showForm(request, reply, visitor, { ...routeCall, refused })
   }
 }
 

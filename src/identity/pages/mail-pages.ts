@@ -6,7 +6,7 @@ import { html } from '#src/lib/html.ts'
 import { normalizeEmail } from '../people/email.ts'
 import { CONFIRM_PAGE as CONFIRM } from '../sign-in/account-mails.ts'
 import { confirmedByAddress, confirmedByLink, kindsSentTo } from '../sign-in/one-time-tokens.ts'
-import { ask, refusalOf, type Refused } from './call-route.ts'
+import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { alarm, field, form, link, notice, show } from './page-elements.ts'
 import { explain, minutesOf, settleRefusal } from './show-error.ts'
 import { formPage, page, PageQuery } from './page-route.ts'
@@ -74,7 +74,7 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request, reply) => {
     const { email = '' } = request.body
     try {
-      await ask(request, { method: 'POST', url: '/auth/v1/recover', payload: { email: email.trim() } })
+      await callRoute(request, { method: 'POST', url: '/auth/v1/recover', payload: { email: email.trim() } })
       return await reply.redirect(`${FORGOT}?esito=inviata`, 303)
     } catch (err) {
       return showForgot(request, reply, { email, refused: refusalOf(err) })
@@ -106,7 +106,7 @@ async function prove (
   isRecovery = payload.type === 'recovery'
 ): Promise<FastifyReply> {
   const { db, identity: { keys } } = request.server
-  const answer = await ask<AuthSession | { msg: string }>(request, {
+  const answer = await callRoute<AuthSession | { msg: string }>(request, {
     method: 'POST', url: '/auth/v1/verify', payload
   })
   // A change of address waits for the other address, unless that has confirmed meanwhile.

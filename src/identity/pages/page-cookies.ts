@@ -84,10 +84,10 @@ export function clearApp (reply: FastifyReply): void {
  * @throws Refused
  */
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
-  const { redirect_to: asked } = query
-  if (asked === undefined) return undefined
-  const redirectTo = allowedRedirect(config, asked)
-  if (!URL.canParse(asked) || new URL(asked).href !== redirectTo) throw badApp()
+  const { redirect_to: routeCall } = query
+  if (routeCall === undefined) return undefined
+  const redirectTo = allowedRedirect(config, routeCall)
+  if (!URL.canParse(routeCall) || new URL(routeCall).href !== redirectTo) throw badApp()
   const challenge = challengeOf(query)
   // Without a challenge, anybody who sees the redirect URL could get the session.
   if (challenge.code_challenge === null) throw badApp()

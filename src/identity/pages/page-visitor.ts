@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import type { PersonPrincipal } from '../directory.ts'
-import { sessionAnswer } from '../sign-in/session-response.ts'
+import { sessionResponse } from '../sign-in/session-response.ts'
 import { findSignedIn, type SignedIn } from '../sign-in/person-sessions.ts'
 import { sessionOf, setSession } from './page-cookies.ts'
 
@@ -23,7 +23,7 @@ export interface Visitor extends SignedIn {
   token: string
 }
 
-export class Elsewhere extends Error {
+export class RedirectError extends Error {
   readonly location: string
   constructor (location: string) {
     super('elsewhere')
@@ -37,7 +37,7 @@ export async function findVisitor (
   const { db, identity: { authenticator, signer } } = request.server
   const signedIn = sessionId === undefined ? undefined : await findSignedIn(db, sessionId)
   if (signedIn === undefined) return undefined
-  const { access_token: token } = await sessionAnswer(signer, signedIn.user, signedIn.session)
+  const { access_token: token } = await sessionResponse(signer, signedIn.user, signedIn.session)
   // As for every other client: the token carries no rights.
   const caller = await authenticator.bearer(token, request)
   if (typeof caller === 'string' || caller.userId === undefined) return undefined
@@ -53,11 +53,11 @@ export async function requireVisitor (
   request: FastifyRequest, lacks: readonly NonNullable<PersonPrincipal['lacks']>[] = [], then?: string
 ): Promise<Visitor> {
   const visitor = await findVisitor(request)
-  if (visitor === undefined) throw new Elsewhere(SIGN_IN)
+  if (visitor === undefined) throw new RedirectError(SIGN_IN)
   const { caller: { lacks: lacking } } = visitor
   if (lacking === undefined || lacks.includes(lacking)) return visitor
-  if (lacking === 'enrolment') throw new Elsewhere(ACCOUNT)
-  throw new Elsewhere(then === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${then}`)
+  if (lacking === 'enrolment') throw new RedirectError(ACCOUNT)
+  throw new RedirectError(then === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${then}`)
 }
 
 export async function beginVisit (
@@ -66,7 +66,7 @@ export async function beginVisit (
   const caller = await request.server.identity.authenticator.bearer(access_token, request)
   const visitor = typeof caller === 'string' ? undefined : await findVisitor(request, caller.sessionId)
   // Another request has ended the session meanwhile.
-  if (visitor === undefined) throw new Elsewhere(SIGN_IN)
+  if (visitor === undefined) throw new RedirectError(SIGN_IN)
   setSession(reply, visitor.session.id)
   return visitor
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import type { UserRow } from '../people/find-users.ts'
-import { ask, refusalOf, type Refused } from './call-route.ts'
+import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { alarm, field, form, link, NOTHING, show } from './page-elements.ts'
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage, page } from './page-route.ts'
@@ -29,7 +29,7 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
       // Without a language setting, mails use the language of this page from now on.
       const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
       const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
-      await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
+      await callRoute(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
       return await backToAccount(reply, 'password')
     } catch (err) {
       return showPassword(request, reply, user, refusalOf(err), current !== undefined)

@@ -8,7 +8,7 @@ import { Closed } from '#schemas/common.ts'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
 import { goOn } from './app-pages.ts'
-import { ask, Refused } from './call-route.ts'
+import { callRoute, Refused } from './call-route.ts'
 import { setVerifier, verifierOf } from './page-cookies.ts'
 import { alarm, form, link, show } from './page-elements.ts'
 import { explain } from './show-error.ts'
@@ -57,8 +57,8 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
     const { token } = await requireVisitor(request)
     const query = challengeFor(reply, provider, LINK_RETURN)
     query.set('skip_http_redirect', 'true')
-    const asked = { method: 'GET', url: `/auth/v1/user/identities/authorize?${query.toString()}`, token } as const
-    return await reply.redirect((await ask<Static<typeof Location>>(request, asked)).url, 303)
+    const routeCall = { method: 'GET', url: `/auth/v1/user/identities/authorize?${query.toString()}`, token } as const
+    return await reply.redirect((await callRoute<Static<typeof Location>>(request, routeCall)).url, 303)
   })
 
   app.get(LINK_RETURN, page('getRitornoCollega', 'La pagina a cui porta un provider da collegare', {
@@ -74,7 +74,7 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
     await requireVisitor(request)
     const { access_token: token } = await exchange(request, request.body.code)
     // The page's session continues, at the level that was proven in it.
-    await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
+    await callRoute(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
     return await backToAccount(reply)
   })
 }
@@ -98,7 +98,7 @@ function challengeFor (reply: FastifyReply, provider: string, returnTo: string):
 
 async function exchange (request: FastifyRequest, code = ''): Promise<AuthSession> {
   const payload = { auth_code: code, code_verifier: verifierOf(request) ?? '' }
-  return await ask<AuthSession>(request, { method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload })
+  return await callRoute<AuthSession>(request, { method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload })
 }
 
 function showSignInReturn (request: FastifyRequest, reply: FastifyReply, code: string | undefined): FastifyReply {

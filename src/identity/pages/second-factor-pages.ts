@@ -5,14 +5,14 @@ import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/factor-store.ts'
 import type { FactorRow } from '../people/find-users.ts'
 import { goOn } from './app-pages.ts'
-import { ask, refusalOf, type Refused } from './call-route.ts'
+import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { asksDevices, deviceForm, PROVE_DEVICE } from './device-forms.ts'
 import { alarm, field, form, NOTHING, show } from './page-elements.ts'
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage, page, PageQuery } from './page-route.ts'
 import type { Texts } from './page-texts.ts'
 import {
-  ACCOUNT, beginVisit, Elsewhere, NO_FACTOR, PASSWORD, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
+  ACCOUNT, beginVisit, RedirectError, NO_FACTOR, PASSWORD, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
 } from './page-visitor.ts'
 
 const RECOVERY = `${SECOND_FACTOR}/recupero`
@@ -25,7 +25,7 @@ const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
     querystring: PageQuery
   }), async (request, reply) => {
     const visitor = await requireVisitor(request, ['proof'])
-    if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(`${ACCOUNT}?esito=${NO_FACTOR}`)
+    if (realFactors(visitor.user.factors).length === 0) throw new RedirectError(`${ACCOUNT}?esito=${NO_FACTOR}`)
     return showProof(request, reply, visitor, { dopo: request.query.dopo })
   })
 
@@ -49,8 +49,8 @@ const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
     const visitor = await requireVisitor(request, ['proof'])
     try {
       const url = '/auth/v1/factors/recovery-codes/verify'
-      const asked = { method: 'POST', url, token: visitor.token, payload: { code: code.trim() } } as const
-      const tokens = await ask<AuthSession>(request, asked)
+      const routeCall = { method: 'POST', url, token: visitor.token, payload: { code: code.trim() } } as const
+      const tokens = await callRoute<AuthSession>(request, routeCall)
       return await afterProof(request, reply, await beginVisit(request, reply, tokens), dopo)
     } catch (err) {
       return showProof(request, reply, visitor, { dopo, refused: refusalOf(err) })
@@ -63,10 +63,10 @@ export async function proveApp (
   request: FastifyRequest, { token }: Visitor, { id, code }: { id: string, code: string }
 ): Promise<AuthSession> {
   const url = `/auth/v1/factors/${encodeURIComponent(id)}`
-  const challenge = await ask<{ id: string }>(request, {
+  const challenge = await callRoute<{ id: string }>(request, {
     method: 'POST', url: `${url}/challenge`, token, payload: {}
   })
-  return await ask<AuthSession>(request, {
+  return await callRoute<AuthSession>(request, {
     method: 'POST', url: `${url}/verify`, token, payload: { challenge_id: challenge.id, code: code.trim() || '-' }
   })
 }

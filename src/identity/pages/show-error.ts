@@ -4,7 +4,7 @@ import { settleError } from '#src/http/errors.ts'
 import { Refused, wordsFor } from './call-route.ts'
 import { alarm, link, show } from './page-elements.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
-import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
+import { RedirectError, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
 
 export function explain (
   refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>, texts: Texts, otherwise?: TextKey
@@ -27,8 +27,8 @@ export function settleRefusal ({ status, code, retryAfter }: Refused, request: F
 const PROOF_WANTED = ['insufficient_aal', 'SECONDO_FATTORE_RICHIESTO', 'SECONDO_FATTORE_RECENTE']
 const SESSION_ENDED = ['session_not_found', 'bad_jwt', 'no_authorization', 'NON_AUTENTICATO', 'user_not_found']
 
-export function showError (err: FastifyError | Refused | Elsewhere, request: FastifyRequest, reply: FastifyReply) {
-  if (err instanceof Elsewhere) return reply.redirect(err.location, 303)
+export function showError (err: FastifyError | Refused | RedirectError, request: FastifyRequest, reply: FastifyReply) {
+  if (err instanceof RedirectError) return reply.redirect(err.location, 303)
   if (err instanceof Refused && PROOF_WANTED.includes(err.code)) return reply.redirect(SECOND_FACTOR, 303)
   if (err instanceof Refused && SESSION_ENDED.includes(err.code)) return reply.redirect(SIGN_IN, 303)
   const refused = err instanceof Refused ? err : refusedBy(err, request, reply)

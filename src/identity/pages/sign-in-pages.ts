@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
 import { goOn, showContinue } from './app-pages.ts'
-import { ask, refusalOf, type Refused } from './call-route.ts'
+import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './device-forms.ts'
 import { alarm, field, form, link, NOTHING, notice, show, titleOf } from './page-elements.ts'
 import { AppQuery, clearApp, clearSession, readAppRequest, setApp } from './page-cookies.ts'
@@ -32,10 +32,10 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
   app.get(SIGN_IN, page('getAccesso', 'La pagina per accedere', {
     querystring: SignInQuery
   }), async (request, reply) => {
-    const asked = readAppRequest(config, request.query)
-    if (asked) setApp(reply, asked)
+    const routeCall = readAppRequest(config, request.query)
+    if (routeCall) setApp(reply, routeCall)
     const visitor = await findVisitor(request)
-    if (visitor && asked && visitor.caller.lacks === undefined) return showContinue(request, reply, visitor, asked)
+    if (visitor && routeCall && visitor.caller.lacks === undefined) return showContinue(request, reply, visitor, routeCall)
     if (visitor) return await reply.redirect(ACCOUNT, 303)
     return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
   })
@@ -47,7 +47,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     try {
       const url = '/auth/v1/token?grant_type=password'
       const payload = { email: email.trim(), password }
-      const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
+      const tokens = await callRoute<AuthSession>(request, { method: 'POST', url, payload })
       return await goOn(request, reply, await beginVisit(request, reply, tokens))
     } catch (err) {
       return showSignIn(request, reply, { email, refused: refusalOf(err) })
@@ -58,7 +58,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     const visitor = await findVisitor(request)
     if (visitor) {
       const { token } = visitor
-      await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
+      await callRoute(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
     }
     clearSession(reply)
     // The next person to sign in must not inherit the front end's request, unless it is this person under another name.

@@ -60,7 +60,7 @@ const adminRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const soft = request.body.should_soft_delete === true
     await app.db.transaction(async (tx) => {
       await deleteUser(tx, id, soft)
-      await discardPicture(tx, app.storage, id)
+      await discardPicture(tx, app.files, id)
       await app.eraseResponses(tx, { said: '^\\{"id":"([0-9a-f-]{36})"', names: [id] })
       await record(tx, request, 'utente_eliminato', `user:${id}`, { soft })
     })

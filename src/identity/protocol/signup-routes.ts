@@ -12,7 +12,7 @@ import { AuthError, validationFailed } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
 import { presentUser } from '../people/presenters.ts'
 import { isPending } from '../people/roles.ts'
-import { browsers } from '../sign-in/browser-cookie.ts'
+import { browserCookie } from '../sign-in/browser-cookie.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, isBanned, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/people-locks.ts'
@@ -55,7 +55,7 @@ async function answerSignUp (
   // Before the hash is computed, so that a caller above the limit delays nobody else.
   await admitMail(request, reply, 'signup', email)
   const password_hash = await passwords.hash(body.password, 'later')
-  const browser = browsers(config).remember(request)
+  const browser = browserCookie(config).remember(request)
   const account = { email, password_hash, password_browser: browser.digest, user_metadata }
   const created = await runUniformly({ request, reply, kind: 'signup', to: email }, async (tx) => {
     const known = await findUser(tx, { email })

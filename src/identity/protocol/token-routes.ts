@@ -10,8 +10,8 @@ import { route } from '../provider-route.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
-import { takeOver } from '../sign-in/token-handover.ts'
-import { sessionAnswer } from '../sign-in/session-response.ts'
+import { acceptTokenHandover } from '../sign-in/token-handover.ts'
+import { sessionResponse } from '../sign-in/session-response.ts'
 import {
   beginSession, clientOf, DAY_MS, IDLE_MS, type Client, type SessionRow, type SignedIn
 } from '../sign-in/person-sessions.ts'
@@ -72,7 +72,7 @@ async function byPassword (
     await record(db, request, 'accesso_fallito', object, { reason: signedIn.code })
     throw signedIn
   }
-  return await sessionAnswer(signer, signedIn.user, signedIn.session)
+  return await sessionResponse(signer, signedIn.user, signedIn.session)
 }
 
 /**
@@ -109,7 +109,7 @@ async function byCode (
     return state instanceof AuthError ? state : await beginFromFlow(tx, request, state)
   })
   if (result instanceof AuthError) throw result
-  return { ...(await sessionAnswer(signer, result.user, result.session)), ...result.tokens }
+  return { ...(await sessionResponse(signer, result.user, result.session)), ...result.tokens }
 }
 
 /** Begins the session that a flow has led to. Errors are returned, so that the commit uses up the code. */
@@ -128,7 +128,7 @@ async function beginFromFlow (
   // The client that signed up has completed its own flow, so the password that it chose is this person's.
   if (password_hash !== null && person.password_hash === null) await updateUser(tx, person.id, { password_hash })
   const begun = handover
-    ? await takeOver(tx, person.id, handover, clientOf(request))
+    ? await acceptTokenHandover(tx, person.id, handover, clientOf(request))
     : await beginSession(tx, person, method, clientOf(request), provider)
   if (begun instanceof AuthError) return begun
   const { user: { id }, session } = begun
@@ -170,7 +170,7 @@ async function byRefreshToken (
         details: { reason: 'refresh_token_reused' }
       })
     })
-    return await sessionAnswer(signer, user, session)
+    return await sessionResponse(signer, user, session)
   } finally {
     if (wasReused) await waitForListeners()
   }
@@ -249,7 +249,7 @@ async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: Gr
   await countProof(request, reply)
   const profile = await read(token, { nonce, accessToken }).catch(refuse)
   const { user, session } = await signIn(request, provider, profile, linking).catch(refuse)
-  return await sessionAnswer(signer, user, session)
+  return await sessionResponse(signer, user, session)
 }
 
 /** Public routes ignore credentials, so this one is checked here. */

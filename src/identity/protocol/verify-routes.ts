@@ -13,13 +13,13 @@ import { lockUser } from '../people/people-locks.ts'
 import { ADDRESS_PROVEN, startAnew } from '../people/revoke-access.ts'
 import { updateUser } from '../people/users.ts'
 import { recordOf } from '../audit-record.ts'
-import { browsers } from '../sign-in/browser-cookie.ts'
+import { browserCookie } from '../sign-in/browser-cookie.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
 import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
 import {
   allowedRedirect, redirectWithCode, redirectWithError, redirectWithMessage, redirectWithSession
 } from '../sign-in/redirects.ts'
-import { sessionAnswer } from '../sign-in/session-response.ts'
+import { sessionResponse } from '../sign-in/session-response.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
 import { confirmEmailChange, requireAddress } from './mail-flows.ts'
 import { countCode, countProof, withMinimumTime } from './request-limits.ts'
@@ -49,7 +49,7 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const result = await proveAddress(request, reply, request.body)
     return result === 'waiting'
       ? { msg: WAITING_MESSAGE, code: '200' }
-      : await sessionAnswer(app.identity.signer, result.user, result.session)
+      : await sessionResponse(app.identity.signer, result.user, result.session)
   })
 
   // Mail scanners open links, too, and use them up, as in Supabase Auth. A front end avoids that with a page that calls
@@ -101,7 +101,7 @@ async function openLink (
     })
     if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE, isPkce)
     if (typeof result === 'string') return redirectWithCode(redirectTo, result)
-    return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })
+    return redirectWithSession(redirectTo, await sessionResponse(signer, result.user, result.session), { type })
   } catch (err) {
     if (!(err instanceof AuthError)) throw err
     const { code, message } = err
@@ -193,7 +193,7 @@ function isOwnPassword (
   request: FastifyRequest, { password_browser: chosenIn }: UserRow, { kind }: TokenRow
 ): boolean {
   const { config } = request.server.identity
-  return kind === 'signup' && (chosenIn === null || browsers(config).isSame(request, chosenIn))
+  return kind === 'signup' && (chosenIn === null || browserCookie(config).isSame(request, chosenIn))
 }
 
 function isEmailChange (kind: TokenKind): boolean {

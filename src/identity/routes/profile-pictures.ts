@@ -8,7 +8,7 @@ import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import type { Storage, WrittenFile } from '#src/services/files/file-service.ts'
+import type { FileService, WrittenFile } from '#src/services/files/file-service.ts'
 
 const route = routesUnder('Utenti')
 
@@ -18,7 +18,7 @@ const PICTURES: Bucket = 'avatars'
 const STORED_MAX = 4 * 1024 * 1024
 
 const pictures: FastifyPluginAsyncTypebox = async (app) => {
-  const { identity: { config, directory }, images, storage } = app
+  const { identity: { config, directory }, images, files } = app
   const form = fileForm(PICTURE_BYTES_MAX)
   app.removeAllContentTypeParsers()
   await app.register(multipart, { limits: form.limits })
@@ -47,12 +47,12 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
     })
     const name = pictureName(userId, image.extension)
     const url = `${config.PUBLIC_URL}/api/storage/${PICTURES}/${name}`
-    const written = await storage.write(
+    const written = await files.write(
       image.bytes, { bucket: PICTURES, name, contentType: image.contentType, owner: userId.toLowerCase() }, STORED_MAX
     )
-    await storage.settle(written, () => directory.setPicture(
+    await files.settle(written, () => directory.setPicture(
       userId, url, authorOf(request), async (tx) => {
-        await keepPicture(tx, storage, userId, written)
+        await keepPicture(tx, files, userId, written)
         await request.noteDone(tx)
       }
     ))
@@ -66,11 +66,11 @@ function pictureName (userId: string, extension: string): string {
 }
 
 /** Stores a picture. It replaces the previous one, in any format. */
-async function keepPicture (tx: Transaction, storage: Storage, userId: string, file: WrittenFile): Promise<void> {
-  await discardPicture(tx, storage, userId)
-  await storage.keep(tx, file, { replace: true })
+async function keepPicture (tx: Transaction, files: FileService, userId: string, file: WrittenFile): Promise<void> {
+  await discardPicture(tx, files, userId)
+  await files.keep(tx, file, { replace: true })
 }
 
-export async function discardPicture (tx: Transaction, storage: Storage, userId: string): Promise<void> {
-  await storage.discard(tx, await storage.findByPrefix(tx, PICTURES, pictureName(userId, '')))
+export async function discardPicture (tx: Transaction, files: FileService, userId: string): Promise<void> {
+  await files.discard(tx, await files.findByPrefix(tx, PICTURES, pictureName(userId, '')))
 }

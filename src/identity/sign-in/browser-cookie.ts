@@ -12,7 +12,7 @@ const SECONDS = 24 * 3600
  * Recognizes a browser by an HttpOnly cookie: a mail's link may be opened in another browser than the one that asked
  * for the mail.
  */
-export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
+export function browserCookie ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
   const { nameOf, attributes } = ownCookies(PUBLIC_URL)
   const name = nameOf('browser')
   const read = ({ headers: { cookie = '' } }: FastifyRequest) => VALUE.exec(onlyValue(cookie, name) ?? '')?.[0]

@@ -18,7 +18,7 @@ export interface TokenSigner {
  * The answer to a sign-in: new tokens, and the user. The access token has the claims of Supabase Auth
  * (`internal/tokens/service.go`), with times in seconds since the epoch.
  */
-export async function sessionAnswer (
+export async function sessionResponse (
   { issuer, signingKeys, refreshSecret }: TokenSigner, user: User, session: SessionRow
 ): Promise<AuthSession> {
   const { id: sub, email, app_metadata, user_metadata } = user

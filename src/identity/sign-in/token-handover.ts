@@ -18,7 +18,7 @@ const METHOD = 'pages'
  * @param target an allowed URL, and the front end's challenge
  * @throws AuthError session_not_found, user_banned, insufficient_aal
  */
-export async function issueHandover (
+export async function issueTokenHandover (
   tx: Transaction,
   keys: Keys,
   { user: { id: userId }, session: { id: session_id, provider } }: SignedIn,
@@ -36,7 +36,7 @@ export async function issueHandover (
  * Begins the front end's session, with the age and proofs of the session on the pages, if that is still active.
  * Requires the person's lock. Errors are returned, so that the commit uses up the code.
  */
-export async function takeOver (
+export async function acceptTokenHandover (
   tx: Transaction, userId: string, { session_id }: { session_id: string }, client: Client
 ): Promise<SignedIn | AuthError> {
   const ofPerson = and(eq(sessions.id, session_id), eq(sessions.user_id, userId), liveSession)

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Authenticator, Identified, Principal, Refusal } from '#src/http/auth.ts'
 import { AUDIENCE } from './machine-tokens.ts'
-import type { Standing } from '../session-status.ts'
+import type { SessionStatus } from '../session-status.ts'
 import { isUuid } from '../uuid.ts'
 
 /** A person's token with a valid signature and valid claims. Its session may have ended nevertheless. */
@@ -18,7 +18,7 @@ export interface BearerChecks<V extends VerifiedToken> {
   verify (token: string): Promise<V | Identified>
   isStillValid (verified: V): boolean
   /** The status of the token's session; synchronous when it is cached. */
-  standing (verified: V, request: FastifyRequest, token: string): Standing | Refusal | Promise<Standing | Refusal>
+  status (verified: V, request: FastifyRequest, token: string): SessionStatus | Refusal | Promise<SessionStatus | Refusal>
 }
 
 /** The caller with a service token: a machine, not a person. */
@@ -36,7 +36,7 @@ const AHEAD_MS = 60_000
  * more than everything else in a small request.
  */
 export function bearerAuthenticator<V extends VerifiedToken> ({
-  verify, isStillValid, standing
+  verify, isStillValid, status
 }: BearerChecks<V>): Authenticator['bearer'] {
   const verified = new LRUCache<string, V>({ max: CACHED_TOKENS })
 
@@ -47,23 +47,23 @@ export function bearerAuthenticator<V extends VerifiedToken> ({
     if (known === undefined || known.expiresAt <= Date.now() || !isStillValid(known)) {
       return checkNewToken(digest, token, request)
     }
-    const found = standing(known, request, token)
-    return found instanceof Promise ? found.then((standing) => principalOf(known, standing)) : principalOf(known, found)
+    const found = status(known, request, token)
+    return found instanceof Promise ? found.then((status) => principalOf(known, status)) : principalOf(known, found)
   }
 
   async function checkNewToken (digest: string, token: string, request: FastifyRequest): Promise<Identified> {
     verified.delete(digest)
     const found = await verify(token)
     if (typeof found === 'string' || !('expiresAt' in found)) return found
-    const identity = principalOf(found, await standing(found, request, token))
+    const identity = principalOf(found, await status(found, request, token))
     if (typeof identity !== 'string') verified.set(digest, found)
     return identity
   }
 }
 
-function principalOf ({ userId, sessionId, expiresAt }: VerifiedToken, standing: Standing | Refusal): Identified {
-  if (typeof standing === 'string') return standing
-  const { userId: owner, admin, pending, lacks, recentUntil, endsAt } = standing
+function principalOf ({ userId, sessionId, expiresAt }: VerifiedToken, status: SessionStatus | Refusal): Identified {
+  if (typeof status === 'string') return status
+  const { userId: owner, admin, pending, lacks, recentUntil, endsAt } = status
   if (owner !== userId) return 'bad_jwt'
   const goodUntil = Math.min(expiresAt, endsAt)
   return { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending, lacks, recentUntil, goodUntil }

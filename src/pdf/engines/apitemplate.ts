@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { jsonOf } from '#src/services/http-exchange.ts'
-import { asPdf, ask, askToMake } from './engine-request.ts'
+import { asPdf, sendRequest, sendBillableRequest } from './engine-request.ts'
 import { MotorePdfIncomprensibile, MotorePdfRifiuta } from './errors.ts'
 import { marginsOf, millimetres, STYLES, type Engine, type Printed } from './printed-page.ts'
 
@@ -28,14 +28,14 @@ export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
 
   async function remove (reference: string): Promise<void> {
     const target = address('/v2/delete-object', { transaction_ref: reference })
-    await ask(target, { headers, patienceMs }).catch((err: unknown) => {
+    await sendRequest(target, { headers, patienceMs }).catch((err: unknown) => {
       log.warn({ err }, 'a PDF could not be deleted at the external engine: it expires there by itself')
     })
   }
 
   return async (printed, signal) => {
     const target = address('/v2/create-pdf-from-html', { export_type: 'json', expiration: EXPIRATION })
-    const made = readMade(await askToMake(target, {
+    const made = readMade(await sendBillableRequest(target, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(bodyOf(printed)),
@@ -43,7 +43,7 @@ export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
       signal
     }))
     try {
-      return asPdf(await ask(downloadFrom(url, made.download), { patienceMs, signal }))
+      return asPdf(await sendRequest(downloadFrom(url, made.download), { patienceMs, signal }))
     } finally {
       await remove(made.reference)
     }

@@ -12,27 +12,27 @@ const PAUSE_SECONDS = 0.5
 /** Maximum size of a response. */
 const BYTES_MAX = 64 * 1024 * 1024
 
-export interface Asked extends Omit<ExchangeRequest, 'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
+export interface EngineRequest extends Omit<ExchangeRequest, 'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
 
 /**
  * Sends a request to the engine and returns the response body.
  * @throws the errors of `errors.ts`
  */
-export async function ask (url: URL, asked: Asked): Promise<Buffer> {
-  return bytesOf(await exchanged(url, asked))
+export async function sendRequest (url: URL, engineRequest: EngineRequest): Promise<Buffer> {
+  return bytesOf(await exchanged(url, engineRequest))
 }
 
 /**
  * The same for a request that creates a PDF and may be billed. It is retried once, only after a refused connection or a
  * 429: then the engine made nothing.
  */
-export async function askToMake (url: URL, asked: Asked): Promise<Buffer> {
-  const first = await exchanged(url, asked)
+export async function sendBillableRequest (url: URL, engineRequest: EngineRequest): Promise<Buffer> {
+  const first = await exchanged(url, engineRequest)
   if (first !== undefined && first.status !== 429) return bytesOf(first)
   const seconds = Number(first?.headers.get('retry-after') ?? PAUSE_SECONDS)
   const wanted = (Number.isFinite(seconds) ? seconds : PAUSE_SECONDS) * 1000
-  await sleep(Math.min(PAUSE_MAX_MS, Math.max(0, wanted)), undefined, { signal: asked.signal }).catch(() => {})
-  return bytesOf(await exchanged(url, asked))
+  await sleep(Math.min(PAUSE_MAX_MS, Math.max(0, wanted)), undefined, { signal: engineRequest.signal }).catch(() => {})
+  return bytesOf(await exchanged(url, engineRequest))
 }
 
 /** @throws MotorePdfIncomprensibile when the bytes do not start with a PDF header */
@@ -43,10 +43,10 @@ export function asPdf (bytes: Buffer): Buffer {
 
 /** Undefined after a refused connection. */
 async function exchanged (
-  url: URL, { patienceMs = PATIENCE_MS, ...asked }: Asked
+  url: URL, { patienceMs = PATIENCE_MS, ...engineRequest }: EngineRequest
 ): Promise<Exchanged | undefined> {
   try {
-    return await exchange(url, { ...asked, patienceMs, bytesMax: BYTES_MAX })
+    return await exchange(url, { ...engineRequest, patienceMs, bytesMax: BYTES_MAX })
   } catch (err) {
     if (!(err instanceof ExchangeError)) throw err
     switch (err.fault) {

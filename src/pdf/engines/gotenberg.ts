@@ -1,4 +1,4 @@
-import { asPdf, askToMake } from './engine-request.ts'
+import { asPdf, sendBillableRequest } from './engine-request.ts'
 import { inches, marginsOf, wholePage, type Engine } from './printed-page.ts'
 
 interface Settings { url: URL, key: string | undefined, patienceMs?: number | undefined }
@@ -22,6 +22,6 @@ export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
     for (const [name, points] of Object.entries(sizes)) form.append(name, inches(points))
     form.append('printBackground', 'true')
     const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
-    return asPdf(await askToMake(address, { method: 'POST', headers, body: form, patienceMs, signal }))
+    return asPdf(await sendBillableRequest(address, { method: 'POST', headers, body: form, patienceMs, signal }))
   }
 }

@@ -40,7 +40,7 @@ export function textEngine (
   const thread = readingThread(script, readingsMax)
   let idle: NodeJS.Timeout | undefined
 
-  async function takePlace (stops: readonly AbortSignal[]): Promise<() => void> {
+  async function waitForTestSlot (stops: readonly AbortSignal[]): Promise<() => void> {
     const waiting = limitedSignal(stops)
     return await line.take(waiting.signal).finally(waiting.end)
   }
@@ -48,7 +48,7 @@ export function textEngine (
   return {
     async read (request, unwanted = closing.signal) {
       const stop = limitedSignal([closing.signal], deadlineMs)
-      const leave = await takePlace([stop.signal, unwanted]).catch(() => {
+      const leave = await waitForTestSlot([stop.signal, unwanted]).catch(() => {
         stop.end()
         throw new LavoroNonIniziato()
       })

@@ -5,10 +5,10 @@ import type { Backend } from './backends/backend.ts'
 import { ArchivioNonDisponibile } from './errors.ts'
 
 /** Maps backend failures to catalogue errors, and logs the cause. Errors of the content stream pass unchanged. */
-export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
+export function mapBackendErrors (backend: Backend, log: FastifyBaseLogger): Backend {
   function refuse (err: unknown, act: string): never {
     if (isDiskFull(err)) throw new SpazioEsaurito()
-    log.error({ err, act }, 'the place of the files fails')
+    log.error({ err, act }, 'the file backend failed')
     throw new ArchivioNonDisponibile({ cause: err })
   }
 

@@ -10,7 +10,7 @@ import { ArchivioNonDisponibile } from './errors.ts'
  * is created with the first file. This prevents writing to the folder of an unmounted volume. It also prevents two
  * databases from sharing a backend, where each would delete the other's files as orphans.
  */
-export interface Store {
+export interface BackendMarker {
   /**
    * Checks the marker. Before the first file it creates the marker.
    * @throws ArchivioNonDisponibile
@@ -21,9 +21,9 @@ export interface Store {
 }
 
 /** @param make creates the folder if it is missing. Called only before the first file */
-export function fileStore (
+export function backendMarker (
   { db, log, backend, make }: { db: Database, log: FastifyBaseLogger, backend: Backend, make: () => Promise<void> }
-): Store {
+): BackendMarker {
   function refuse (message: string): never {
     log.error(message)
     throw new ArchivioNonDisponibile()
@@ -41,7 +41,7 @@ export function fileStore (
       await make()
       for await (const { size } of backend.list()) {
         // An empty file was left by a process killed during this function.
-        if (size > 0) refuse('the place of the files holds those of another database')
+        if (size > 0) refuse('the file backend holds the files of another database')
       }
       await backend.put(row!.id, none())
       await tx.update(file_store).set({ adopted_at: sql`now()` }).where(eq(file_store.id, row!.id))
@@ -53,7 +53,7 @@ export function fileStore (
     async require () {
       const id = await adopted()
       if (id === undefined) return adopt()
-      if (!await backend.head(id)) refuse('the place of the files is another one, or is not mounted')
+      if (!await backend.head(id)) refuse('the file backend belongs to another database, or is not mounted')
     }
   }
 }

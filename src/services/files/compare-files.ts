@@ -4,7 +4,7 @@ import { discarded_files, file_store, objects } from '#drizzle/tables/storage.ts
 import type { Database } from '#src/database/connect.ts'
 import type { Backend } from './backends/backend.ts'
 import { encryptedSize } from './encryption.ts'
-import type { Store } from './backend-marker.ts'
+import type { BackendMarker } from './backend-marker.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
@@ -12,7 +12,7 @@ const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).pad
 interface Parts {
   db: Database
   backend: Backend
-  store: Store
+  marker: BackendMarker
   log: FastifyBaseLogger
 }
 
@@ -21,10 +21,10 @@ interface Parts {
  * processes. It never deletes a row without a file, because a backup may have the file.
  * @param signal stops it between two folders
  */
-export async function compareFiles ({ db, backend, store, log }: Parts, signal: AbortSignal): Promise<void> {
-  const ownId = await store.adopted()
+export async function compareFiles ({ db, backend, marker, log }: Parts, signal: AbortSignal): Promise<void> {
+  const ownId = await marker.adopted()
   if (ownId === undefined) return
-  await store.require()
+  await marker.require()
   let missing = 0
   let removed = 0
   for (const folder of FOLDERS) {
@@ -50,7 +50,7 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
     for (const id of orphans) {
       // A file that cannot be deleted is retried the next night. The other folders are still compared.
       await backend.delete(id).then(() => gone++, (err: unknown) => {
-        log.error({ err, object: id }, 'a file that no row names could not be removed')
+        log.error({ err, file: id }, 'a file that no row names could not be removed')
       })
     }
 
@@ -60,13 +60,13 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
     return { missing, removed: gone }
   }
 
-  /** A file written or an object deleted after the listing is not missing. */
+  /** A file written or a file deleted after the listing is not missing. */
   async function isMissing (id: string, size: number): Promise<boolean> {
     const facts = await backend.head(id)
     if (facts?.size === encryptedSize(size)) return false
     const rows = await db.select({ id: objects.id }).from(objects).where(eq(objects.id, id))
     if (rows.length === 0) return false
-    log.error({ object: id }, 'a stored file is missing or cut')
+    log.error({ file: id }, 'a stored file is missing or cut')
     return true
   }
 }

@@ -9,11 +9,11 @@ import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_
 import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
 import { type Generations, unwrap, wrap, WrongKeyError } from './key-wrapping.ts'
 import {
-  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject,
-  lockObject, takeObject, whatIsLeft
+  discardFiles, discardUnreferenced, findFile, findFilesByPrefix, findFilesAfter, findFilesByPrefixes, insertFile,
+  lockFile, deleteRow, rowStatus
 } from './file-rows.ts'
-import type { DiscardHook, Storage, StoredObject, WrittenFile } from './file-service.ts'
-import type { Store } from './backend-marker.ts'
+import type { DiscardHook, FileService, StoredFile, WrittenFile } from './file-service.ts'
+import type { BackendMarker } from './backend-marker.ts'
 
 /** Wraps a generator as a stream. Destroying it closes the generator's source, even while a chunk is pending. */
 function streamOf (
@@ -41,7 +41,7 @@ interface Parts {
   db: Database
   log: FastifyBaseLogger
   backend: Backend
-  store: Store
+  marker: BackendMarker
   generations: Generations
   /** Hooks by bucket. Undefined: discards have no hooks. */
   discardHooks?: ReadonlyMap<string, readonly DiscardHook[]>
@@ -49,39 +49,39 @@ interface Parts {
   removeDiscarded (): void
 }
 
-/** Combines database rows and files. See `Storage`. */
-export function objectStorage (
-  { db, log, backend, store, generations, discardHooks = new Map(), removeDiscarded }: Parts
-): Storage {
+/** Combines database rows and files. See `FileService`. */
+export function encryptedFiles (
+  { db, log, backend, marker, generations, discardHooks = new Map(), removeDiscarded }: Parts
+): FileService {
   /** Unwraps the key of a file. A rotation may have rewrapped it since the row was read. */
-  async function keyOf (executor: Executor, object: StoredObject): Promise<Buffer> {
+  async function keyOf (executor: Executor, object: StoredFile): Promise<Buffer> {
     const generation = await generations.find(executor, object.key_id)
     if (generation) return unwrap(object.wrapped_key, generation.key, object)
-    const row = await findObject(executor, object.bucket, object.name)
+    const row = await findFile(executor, object.bucket, object.name)
     if (row?.id !== object.id || row.key_id === object.key_id) throw await lostError(object)
     return keyOf(executor, row)
   }
 
-  /** The error for an object whose file cannot be read. */
-  async function lostError (object: StoredObject): Promise<Error> {
-    const left = await whatIsLeft(db, object)
+  /** The error for a file whose file cannot be read. */
+  async function lostError (object: StoredFile): Promise<Error> {
+    const left = await rowStatus(db, object)
     if (left === 'none') return new RisorsaNonTrovata()
-    // It was just replaced. A retry finds the new object.
+    // It was just replaced. A retry finds the new file.
     if (left === 'another') return new ServizioOccupato()
-    // If the whole place of files is missing, this file is not damaged.
-    await store.require()
+    // If the whole file backend is missing, this file is not damaged.
+    await marker.require()
     return illegible(object, 'the file is missing')
   }
 
-  function illegible ({ id }: StoredObject, cause: unknown): Error {
-    log.error({ object: id, err: cause }, 'a stored file is damaged or missing')
+  function illegible ({ id }: StoredFile, cause: unknown): Error {
+    log.error({ file: id, err: cause }, 'a stored file is damaged or missing')
     return new FileIlleggibile()
   }
 
-  function failureOf (object: StoredObject, err: unknown): unknown {
+  function failureOf (object: StoredFile, err: unknown): unknown {
     if (err instanceof ChangedFileError || err instanceof WrongKeyError) return illegible(object, err)
     if (!isSystemError(err)) return err
-    log.error({ object: object.id, err }, 'a stored file cannot be read')
+    log.error({ file: object.id, err }, 'a stored file cannot be read')
     return new ArchivioNonDisponibile({ cause: err })
   }
 
@@ -90,15 +90,15 @@ export function objectStorage (
     // After a lost connection the commit may still have happened, so the file must stay.
     if (mayPass(err)) return
     try {
-      await discardUnkept(db, id)
+      await discardUnreferenced(db, id)
     } catch (err) {
-      log.warn({ object: id, err }, 'a written file that is not kept is left for the comparison')
+      log.warn({ file: id, err }, 'a written file that is not kept is left for the comparison')
     }
   }
 
   return {
     async write (content, { bucket, name, contentType, owner, cacheControl, metadata }, maxBytes) {
-      const [{ id: keyId, key: wrapping }] = await Promise.all([generations.newest(db), store.require()])
+      const [{ id: keyId, key: wrapping }] = await Promise.all([generations.newest(db), marker.require()])
       const id = randomUUID()
       const key = randomBytes(KEY_BYTES)
       const count = { bytes: 0 }
@@ -119,10 +119,10 @@ export function objectStorage (
 
     async keep (tx, file, { replace }) {
       const held = await generations.hold(tx, file.key_id)
-      if (held.id === file.key_id) return insertObject(tx, file, replace)
+      if (held.id === file.key_id) return insertFile(tx, file, replace)
       const written = await generations.find(tx, file.key_id)
       const key = unwrap(file.wrapped_key, written!.key, file)
-      return insertObject(tx, { ...file, key_id: held.id, wrapped_key: wrap(key, held.key, file) }, replace)
+      return insertFile(tx, { ...file, key_id: held.id, wrapped_key: wrap(key, held.key, file) }, replace)
     },
 
     async settle (file, keeping) {
@@ -136,10 +136,10 @@ export function objectStorage (
       }
     },
 
-    find: findObject,
-    findByPrefix: findObjects,
-    findByPrefixes: findObjectsOfMany,
-    findAfter: findObjectsAfter,
+    find: findFile,
+    findByPrefix: findFilesByPrefix,
+    findByPrefixes: findFilesByPrefixes,
+    findAfter: findFilesAfter,
 
     async read (object, range) {
       try {
@@ -163,7 +163,7 @@ export function objectStorage (
     },
 
     async discard (tx, objects, how = { isReplaced: false }) {
-      const gone = await discardObjects(tx, objects.map(({ id }) => id))
+      const gone = await discardFiles(tx, objects.map(({ id }) => id))
       for (const [bucket, places] of Map.groupBy(gone, ({ bucket }) => bucket)) {
         for (const hook of discardHooks.get(bucket) ?? []) await hook(tx, places.map(({ name }) => name), how)
       }
@@ -171,19 +171,19 @@ export function objectStorage (
     removeDiscarded,
 
     async move (tx, object, { bucket, name }) {
-      if (!await lockObject(tx, object.id)) throw new RisorsaNonTrovata()
+      if (!await lockFile(tx, object.id)) throw new RisorsaNonTrovata()
       // Checked while the own row still exists, so that moves in a circle cannot deadlock.
-      const other = await findObject(tx, bucket, name)
+      const other = await findFile(tx, bucket, name)
       if (other && other.id !== object.id) throw new OggettoEsistente()
-      const row = await takeObject(tx, object.id)
+      const row = await deleteRow(tx, object.id)
       const held = await generations.hold(tx, row.key_id)
       const key = await keyOf(tx, row)
       const moved = { ...row, bucket, name, key_id: held.id, updated_at: undefined }
-      return insertObject(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, false)
+      return insertFile(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, false)
     },
 
     async copy (object, { bucket, name, owner }) {
-      await store.require()
+      await marker.require()
       const key = await keyOf(db, object)
       const { id: keyId, key: wrapping } = await generations.newest(db)
       const id = randomUUID()

@@ -4,7 +4,7 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { postgresError } from '#src/database/problems.ts'
 import { BucketNonTrovato, OggettoEsistente } from './errors.ts'
-import type { Place, StoredObject } from './file-service.ts'
+import type { Place, StoredFile } from './file-service.ts'
 
 /** Names are compared bytewise, independent of the database's collation. */
 const BYTEWISE = sql`${objects.name} collate "C"`
@@ -17,13 +17,13 @@ const HIGHEST = 0x10ffff
 /** Ids per statement. */
 const BATCH = 1000
 
-export async function findObject (executor: Executor, bucket: string, name: string): Promise<StoredObject | undefined> {
+export async function findFile (executor: Executor, bucket: string, name: string): Promise<StoredFile | undefined> {
   const [row] = await executor.select().from(objects).where(named(bucket, name))
   return row
 }
 
-/** Objects whose name starts with a prefix, ordered by name. */
-export async function findObjects (executor: Executor, bucket: string, prefix: string): Promise<StoredObject[]> {
+/** Files whose name starts with a prefix, ordered by name. */
+export async function findFilesByPrefix (executor: Executor, bucket: string, prefix: string): Promise<StoredFile[]> {
   const pattern = `${prefix.replace(/[\\%_]/g, '\\$&')}%`
   return executor.select().from(objects)
     .where(and(eq(objects.bucket, bucket), sql`${BYTEWISE} like ${pattern}`))
@@ -31,14 +31,14 @@ export async function findObjects (executor: Executor, bucket: string, prefix: s
 }
 
 /**
- * Objects whose name starts with one of many prefixes, passed as one parameter. The bounds allow an index scan: names
+ * Files whose name starts with one of many prefixes, passed as one parameter. The bounds allow an index scan: names
  * with the prefix sort before the prefix followed by the highest code point.
  */
-export async function findObjectsOfMany (
+export async function findFilesByPrefixes (
   executor: Executor,
   bucket: string,
   prefixes: readonly string[]
-): Promise<StoredObject[]> {
+): Promise<StoredFile[]> {
   const wanted = sql`jsonb_array_elements_text(${JSON.stringify(prefixes)}::jsonb) as wanted(prefix)`
   const found = await executor.select(getTableColumns(objects)).from(objects).innerJoin(wanted, and(
     eq(objects.bucket, bucket),
@@ -48,38 +48,38 @@ export async function findObjectsOfMany (
   return [...new Map(found.map((row) => [row.id, row])).values()]
 }
 
-/** Objects of a bucket after a name, ordered by name. */
-export async function findObjectsAfter (
+/** Files of a bucket after a name, ordered by name. */
+export async function findFilesAfter (
   executor: Executor,
   bucket: string,
   after: string,
   limit: number
-): Promise<StoredObject[]> {
+): Promise<StoredFile[]> {
   return executor.select().from(objects)
     .where(and(eq(objects.bucket, bucket), sql`${BYTEWISE} > ${after} collate "C"`))
     .orderBy(asc(BYTEWISE)).limit(limit)
 }
 
-/** Whether the object still exists, or another one has its name. */
-export async function whatIsLeft (
+/** Whether the file still exists, or another one has its name. */
+export async function rowStatus (
   executor: Executor,
-  { id, bucket, name }: Pick<StoredObject, 'id' | 'bucket' | 'name'>
+  { id, bucket, name }: Pick<StoredFile, 'id' | 'bucket' | 'name'>
 ): Promise<'same' | 'another' | 'none'> {
-  const found = await findObject(executor, bucket, name)
+  const found = await findFile(executor, bucket, name)
   if (found?.id === id) return 'same'
   const [moved] = await executor.select({ id: objects.id }).from(objects).where(eq(objects.id, id))
   return moved ? 'same' : found ? 'another' : 'none'
 }
 
 /**
- * Inserts a file's row. A previous object with that name is discarded.
+ * Inserts a file's row. A previous file with that name is discarded.
  * @throws OggettoEsistente when `replace` is false; BucketNonTrovato
  */
-export async function insertObject (
+export async function insertFile (
   tx: Transaction,
   row: typeof objects.$inferInsert,
   replace: boolean
-): Promise<StoredObject> {
+): Promise<StoredFile> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const [inserted] = await tx.insert(objects).values(row)
       .onConflictDoNothing({ target: [objects.bucket, objects.name] }).returning()
@@ -91,23 +91,23 @@ export async function insertObject (
   throw new ServizioOccupato()
 }
 
-/** Locks an object until the transaction ends. Undefined if it no longer exists. */
-export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
+/** Locks a file until the transaction ends. Undefined if it no longer exists. */
+export async function lockFile (tx: Transaction, id: string): Promise<StoredFile | undefined> {
   const [row] = await tx.select().from(objects).where(eq(objects.id, id)).for('update')
   return row
 }
 
-/** Deletes the row of a locked object, to insert it again. */
-export async function takeObject (tx: Transaction, id: string): Promise<StoredObject> {
+/** Deletes the row of a locked file, to insert it again. */
+export async function deleteRow (tx: Transaction, id: string): Promise<StoredFile> {
   const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
   return row!
 }
 
 /**
- * Deletes objects' rows. A worker deletes their files.
+ * Deletes the rows of files. A worker deletes the contents.
  * @returns the places of the rows that still existed
  */
-export async function discardObjects (tx: Transaction, ids: readonly string[]): Promise<Place[]> {
+export async function discardFiles (tx: Transaction, ids: readonly string[]): Promise<Place[]> {
   const gone: Place[] = []
   for (let start = 0; start < ids.length; start += BATCH) {
     gone.push(...await discardWhere(tx, inArray(objects.id, ids.slice(start, start + BATCH))))
@@ -116,7 +116,7 @@ export async function discardObjects (tx: Transaction, ids: readonly string[]): 
 }
 
 /** Schedules deletion of a file that was written but not kept, unless a row refers to it. */
-export async function discardUnkept (executor: Executor, id: string): Promise<void> {
+export async function discardUnreferenced (executor: Executor, id: string): Promise<void> {
   await executor.execute(sql`
     insert into ${discarded_files} (id, next_attempt_at)
     select ${id}::uuid, ${NOW} where not exists (select from ${objects} where ${objects.id} = ${id}::uuid)

@@ -6,7 +6,7 @@ import type { Connection, Database } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { postgresError } from '#src/database/problems.ts'
 import { generations, unwrap, wrap, WrongKeyError } from './key-wrapping.ts'
-import type { StoredObject } from './file-service.ts'
+import type { StoredFile } from './file-service.ts'
 
 const BATCH = 200
 const SALT_BYTES = 32
@@ -25,7 +25,7 @@ export interface Rotation {
   rewrapped: number
   /** An interrupted rotation was completed. */
   resumed: boolean
-  /** Objects whose key cannot be unwrapped. Their generations stay. */
+  /** Files whose key cannot be unwrapped. Their generations stay. */
   damaged: string[]
 }
 
@@ -44,7 +44,7 @@ export async function rotateKeys (
   if (!mine) throw new RotationUnderWayError()
   const found = await db.select({ id: storage_keys.id }).from(storage_keys).orderBy(desc(storage_keys.id))
   if (await isForeign(db, keys)) throw new ForeignMasterKeyError()
-  // After a completed rotation only damaged objects keep an earlier generation. Then there is nothing to resume.
+  // After a completed rotation only damaged files keep an earlier generation. Then there is nothing to resume.
   const begun = found.length > 1 ? await rewrapAll(db, keys, found[0]!.id) : undefined
   const resumed = begun !== undefined && begun.rewrapped > 0
   const newest = resumed ? found[0]!.id : await addGeneration(db)
@@ -96,7 +96,7 @@ async function rewrapAll (db: Database, keys: Pick<Keys, 'derive'>, newest: numb
   }
 }
 
-function unwrapped (row: StoredObject, wrapping: Buffer): Buffer | undefined {
+function unwrapped (row: StoredFile, wrapping: Buffer): Buffer | undefined {
   try {
     return unwrap(row.wrapped_key, wrapping, row)
   } catch (err) {
@@ -105,7 +105,7 @@ function unwrapped (row: StoredObject, wrapping: Buffer): Buffer | undefined {
   }
 }
 
-/** False if an object still uses an earlier generation. */
+/** False if a file still uses an earlier generation. */
 async function removeEarlier (db: Database, newest: number): Promise<boolean> {
   try {
     await db.delete(storage_keys).where(lt(storage_keys.id, newest))

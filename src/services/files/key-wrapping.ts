@@ -4,15 +4,15 @@ import { storage_keys } from '#drizzle/tables/storage.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { KEY_BYTES, TAG_BYTES } from './encryption.ts'
-import type { StoredObject } from './file-service.ts'
+import type { StoredFile } from './file-service.ts'
 
 const IV_BYTES = 12
 const CIPHER = 'aes-256-gcm'
 
 /** Associated data of a wrapped key. It cannot be used for another file, owner or bucket. */
-export type Binding = Pick<StoredObject, 'bucket' | 'id' | 'owner'>
+export type Binding = Pick<StoredFile, 'bucket' | 'id' | 'owner'>
 
-/** A wrapped key that belongs to another object or was altered. */
+/** A wrapped key that belongs to another file or was altered. */
 export class WrongKeyError extends Error {}
 
 /** The wrapping key of one generation (HKDF-SHA256 with its salt). */

@@ -6,17 +6,17 @@ import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Backend } from './backends/backend.ts'
-import { backendOf, filesFolder } from './backends/choose-backend.ts'
+import { chooseBackend, filesFolder } from './backends/choose-backend.ts'
 import { s3Settings } from './backends/s3-backend.ts'
 import { compareFiles } from './compare-files.ts'
 import { generations } from './key-wrapping.ts'
-import { guarded } from './backend-errors.ts'
-import { objectStorage } from './encrypted-files.ts'
+import { mapBackendErrors } from './backend-errors.ts'
+import { encryptedFiles } from './encrypted-files.ts'
 import { removalWorker } from './removal-worker.ts'
 import type { DiscardHook } from './file-service.ts'
-import { fileStore } from './backend-marker.ts'
+import { backendMarker } from './backend-marker.ts'
 
-interface StorageOptions {
+interface FilesOptions {
   config: Config
   keys: Keys
   /** Tests wrap the file backend to inject failures. */
@@ -27,17 +27,17 @@ interface StorageOptions {
  * Encrypted files in `DATA_DIR` or an S3 bucket. The database row decides what is stored. A file without a row is an
  * orphan. A request only discards the row, in its own transaction. A worker of any process deletes the file.
  */
-export default fp<StorageOptions>(async function storage (app, { config, keys, wrapBackend = (each) => each }) {
+export default fp<FilesOptions>(async function files (app, { config, keys, wrapBackend = (each) => each }) {
   const { db, log } = app
   const remote = s3Settings(config)
-  const backend = guarded(wrapBackend(backendOf(config)), log)
+  const backend = mapBackendErrors(wrapBackend(chooseBackend(config)), log)
   const make = async () => { if (!remote) await makeFolder(filesFolder(config)) }
-  const store = fileStore({ db, log, backend, make })
+  const marker = backendMarker({ db, log, backend, make })
   const discardHooks = new Map<string, DiscardHook[]>()
-  const worker = removalWorker({ db, backend, store, log })
+  const worker = removalWorker({ db, backend, marker, log })
 
-  app.decorate('storage', objectStorage({
-    db, log, backend, store, generations: generations(keys), discardHooks, removeDiscarded: worker.wake
+  app.decorate('files', encryptedFiles({
+    db, log, backend, marker, generations: generations(keys), discardHooks, removeDiscarded: worker.wake
   }))
   app.decorate('addDiscardHook', (bucket, hook) => {
     discardHooks.set(bucket, [...discardHooks.get(bucket) ?? [], hook])
@@ -67,10 +67,10 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
     name: 'stored-files',
     description: 'Confronta i file con l’archivio: toglie quelli rimasti da caricamenti interrotti, segnala i mancanti',
     cron: '7 3 * * *',
-    run: () => compareFiles({ db, backend, store, log }, app.shutdownSignal)
+    run: () => compareFiles({ db, backend, marker, log }, app.shutdownSignal)
   })
   app.addHook('preClose', worker.stop)
-}, { name: 'storage', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'startup-health-check'] })
+}, { name: 'files', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'startup-health-check'] })
 
 /** Called before the first file, if files are kept in `DATA_DIR`. */
 async function makeFolder (root: string): Promise<void> {

@@ -5,16 +5,16 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { LEASE, nextAttempt, queueWorker, type QueueWorker } from '../queue/worker.ts'
 import type { Backend } from './backends/backend.ts'
-import type { Store } from './backend-marker.ts'
+import type { BackendMarker } from './backend-marker.ts'
 
 const BATCH = 50
 /** After this many failures the worker pauses, because the file backend may be down. */
 const FAULTS_MAX = 3
 
-interface WorkerOptions { db: Database, backend: Backend, store: Store, log: FastifyBaseLogger }
+interface WorkerOptions { db: Database, backend: Backend, marker: BackendMarker, log: FastifyBaseLogger }
 
 /** Deletes discarded files in batches. The tombstone is deleted after the file. Deleting a file twice is no error. */
-export function removalWorker ({ db, backend, store, log }: WorkerOptions): QueueWorker {
+export function removalWorker ({ db, backend, marker, log }: WorkerOptions): QueueWorker {
   async function remove (batch: readonly Claimed[]): Promise<boolean> {
     const gone: string[] = []
     const failed: Claimed[] = []
@@ -29,7 +29,7 @@ export function removalWorker ({ db, backend, store, log }: WorkerOptions): Queu
         gone.push(each.id)
       } catch (err) {
         // A failed file does not block the others.
-        log.error({ err, object: each.id }, 'a discarded file could not be removed')
+        log.error({ err, file: each.id }, 'a discarded file could not be removed')
         failed.push(each)
       }
     }
@@ -43,7 +43,7 @@ export function removalWorker ({ db, backend, store, log }: WorkerOptions): Queu
     async claim () {
       if (!await isAnyDue(db)) return undefined
       // Checked before claiming, because another process may reach files that this one cannot.
-      await store.require()
+      await marker.require()
       const batch = await claim(db)
       return batch.length > 0 ? batch : undefined
     },

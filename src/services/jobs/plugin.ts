@@ -27,7 +27,7 @@ const LOOK = '*/30 * * * * *'
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
-  const runner = jobRunner({ db, log, isTold: app.isToldOfDisk, shutdownSignal: app.shutdownSignal })
+  const runner = jobRunner({ db, log, isReported: app.isDiskFullReported, shutdownSignal: app.shutdownSignal })
   const look = async (now?: Date) => {
     // Logs a full disk and its recovery also while no request comes.
     await app.isDiskFull(sql)

@@ -86,7 +86,7 @@ export interface RunnerOptions {
   db: Database
   log: FastifyBaseLogger
   /** Whether the log already reports the cause of this error (a full disk), for all jobs together. */
-  isTold?: (err: unknown) => boolean
+  isReported?: (err: unknown) => boolean
   renewEveryMs?: number
   /** Aborted when shutdown begins. */
   shutdownSignal?: AbortSignal
@@ -98,7 +98,7 @@ export interface RunnerOptions {
  * therefore be idempotent.
  */
 export function jobRunner (
-  { db, log, isTold = () => false, renewEveryMs = 30_000, shutdownSignal = new AbortController().signal }: RunnerOptions
+  { db, log, isReported = () => false, renewEveryMs = 30_000, shutdownSignal = new AbortController().signal }: RunnerOptions
 ) {
   const jobs = new Map<string, ScheduledJob>()
   /** Names of the jobs that this process runs or is about to run. */
@@ -247,12 +247,12 @@ export function jobRunner (
     try {
       if (!await renewLease(db, name, run)) log.error({ job: name }, 'a job runs on that was taken for dead')
     } catch (err) {
-      if (!isTold(err)) log.warn({ err, job: name }, 'the lease of a job could not be renewed')
+      if (!isReported(err)) log.warn({ err, job: name }, 'the lease of a job could not be renewed')
     }
   }
 
   function tell (err: unknown, message: string, job?: string): void {
-    if (!isTold(err)) log.error({ err, job }, message)
+    if (!isReported(err)) log.error({ err, job }, message)
   }
 
   return { add, runDue, start, list, stop }

@@ -6,7 +6,7 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { waitAtMost } from '#src/lib/wait-at-most.ts'
 
 /** The delivery status of a mail. The recipient is erased once delivery has ended. */
-export type Outcome = Pick<
+export type DeliveryStatus = Pick<
   typeof mails.$inferSelect,
   'id' | 'message_id' | 'stato' | 'reply' | 'last_error' | 'attempts' | 'next_attempt_at' | 'created_at' | 'sent_at'
 >
@@ -27,7 +27,7 @@ const columns = {
 const POLL_MS = 200
 
 /** Reads the status of mails, ordered by id. Deleted mails are left out. */
-export async function readOutcomes (db: Executor, ids: readonly number[]): Promise<Outcome[]> {
+export async function readDeliveryStatuses (db: Executor, ids: readonly number[]): Promise<DeliveryStatus[]> {
   return await db.select(columns).from(mails).where(inArray(mails.id, [...ids])).orderBy(asc(mails.id))
 }
 
@@ -35,18 +35,18 @@ export async function readOutcomes (db: Executor, ids: readonly number[]): Promi
  * Returns the status of mails once each was tried, or after `ms` milliseconds, however slow the database is. It never
  * fails, because the mails are queued. Mails that could not be read are left out.
  */
-export async function awaitOutcomes (
+export async function awaitDelivery (
   db: Database,
   log: Pick<FastifyBaseLogger, 'warn'>,
   ids: readonly number[],
   ms: number
-): Promise<Outcome[]> {
+): Promise<DeliveryStatus[]> {
   const end = new AbortController()
-  let known: Outcome[] = []
+  let known: DeliveryStatus[] = []
   async function poll (): Promise<void> {
     while (!end.signal.aborted) {
       try {
-        known = await readOutcomes(db, ids)
+        known = await readDeliveryStatuses(db, ids)
         if (known.every(wasTried)) return
       } catch (err) {
         log.warn({ err }, 'the outcome of mails could not be read')
@@ -60,6 +60,6 @@ export async function awaitOutcomes (
 }
 
 /** A mail that waits for its next attempt stays so for about a minute. */
-function wasTried ({ stato, last_error }: Outcome): boolean {
+function wasTried ({ stato, last_error }: DeliveryStatus): boolean {
   return stato !== 'in_coda' || last_error !== null
 }

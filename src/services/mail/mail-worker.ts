@@ -3,7 +3,7 @@ import { limitedSignal } from '#src/lib/limited-signal.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '#src/database/connect.ts'
 import { queueWorker, type QueueWorker } from '../queue/worker.ts'
-import { failureOf, replyOf, UNREADABLE, type Failure } from './smtp-errors.ts'
+import { classifySmtpError, replyCodesOf, UNREADABLE, type SmtpFailure } from './smtp-errors.ts'
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
 
@@ -16,7 +16,7 @@ interface WorkerOptions {
   transport: Transport
   log: FastifyBaseLogger
   /** Whether the log already reports the cause of the error, a full disk. */
-  isTold?: (err: unknown) => boolean
+  isReported?: (err: unknown) => boolean
   closeWithinMs?: number
 }
 
@@ -24,7 +24,7 @@ interface WorkerOptions {
  * Delivers queued mails at least once. If a process or connection dies after the server accepted a mail, but before
  * this is recorded, the mail is sent again with the same Message-ID.
  */
-export function mailWorker ({ db, keys, transport, log, isTold, closeWithinMs }: WorkerOptions): QueueWorker {
+export function mailWorker ({ db, keys, transport, log, isReported, closeWithinMs }: WorkerOptions): QueueWorker {
   let started = false
   const worker = queueWorker<Claimed>({
     async claim () {
@@ -46,12 +46,12 @@ export function mailWorker ({ db, keys, transport, log, isTold, closeWithinMs }:
       return failure.ofThisMail
     },
     onError (err) {
-      if (!isTold?.(err)) log.error({ err }, 'the mail queue could not be worked on')
+      if (!isReported?.(err)) log.error({ err }, 'the mail queue could not be worked on')
     },
     closeWithinMs
   })
 
-  async function attempt (mail: Claimed, signal: AbortSignal): Promise<{ reply: string | null, failure?: Failure }> {
+  async function attempt (mail: Claimed, signal: AbortSignal): Promise<{ reply: string | null, failure?: SmtpFailure }> {
     let content: Mail
     try {
       content = unsealMail(keys, mail)
@@ -62,7 +62,7 @@ export function mailWorker ({ db, keys, transport, log, isTold, closeWithinMs }:
     try {
       return { reply: await transport.send(content, mail.message_id, limit.signal) }
     } catch (err) {
-      return { reply: replyOf(err), failure: failureOf(err) }
+      return { reply: replyCodesOf(err), failure: classifySmtpError(err) }
     } finally {
       limit.end()
     }

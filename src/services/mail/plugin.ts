@@ -5,7 +5,7 @@ import { PostaNonConfigurata } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { mailbox, type Mailbox } from './mail-address.ts'
-import { awaitOutcomes, readOutcomes, type Outcome } from './delivery-status.ts'
+import { awaitDelivery, readDeliveryStatuses, type DeliveryStatus } from './delivery-status.ts'
 import { countByState, deleteOld, enqueue, type Mail } from './queue.ts'
 import { smtpTransport } from './transport.ts'
 import { mailWorker } from './mail-worker.ts'
@@ -21,12 +21,12 @@ export interface Mailer {
   /** Called after the commit, to send now instead of within a minute. */
   deliver (): void
   /** The delivery status of mails. Deleted mails are left out. */
-  outcomes (ids: readonly number[]): Promise<Outcome[]>
+  deliveryStatuses (ids: readonly number[]): Promise<DeliveryStatus[]>
   /**
    * The same, once each mail was tried by any process, or after `ms` milliseconds. It never fails. Mails that could not
    * be read are left out.
    */
-  awaitOutcomes (ids: readonly number[], ms: number): Promise<Outcome[]>
+  awaitDelivery (ids: readonly number[], ms: number): Promise<DeliveryStatus[]>
 }
 
 declare module 'fastify' {
@@ -53,9 +53,9 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     run: () => deleteOld(app.db)
   })
 
-  const reading: Pick<Mailer, 'outcomes' | 'awaitOutcomes'> = {
-    outcomes: (ids) => readOutcomes(app.db, ids),
-    awaitOutcomes: (ids, ms) => awaitOutcomes(app.db, app.log, ids, ms)
+  const reading: Pick<Mailer, 'deliveryStatuses' | 'awaitDelivery'> = {
+    deliveryStatuses: (ids) => readDeliveryStatuses(app.db, ids),
+    awaitDelivery: (ids, ms) => awaitDelivery(app.db, app.log, ids, ms)
   }
   if (config.SMTP_URL === undefined) {
     app.decorate('mail', {
@@ -70,7 +70,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   const domain = from.address.slice(from.address.indexOf('@') + 1)
   const transport = smtpTransport(config.SMTP_URL, from)
   app.addHealthCheck({ setting: 'SMTP_URL', ...transport.server })
-  const { wake: deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isTold: app.isToldOfDisk })
+  const { wake: deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isReported: app.isDiskFullReported })
 
   app.decorate('mail', {
     ...reading,

@@ -8,7 +8,7 @@ import type { Database, Executor } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { LEASE, nextAttempt } from '../queue/worker.ts'
 import { isOneLine, plainAddress } from './mail-address.ts'
-import { REFUSED_LOGIN, type Failure } from './smtp-errors.ts'
+import { REFUSED_LOGIN, type SmtpFailure } from './smtp-errors.ts'
 
 /** A mail to one recipient. */
 export interface Mail { to: string, subject: string, html: string, text: string }
@@ -83,7 +83,7 @@ export async function delivered (db: Database, mail: Claimed, reply: string | nu
 export async function failed (
   db: Database,
   mail: Claimed,
-  { code, permanent }: Failure,
+  { code, permanent }: SmtpFailure,
   reply: string | null
 ): Promise<MailState> {
   const over = permanent ? sql`true` : sql`${mails.created_at} <= now() - interval '24 hours'`

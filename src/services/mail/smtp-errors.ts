@@ -1,7 +1,7 @@
 import { replyCodes } from './smtp-reply-codes.ts'
 
 /** Why a mail was not accepted. */
-export interface Failure {
+export interface SmtpFailure {
   /** The SMTP reply code or the error's code. Never the server's text, which names recipients. */
   code: string
   /** A retry would fail the same way. */
@@ -23,7 +23,7 @@ const OF_A_MAIL = new Set(['EENVELOPE', 'EMESSAGE'])
 const SAYS_MORE = new Set([REFUSED_LOGIN, 'ETLS'])
 
 /** Classifies an error of the transport. A refused login or session is never attributed to the mail. */
-export function failureOf (err: unknown): Failure {
+export function classifySmtpError (err: unknown): SmtpFailure {
   const code = detail(err, 'code')
   const reply = detail(err, 'responseCode')
   const ofThisMail = OF_A_MAIL.has(code) && !OF_THE_SESSION.has(reply)
@@ -37,7 +37,7 @@ export function failureOf (err: unknown): Failure {
 }
 
 /** The codes of the server's reply, if the error is a reply. See `replyCodes`. */
-export function replyOf (err: unknown): string | null {
+export function replyCodesOf (err: unknown): string | null {
   return replyCodes(detail(err, 'response'))
 }
 

@@ -63,13 +63,13 @@ const deleteRoute = route({ access: 'admin' }, 'storageDeleteBucket', 'Elimina u
 })
 
 /** Buckets: every authenticated caller sees them, administrators create and change them. */
-const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { files }) => {
-  const { db, storage } = app
+const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { namedFiles }) => {
+  const { db, files } = app
 
   app.get('/bucket', listRoute, async (request) =>
     (await listBuckets(db, request.query)).map((bucket) => ({ ...presentBucket(bucket), type: 'STANDARD' })))
 
-  app.get('/bucket/:bucket', getRoute, async ({ params: { bucket } }) => presentBucket(await files.bucket(bucket)))
+  app.get('/bucket/:bucket', getRoute, async ({ params: { bucket } }) => presentBucket(await namedFiles.bucket(bucket)))
 
   app.post('/bucket', createRoute, async (request) => {
     const { body: { name, id = name, type, ...fields } } = request
@@ -89,17 +89,17 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { f
   })
 
   app.post('/bucket/:bucket/empty', emptyRoute, async (request) => {
-    const { id } = await files.bucket(request.params.bucket)
-    if (!files.isWritable(id)) throw new StorageError('AccessDenied')
+    const { id } = await namedFiles.bucket(request.params.bucket)
+    if (!namedFiles.isWritable(id)) throw new StorageError('AccessDenied')
     let discarded: number
     do {
       discarded = await db.transaction(async (tx) => {
-        const count = await discardSome(tx, storage, id, BATCH)
+        const count = await discardSome(tx, files, id, BATCH)
         if (count > 0) await note(request, tx, 'bucket_svuotato', id, { file: count })
         return count
       })
     } while (discarded === BATCH)
-    storage.removeDiscarded()
+    files.removeDiscarded()
     return { message: EMPTIED }
   })
 

@@ -36,20 +36,20 @@ const linkRoute = route({ access: 'public' }, 'storageDownloadByLink', 'Il conte
 })
 
 /** Downloads of files, and their metadata. */
-const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
+const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   app.get('/object/:bucket/*', downloadRoute, sendVisible)
 
   app.get('/object/authenticated/:bucket/*', authenticatedRoute, sendVisible)
 
   app.get('/object/public/:bucket/*', publicRoute, async ({ params, query: { download } }, reply) => {
-    const file = await files.open(params.bucket, params['*'])
+    const file = await namedFiles.open(params.bucket, params['*'])
     return await reply.sendObject(file, { download, isLinked: true, cacheControl: file.cache_control ?? 'no-cache' })
   })
 
   app.get('/object/sign/:bucket/*', linkRoute, async (request, reply) => {
     const { params: { bucket, '*': name }, query: { token, download } } = request
     const { object } = checkLink(links.readDownload(token, { bucket, name }))
-    const file = await files.named(bucket, name)
+    const file = await namedFiles.named(bucket, name)
     // The link was for an earlier file of this name.
     if (file.id !== object) throw new StorageError('NoSuchKey')
     return await reply.sendObject(file, { download, isLinked: true })
@@ -60,17 +60,17 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
   app.get('/object/info/authenticated/:bucket/*', authenticatedInfoRoute, infoOfVisible)
 
   app.get('/object/info/public/:bucket/*', publicInfoRoute, async ({ params }) =>
-    presentInfo(await files.open(params.bucket, params['*'])))
+    presentInfo(await namedFiles.open(params.bucket, params['*'])))
 
   async function infoOfVisible (request: FastifyRequest<{ Params: FileParams }>) {
-    return presentInfo(await files.visible(request, request.params.bucket, request.params['*']))
+    return presentInfo(await namedFiles.visible(request, request.params.bucket, request.params['*']))
   }
 
   async function sendVisible (
     request: FastifyRequest<{ Params: FileParams, Querystring: { download?: string } }>, reply: FastifyReply
   ) {
     const { params: { bucket, '*': name }, query: { download } } = request
-    return await reply.sendObject(await files.visible(request, bucket, name), { download })
+    return await reply.sendObject(await namedFiles.visible(request, bucket, name), { download })
   }
 }
 export default downloadRoutes

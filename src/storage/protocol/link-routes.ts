@@ -3,7 +3,7 @@ import { BucketParams } from '#schemas/storage-bucket.ts'
 import {
   FileParams, NoFields, SignBody, Signed, SignedMany, SignedUpload, SignManyBody
 } from '#schemas/storage-protocol.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { isOfTheProduct } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
 import { findVisible, isTaken } from '../object-rows.ts'
@@ -30,17 +30,17 @@ const signUploadRoute = route(
 )
 
 /** Links that act as credentials. URLs are not percent-encoded here, because clients encode them. */
-const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
+const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   const { db } = app
 
   app.post('/object/sign/:bucket/*', signRoute, async (request) => {
     const { params: { bucket, '*': name }, body: { expiresIn } } = request
-    return { signedURL: linkTo(await files.visible(request, bucket, name), expiresIn) }
+    return { signedURL: linkTo(await namedFiles.visible(request, bucket, name), expiresIn) }
   })
 
   app.post('/object/sign/:bucket', signManyRoute, async (request) => {
     const { params: { bucket }, body: { expiresIn, paths } } = request
-    const view = await files.view(request, bucket)
+    const view = await namedFiles.view(request, bucket)
     const found = await findVisible(db, view, paths.filter(isFileName))
     const byName = new Map(found.map((file) => [file.name, file]))
     return paths.map((path) => {
@@ -53,8 +53,8 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
 
   app.post('/object/upload/sign/:bucket/*', signUploadRoute, async (request) => {
     const { params: { bucket, '*': name }, principal, headers } = request
-    await files.bucket(bucket)
-    if (!files.isWritable(bucket)) throw new StorageError('AccessDenied')
+    await namedFiles.bucket(bucket)
+    if (!namedFiles.isWritable(bucket)) throw new StorageError('AccessDenied')
     if (!isFileName(name)) throw new StorageError('InvalidKey')
     const upsert = headers['x-upsert'] === 'true'
     if (!upsert && await isTaken(db, bucket, name)) throw new StorageError('KeyAlreadyExists')
@@ -62,8 +62,8 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
     return { url: `/object/upload/sign/${bucket}/${name}?token=${token}`, token }
   })
 
-  function linkTo (file: StoredObject, seconds: number): string {
-    const isPersonal = isOfTheProduct(file.bucket) && !files.isWritable(file.bucket)
+  function linkTo (file: StoredFile, seconds: number): string {
+    const isPersonal = isOfTheProduct(file.bucket) && !namedFiles.isWritable(file.bucket)
     const longest = isPersonal ? LONGEST.personal : LONGEST.other
     const { token } = links.signDownload(file, Math.min(seconds, longest))
     return `/object/sign/${file.bucket}/${file.name}?token=${token}`

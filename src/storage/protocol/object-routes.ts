@@ -6,10 +6,10 @@ import {
 } from '#schemas/storage-protocol.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { listFolder, listPrefix } from '../listing.ts'
 import { isFileName } from '../file-names.ts'
-import { discardByName, findVisible, lockObject } from '../object-rows.ts'
+import { discardByName, findVisible, lockFile } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentRow } from './present-files.ts'
@@ -46,14 +46,14 @@ const copyRoute = route({ access: 'auth', headers: { reads: ['X-Upsert'] } }, 's
 
 /** Lists of files, and operations on existing files. */
 const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
-  const { db, storage, audit } = app
-  const { files } = options
+  const { db, files, audit } = app
+  const { namedFiles } = options
 
   app.post('/object/list/:bucket', listRoute, async (request) =>
-    await listFolder(db, await files.view(request, request.params.bucket), request.body))
+    await listFolder(db, await namedFiles.view(request, request.params.bucket), request.body))
 
   app.post('/object/list-v2/:bucket', listPartsRoute, async (request) =>
-    await listPrefix(db, await files.view(request, request.params.bucket), request.body))
+    await listPrefix(db, await namedFiles.view(request, request.params.bucket), request.body))
 
   app.delete('/object/:bucket', removeManyRoute, async (request) => {
     const { params: { bucket }, body: { prefixes: names } } = request
@@ -70,9 +70,9 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
   app.post('/object/move', moveRoute, async (request) => {
     const { file, to } = await transfer(options, request, request.body)
     const moved = await db.transaction(async (tx) => {
-      const locked = await lockObject(tx, file.id)
+      const locked = await lockFile(tx, file.id)
       if (locked?.name !== file.name || locked.bucket !== file.bucket) throw new StorageError('NoSuchKey')
-      const moved = await storage.move(tx, locked, to)
+      const moved = await files.move(tx, locked, to)
       const details = { bucket: moved.bucket, da: file.bucket }
       await audit.append(tx, { ...authorOf(request), action: 'file_spostato', object: `file:${moved.id}`, details })
       return moved
@@ -82,10 +82,10 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
 
   app.post('/object/copy', copyRoute, async (request) => {
     const { file, to } = await transfer(options, request, request.body)
-    const copy = await storage.copy(file, { ...to, owner: request.principal!.id })
+    const copy = await files.copy(file, { ...to, owner: request.principal!.id })
     if (request.body.copyMetadata === false) copy.metadata = null
-    const kept = await storage.settle(copy, () => db.transaction(async (tx) => {
-      const kept = await storage.keep(tx, copy, { replace: request.headers['x-upsert'] === 'true' })
+    const kept = await files.settle(copy, () => db.transaction(async (tx) => {
+      const kept = await files.keep(tx, copy, { replace: request.headers['x-upsert'] === 'true' })
       const details = { bucket: kept.bucket, copia_di: file.id }
       await audit.append(tx, { ...authorOf(request), action: 'file_caricato', object: `file:${kept.id}`, details })
       return kept
@@ -96,34 +96,34 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
 export default objectRoutes
 
 async function remove (
-  { db, storage, audit }: FastifyInstance,
-  { files }: ProtocolOptions,
+  { db, files, audit }: FastifyInstance,
+  { namedFiles }: ProtocolOptions,
   request: FastifyRequest,
   { bucket, names }: { bucket: string, names: readonly string[] }
-): Promise<StoredObject[]> {
-  const view = await files.view(request, bucket)
-  if (!(await files.mayRemove(request, bucket))) throw new StorageError('AccessDenied')
+): Promise<StoredFile[]> {
+  const view = await namedFiles.view(request, bucket)
+  if (!(await namedFiles.mayRemove(request, bucket))) throw new StorageError('AccessDenied')
   const visible = (await findVisible(db, view, names.filter(isFileName))).map(({ name }) => name)
   if (visible.length === 0) return []
   const removed = await db.transaction(async (tx) => {
-    const removed = await discardByName(tx, storage, bucket, visible)
+    const removed = await discardByName(tx, files, bucket, visible)
     const details = { file: removed.map(({ id }) => id) }
     if (removed.length > 0) {
       await audit.append(tx, { ...authorOf(request), action: 'file_eliminati', object: `bucket:${bucket}`, details })
     }
     return removed
   })
-  storage.removeDiscarded()
+  files.removeDiscarded()
   return removed
 }
 
 /** Authorizes a move or a copy. Neither bucket may be one whose files have endpoints of their own. */
-async function transfer ({ files }: ProtocolOptions, request: FastifyRequest, body: Transfer) {
+async function transfer ({ namedFiles }: ProtocolOptions, request: FastifyRequest, body: Transfer) {
   const { bucketId, sourceKey, destinationKey: name, destinationBucket } = body
   const bucket = destinationBucket ?? bucketId
-  const file = await files.visible(request, bucketId, sourceKey)
-  await files.bucket(bucket)
-  if (!files.isWritable(bucketId) || !files.isWritable(bucket)) throw new StorageError('AccessDenied')
+  const file = await namedFiles.visible(request, bucketId, sourceKey)
+  await namedFiles.bucket(bucket)
+  if (!namedFiles.isWritable(bucketId) || !namedFiles.isWritable(bucket)) throw new StorageError('AccessDenied')
   if (!isFileName(name)) throw new StorageError('InvalidKey')
   return { file, to: { bucket, name } }
 }

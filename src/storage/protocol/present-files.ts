@@ -1,13 +1,13 @@
 import type { StorageBucket } from '#schemas/storage-bucket.ts'
 import type { ObjectInfo, ObjectRow, StorageEntry } from '#schemas/storage-protocol.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import type { BucketRow } from '../buckets.ts'
 
 /** Supabase Storage's value for a file that was uploaded without `Cache-Control`. */
 const NO_CACHE = 'no-cache'
 
 /** An entry of a list under its name there. Without a file it is a folder. */
-export function presentEntry (name: string, file?: StoredObject): StorageEntry {
+export function presentEntry (name: string, file?: StoredFile): StorageEntry {
   if (file === undefined) {
     return { name, id: null, updated_at: null, created_at: null, last_accessed_at: null, metadata: null }
   }
@@ -31,7 +31,7 @@ export function presentEntry (name: string, file?: StoredObject): StorageEntry {
   }
 }
 
-export function presentRow (file: StoredObject): ObjectRow {
+export function presentRow (file: StoredFile): ObjectRow {
   const owner = ownerId(file.owner)
   return {
     ...presentEntry(file.name, file),
@@ -48,7 +48,7 @@ function ownerId (owner: string | null): string {
   return owner?.startsWith('user:') ? owner.slice('user:'.length) : ''
 }
 
-export function presentInfo (file: StoredObject): ObjectInfo {
+export function presentInfo (file: StoredFile): ObjectInfo {
   const { id, name, bucket, size, content_type, cache_control, metadata, updated_at, created_at } = file
   return {
     id,

@@ -15,9 +15,9 @@ import uploadRoutes from './upload-routes.ts'
 const NOT_OFFERED = /^\/storage\/v1\/(?:render|upload\/resumable|s3|iceberg|vector|cdn)(?:\/|\?|$)/i
 
 /** The protocol of Supabase Storage (paths, bodies, errors, codes), so that the official clients work unchanged. */
-const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
+const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   // Not this plugin's options, which contain the prefix, too.
-  const options = { links, files }
+  const options = { links, namedFiles }
   for (const schema of [StorageErrorBody, StorageBucket]) app.addSchema(schema)
   app.setErrorHandler(renderStorageError)
   app.setNotFoundHandler(({ url }) => {

@@ -30,8 +30,8 @@ const linkRoute = route(
 )
 
 /** Uploads: the bytes of a file of any type are written while they arrive. */
-const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
-  const { db, storage } = app
+const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
+  const { db, files } = app
   app.removeAllContentTypeParsers()
   await app.register(multipart, { throwFileSizeLimit: true })
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -53,14 +53,14 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
   })
 
   async function receiveFile (request: FastifyRequest, { bucket: id, name, owner, replace }: Destination) {
-    const bucket = await files.bucket(id)
-    if (!files.isWritable(id)) throw new StorageError('AccessDenied')
+    const bucket = await namedFiles.bucket(id)
+    if (!namedFiles.isWritable(id)) throw new StorageError('AccessDenied')
     if (!isFileName(name)) throw new StorageError('InvalidKey')
     if (!replace && await isTaken(db, id, name)) throw new StorageError('KeyAlreadyExists')
     const { content, ...about } = await receive(request, bucket)
-    const written = await storage.write(content, { bucket: id, name, owner, ...about }, fileLimit(bucket))
-    const { id: stored } = await storage.settle(written, () => db.transaction(async (tx) => {
-      const kept = await storage.keep(tx, written, { replace })
+    const written = await files.write(content, { bucket: id, name, owner, ...about }, fileLimit(bucket))
+    const { id: stored } = await files.settle(written, () => db.transaction(async (tx) => {
+      const kept = await files.keep(tx, written, { replace })
       const details = { bucket: id }
       const object = `file:${kept.id}`
       await app.audit.append(tx, { actor: owner, ip: request.ip, action: 'file_caricato', object, details })

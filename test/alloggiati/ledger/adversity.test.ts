@@ -62,12 +62,12 @@ t.test('a submission that fails before the dispatch is not sent, and the waiting
 t.test('a suspension between Test and Send stops the Send', async (t) => {
   const { police, db, worker, reserve, states } = await anew()
   const { id } = await reserve([single()])
-  const rehearsal = held()
-  police.on.Test = rehearsal.behaviour
+  const testCall = held()
+  police.on.Test = testCall.behaviour
   const done = carryOut(await worker(), id, true)
-  await rehearsal.arrived
+  await testCall.arrived
   await suspendSending(db, 'prova', 'prova')
-  rehearsal.release(answer(rowsReply('Test', [true])))
+  testCall.release(answer(rowsReply('Test', [true])))
   t.equal((await done).stato, 'non_inviato')
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -173,22 +173,22 @@ t.test('recording a reply is retried after a database error, unless a trigger of
 })
 
 t.test('around midnight nothing is dispatched: submissions stay ready, and are sent two minutes later', async (t) => {
-  for (const quietAt of ['the start', 'the rehearsal']) {
+  for (const quietAt of ['the start', 'the test call']) {
     await t.test(`quiet at ${quietAt}`, async (t) => {
       const { police, worker, reserve, states } = await anew()
       const today = testClock().today()
       const eve = instantInRome(today, 23, 58)
       let now = new Date(eve.getTime() - (quietAt === 'the start' ? 0 : 1000))
       const clock = { now: () => now, today: () => dayInRome(now) }
-      const rehearsal = held()
-      if (quietAt === 'the rehearsal') police.on.Test = rehearsal.behaviour
+      const testCall = held()
+      if (quietAt === 'the test call') police.on.Test = testCall.behaviour
       const { id } = await reserve([single()])
       const done = carryOut(await worker({ clock }), id, true)
-      if (quietAt === 'the rehearsal') {
-        await rehearsal.arrived
+      if (quietAt === 'the test call') {
+        await testCall.arrived
         now = eve
         delete police.on.Test
-        rehearsal.release(answer(rowsReply('Test', [true])))
+        testCall.release(answer(rowsReply('Test', [true])))
         await until(async () => (await states())[0] === 'pronto/in_corso')
       }
       t.same(await states(), ['pronto/in_corso'])
@@ -268,8 +268,8 @@ t.test('when the second Send fails, the first one stays unknown, and a person de
   const failures: Record<string, (police: StandIn) => void> = {
     'the Send is turned away': (police) => { police.on.Send = respond('404 Not Found', '') },
     'the Send refuses every row': (police) => { police.on.Send = answer(rowsReply('Send', [false, false])) },
-    'the rehearsal refuses every row': (police) => { police.on.Test = answer(rowsReply('Test', [false, false])) },
-    'the rehearsal refuses one row': (police) => { police.on.Test = answer(rowsReply('Test', [true, false])) },
+    'the test call refuses every row': (police) => { police.on.Test = answer(rowsReply('Test', [false, false])) },
+    'the test call refuses one row': (police) => { police.on.Test = answer(rowsReply('Test', [true, false])) },
     'the login is refused': (police) => { police.on.GenerateToken = respond('503 Service Unavailable', '') }
   }
   for (const [name, fail] of Object.entries(failures)) {

@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
 import { invii_schedine } from '#drizzle/tables/ledger.ts'
 import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
-import { alarmBell, forgetOldAlarms } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
+import { alarmNotifier, forgetOldAlarms } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
 import { mailEveningSummary } from '#src/alloggiati/ledger/alarms/timed-alarms.ts'
 import { raiseTimedAlarms } from '#src/alloggiati/ledger/alarms/timed-alarms.ts'
 import { fingerprint } from '#src/alloggiati/ledger/fingerprints.ts'
@@ -140,7 +140,7 @@ t.test('an alarm is mailed to each recipient once a day per matter, across proce
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const id = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   const raise = () => w.context.alarm('unknown-outcome', { invio: id, ricevuta: 'AW-1', tentativo: 1 })
-  await Promise.all([raise(), raise(), alarmBell(w.context)('unknown-outcome', { invio: id, tentativo: 1 })])
+  await Promise.all([raise(), raise(), alarmNotifier(w.context)('unknown-outcome', { invio: id, tentativo: 1 })])
   t.equal(w.errors().length, 1)
   t.same(w.mails.map(({ to }) => to), ['direzione@example.com', 'notte@example.com'])
   const { subject, text, html } = w.mails[0]!
@@ -165,7 +165,7 @@ t.test('an alarm is mailed to each recipient once a day per matter, across proce
 t.test('an alarm that cannot be stored is still logged', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const enqueue = () => Promise.reject(new Error('disk full'))
-  await alarmBell({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
+  await alarmNotifier({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
   t.match(w.errors().map(({ msg }) => msg), [/could not be written down/, /chain of the ledger/])
   await w.context.alarm('broken-chain', {})
   t.equal(w.mails.length, 2, 'it is still to be mailed')

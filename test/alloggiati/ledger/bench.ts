@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
-import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
+import { alarmNotifier } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
+import { SendQueue, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
@@ -55,15 +55,15 @@ export async function ledgerBench (t: Test) {
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
       const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
       const { service } = await policeService({ config, keys, clock, db, log })
-      const bell = { db, clock, log, recipients: [], mode: 'production' as const }
+      const notifier = { db, clock, log, recipients: [], mode: 'production' as const }
       return {
-        ...bell,
-        alarm: alarmBell({ ...bell, mail: { enqueue: async () => { throw new Error('no mail') }, deliver () {} } }),
+        ...notifier,
+        alarm: alarmNotifier({ ...notifier, mail: { enqueue: async () => { throw new Error('no mail') }, deliver () {} } }),
         db,
         keys,
         clock,
         service: service!,
-        lane: new Lane(),
+        sendQueue: new SendQueue(),
         chainHead: ledgerChainHead(dataDir),
         timeline: serverTimeline(),
         audit,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
-import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
+import { alarmNotifier } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
+import { SendQueue, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
@@ -22,13 +22,13 @@ export async function ledgerOf (
   const { db, log } = app
   const mode = 'production' as const
   return {
-    alarm: alarmBell({ db, clock, log, mail: app.mail, recipients: [], mode }),
+    alarm: alarmNotifier({ db, clock, log, mail: app.mail, recipients: [], mode }),
     mode,
     db: app.db,
     keys,
     clock,
     service: service!,
-    lane: new Lane(),
+    sendQueue: new SendQueue(),
     chainHead: ledgerChainHead(dataDir),
     timeline: serverTimeline(),
     audit: app.audit,

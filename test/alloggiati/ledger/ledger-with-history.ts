@@ -4,8 +4,8 @@ import { asc, eq, sql } from 'drizzle-orm'
 import type { Test } from 'tap'
 import { sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
 import { invii, invii_esiti, invii_schedine, invii_tentativi } from '#drizzle/tables/ledger.ts'
-import { alarmBell } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
-import { Lane, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
+import { alarmNotifier } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
+import { SendQueue, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/receipt-archive.ts'
@@ -67,15 +67,15 @@ export async function ledgerWithHistory (t: Test, present: string) {
     deliver () {}
   }
   const recipients = ['direzione@example.com', 'notte@example.com']
-  const bell = { db, clock, log, mail, recipients, mode: 'sandbox' as const }
-  const context: LedgerContext & typeof bell = {
-    ...bell,
-    alarm: alarmBell(bell),
+  const notifier = { db, clock, log, mail, recipients, mode: 'sandbox' as const }
+  const context: LedgerContext & typeof notifier = {
+    ...notifier,
+    alarm: alarmNotifier(notifier),
     db,
     keys,
     clock,
     service: service!,
-    lane: new Lane(),
+    sendQueue: new SendQueue(),
     chainHead: ledgerChainHead(config.DATA_DIR),
     timeline: serverTimeline(),
     audit: auditLog(log),

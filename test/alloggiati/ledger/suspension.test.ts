@@ -185,13 +185,13 @@ t.test('a truncated chain found only at the dispatch stops the Send, and raises 
   const { police, reserve, states, worker, logs, headIn, db } = await ledgerBench(t)
   const folder = temporaryFolder(t)
   const { id } = await reserve([guestNo(1)])
-  const rehearsal = held()
-  police.on.Test = rehearsal.behaviour
+  const testCall = held()
+  police.on.Test = testCall.behaviour
   const sending = carryOut(await worker({ chainHead: headIn(folder) }), id, true)
-  await rehearsal.arrived
+  await testCall.arrived
   // As if another process had recorded a chain head that this database lacks.
   await headIn(folder).note(db, { id: 4711, hash: '00' })
-  rehearsal.release(answer(rowsReply('Test', [true])))
+  testCall.release(answer(rowsReply('Test', [true])))
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])

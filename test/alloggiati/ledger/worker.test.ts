@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
 import t from 'tap'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
-import { Lane } from '#src/alloggiati/ledger/ledger-context.ts'
+import { SendQueue } from '#src/alloggiati/ledger/ledger-context.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/dispatch.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { addDays } from '#src/lib/time.ts'
@@ -81,7 +81,7 @@ t.test('an account has one Send in flight: another process makes the next Test c
   reply.release(answer(rowsReply('Send', [true])))
   t.same((await Promise.all([first, second])).map(({ stato }) => stato), ['acquisito', 'acquisito'])
   t.same(await states(), ['acquisito/acquisita', 'acquisito/acquisita'])
-  t.equal(police.callsOf('Test').length, 2, 'the rehearsal stays good')
+  t.equal(police.callsOf('Test').length, 2, 'the test call stays valid')
 })
 
 t.test('a process makes four Test calls at a time, and sends submissions in order of arrival', async (t) => {
@@ -97,7 +97,7 @@ t.test('a process makes four Test calls at a time, and sends submissions in orde
   t.same(
     (await states()).map((state) => state.split('/')[0]),
     ['in_invio', 'preso', 'preso', 'preso', 'preso', 'pronto', 'pronto'],
-    'one is out, four are rehearsed, and the others have written nothing'
+    'one is out, four are in their test call, and the others have written nothing'
   )
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
@@ -114,8 +114,8 @@ t.test('on shutdown waiting submissions stay ready, and the Send in flight is co
   const reply = held()
   police.on.Send = reply.behaviour
   const end = new AbortController()
-  const lane = new Lane(end.signal)
-  const dying = await worker({ lane })
+  const sendQueue = new SendQueue(end.signal)
+  const dying = await worker({ sendQueue })
   const all = reserved.map(({ id }) => carryOut(dying, id, true))
   await reply.arrived
   await until(() => police.callsOf('Test').length === 5)
@@ -123,7 +123,7 @@ t.test('on shutdown waiting submissions stay ready, and the Send in flight is co
   const results = await Promise.all(all.slice(1))
   t.ok(results.every(({ stato }) => stato === 'pronto'))
   let isEmpty = false
-  const emptied = lane.empty().then(() => { isEmpty = true })
+  const emptied = sendQueue.empty().then(() => { isEmpty = true })
   t.notOk(isEmpty, 'one is out')
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
@@ -414,7 +414,7 @@ t.test('a Send that the web server refuses is retried later, and its guests stay
 })
 
 t.test(
-  'rows that an earlier rehearsal refused count in a later Send: the submission is acquired in part',
+  'rows that an earlier test call refused count in a later Send: the submission is acquired in part',
   async (t) => {
     const { police, worker, reserve, expire, states } = await anew()
     await reserve([guestNo(1), guestNo(2)])

@@ -71,7 +71,7 @@ t.test('the directory of an external provider', async (t) => {
     t.equal(answer.statusCode, 200)
     const { user_metadata } = (await idp.admin('GET', `/admin/users/${id}`)) as { user_metadata: object }
     t.same(user_metadata, { name: 'Piero', surname: 'Neri', avatar_url: answer.json<{ url: string }>().url })
-    t.ok(await app.storage.find(app.db, 'avatars', `${id}.jpg`))
+    t.ok(await app.files.find(app.db, 'avatars', `${id}.jpg`))
     t.match((await set(randomUUID())).json(), { status: 404, codice: 'UTENTE_NON_TROVATO' })
     t.same((await auditOf('immagine_profilo')).map(({ object, details }) => ({ object, details })),
       [{ object: `user:${id}`, details: { phase: 'asked' } }, { object: `user:${id}`, details: { phase: 'done' } }])

@@ -70,12 +70,12 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
     const { body } = await post(app, anna, '/passkeys/authentication/verify', { challenge_id, credential })
     return (body as unknown as { access_token: string }).access_token
   }
-  const standing = async (...tokens: string[]) => await Promise.all(tokens.map((each) => isLetIn(app, bearer(each))))
+  const sessionStatus = async (...tokens: string[]) => await Promise.all(tokens.map((each) => isLetIn(app, bearer(each))))
   const { body: { id } } = await register(app, anna, key)
   const [own, stolen] = [await signIn(), await signIn()]
-  t.same(await standing(anna, own, stolen), [200, 200, 200])
+  t.same(await sessionStatus(anna, own, stolen), [200, 200, 200])
   t.equal((await as(app, own, 'DELETE', `/auth/v1/passkeys/${id}`)).statusCode, 204)
-  t.same(await standing(anna, own, stolen), [200, 200, 401], 'the one that asks goes on')
+  t.same(await sessionStatus(anna, own, stolen), [200, 200, 401], 'the one that asks goes on')
   const audited = () => app.sql`
     select details from audit_log where action = 'passkey_eliminata' order by id desc limit 1`
   t.match(await audited(), [{ details: { revoked: 1 } }])
@@ -84,7 +84,7 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   const another = await signIn()
   const url = `/auth/v1/admin/users/${userId}/passkeys/${second}`
   t.equal((await as(app, service, 'DELETE', url)).statusCode, 204)
-  t.same(await standing(anna, own, another), [200, 401, 401], 'an administrator ends them all')
+  t.same(await sessionStatus(anna, own, another), [200, 401, 401], 'an administrator ends them all')
   t.match(await audited(), [{ details: { user: userId, revoked: 2 } }])
 })
 

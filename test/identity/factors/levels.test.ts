@@ -3,7 +3,7 @@ import t from 'tap'
 import { mintKey } from '#src/identity/keys/key-store.ts'
 import { signIn, type TestApp } from '#test/helper.ts'
 import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
-import { age, type Outcome, outcomeOf, refresh, refreshed, standing, turns } from '#test/identity/refresh/holder.ts'
+import { age, type Outcome, outcomeOf, refresh, refreshed, sessionStatus, turns } from '#test/identity/refresh/holder.ts'
 import { as, bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
@@ -155,7 +155,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   const age = () => app.sql`
     update sessions set amr = jsonb_set(amr, '{0,timestamp}', to_jsonb((amr -> 0 ->> 'timestamp')::bigint - 901))`
   const nobody = '00000000-0000-4000-8000-000000000000'
-  const guarded: [method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object][] = [
+  const mapBackendErrors: [method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object][] = [
     ['POST', '/api/v1/invii/1/decisione', { decisione: 'annulla', motivo: 'prova' }],
     ['POST', '/api/v1/invii/sospensione', { sospeso: false, motivo: 'prova' }],
     ['GET', KEY],
@@ -173,7 +173,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   ]
   const headers = await headersOf(client)
   const refused = async (headers: Record<string, string>) => {
-    const codes = await Promise.all(guarded.map(async ([method, url, payload]) =>
+    const codes = await Promise.all(mapBackendErrors.map(async ([method, url, payload]) =>
       [`${method} ${url}`, (await asked(app, headers, url, { method, payload }))[1]] as const))
     return codes.filter(([, code]) => code === 'SECONDO_FATTORE_RECENTE' || code === 'insufficient_aal')
   }
@@ -181,7 +181,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   const key = { 'x-api-key': await mint(server, headers) }
   await age()
   await app.identity.waitForListeners()
-  t.equal((await refused(headers)).length, guarded.length)
+  t.equal((await refused(headers)).length, mapBackendErrors.length)
   t.same(await asked(app, headers, '/api/users'), [200, undefined], 'all else goes on')
   t.same(await asked(app, headers, '/api/v1/prenotazioni'), [200, undefined])
   const withKey = (await refused(key)).map(([route]) => route)
@@ -192,7 +192,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   t.same(await refused(await headersOf(client)), [], 'proven again')
 
   const withoutApp = await server.signedIn(await server.person(ADMIN))
-  t.equal((await refused(await headersOf(withoutApp))).length, guarded.length)
+  t.equal((await refused(await headersOf(withoutApp))).length, mapBackendErrors.length)
 })
 
 t.test('with REQUIRE_RECENT_MFA a key made without a second factor is refused on these routes', async (t) => {
@@ -334,7 +334,7 @@ t.test('a client that lost the answer to a further proof loses no session and is
   await age(app, holder, 1200)
   t.same(await refresh(app, before.refresh), VOID, 'later, too')
   t.same(await ended(app, holder.sessionId), [])
-  t.same(await standing(app, before.access), [200, 200], 'the session goes on')
+  t.same(await sessionStatus(app, before.access), [200, 200], 'the session goes on')
   const token = tokenOf(await proveAnew(app, before.access, phone))
   const next = await refreshed(app, token)
   t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer is repeated as before')
@@ -362,9 +362,9 @@ t.test('a change of second factors is effective on other servers when it is answ
   const [here, there] = await twoServers(t)
   const token = (await signIn(here.app, 'anna', 'operator')).access_token
   const other = (await signIn(there.app, 'anna', 'operator')).access_token
-  const standing = async ({ app }: TestApp, who: string) =>
+  const sessionStatus = async ({ app }: TestApp, who: string) =>
     (await app.inject({ url: '/api/v1/paesi', headers: bearer(who) })).statusCode
-  for (const server of [here, there]) for (const each of [token, other]) t.equal(await standing(server, each), 200)
+  for (const server of [here, there]) for (const each of [token, other]) t.equal(await sessionStatus(server, each), 200)
 
   const { id, totp } = (await as(here.app, token, 'POST', '/auth/v1/factors', { factor_type: 'totp' }))
     .json<{ id: string, totp: { secret: string } }>()
@@ -372,12 +372,12 @@ t.test('a change of second factors is effective on other servers when it is answ
   const payload = { challenge_id: challenge.json<{ id: string }>().id, code: codeOf(totp.secret) }
   const proven = (await as(here.app, token, 'POST', `/auth/v1/factors/${id}/verify`, payload))
     .json<{ access_token: string }>().access_token
-  t.equal(await standing(there, other), 401, 'the other session has ended')
-  t.equal(await standing(there, token), 401, 'and the token from before the proof is void')
-  t.equal(await standing(there, proven), 200)
+  t.equal(await sessionStatus(there, other), 401, 'the other session has ended')
+  t.equal(await sessionStatus(there, token), 401, 'and the token from before the proof is void')
+  t.equal(await sessionStatus(there, proven), 200)
   const later = (await signIn(there.app, 'anna', 'operator')).access_token
-  t.equal(await standing(there, later), 403)
-  t.equal(await standing(here, later), 403)
+  t.equal(await sessionStatus(there, later), 403)
+  t.equal(await sessionStatus(here, later), 403)
   t.equal((await as(here.app, proven, 'DELETE', `/auth/v1/factors/${id}`)).statusCode, 200)
-  t.equal(await standing(there, later), 200, 'without a factor the password is enough again')
+  t.equal(await sessionStatus(there, later), 200, 'without a factor the password is enough again')
 })

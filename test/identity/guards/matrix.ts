@@ -117,11 +117,11 @@ function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): nu
   if (caller.mayCall({ access, scope, bearerKey })) return LET_IN
   const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||
     SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each, bearerKey: false }))
-  if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isTold(caller) ? 403 : 401
+  if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isReported(caller) ? 403 : 401
   return 403
 }
 
 /** The provider distinguishes a token without access, such as the anonymous key, from a missing one. */
-function isTold ({ headers: { authorization } }: Caller): boolean {
+function isReported ({ headers: { authorization } }: Caller): boolean {
   return authorization !== undefined && authorization.startsWith('Bearer ')
 }

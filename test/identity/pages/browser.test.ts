@@ -198,17 +198,17 @@ t.test('the pages in a browser', { skip }, async (t) => {
 
   t.test('a browser without cookies gets an explanation, with a password and with a passkey', async (t) => {
     const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, NO_COOKIES)
-    const isTold = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")
+    const isReported = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")
     await open(`${url}/auth/account`)
     await write('#email', EMAIL)
     await write('#password', PASSWORD)
     t.equal(await press(button('/auth/accedi')), '/auth/accedi')
-    t.ok(await isTold())
+    t.ok(await isReported())
     t.same(await faults(), [])
     t.equal(await press('a[href="/auth/"]'), '/auth/accedi')
     await hit(button('/auth/accedi/passkey'))
     while (await evaluate("document.querySelector('[role=alert]').textContent") === '') await sleep(LOOK_MS)
-    t.ok(await isTold())
+    t.ok(await isReported())
   })
 
   t.test('axe finds no fault on any page, and none is wider than a phone', async (t) => {

@@ -69,7 +69,7 @@ export async function turns ({ sql }: FastifyInstance, { sessionId }: Holder): P
 }
 
 /** The statuses that an access token gets from the API and from the provider. */
-export async function standing (app: FastifyInstance, access: string): Promise<[api: number, provider: number]> {
+export async function sessionStatus (app: FastifyInstance, access: string): Promise<[api: number, provider: number]> {
   const headers = { authorization: `Bearer ${access}` }
   return [await isLetIn(app, headers), (await app.inject({ url: '/auth/v1/user', headers })).statusCode]
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { encodeRefreshToken } from '#src/identity/tokens/refresh-token.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
-import { age, chain, holder, type Holder, type Outcome, refresh, refreshed, standing, turns } from './holder.ts'
+import { age, chain, holder, type Holder, type Outcome, refresh, refreshed, sessionStatus, turns } from './holder.ts'
 
 const NOT_FOUND = { status: 400, code: 'refresh_token_not_found' }
 
@@ -127,7 +127,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     }
     assert.equal(new Set(tokens).size, rules.counter + 1)
     assert.equal(await turns(app, anna), rules.isThere ? rules.counter : undefined)
-    assert.deepEqual(await standing(app, access), rules.isThere && rules.now < 90 * DAY ? [200, 200] : [401, 403])
+    assert.deepEqual(await sessionStatus(app, access), rules.isThere && rules.now < 90 * DAY ? [200, 200] : [401, 403])
   }
 }
 
@@ -174,7 +174,7 @@ t.test('ConcurrentReuse: two servers on one database create one next token, too'
   t.equal(await turns(two.app, anna), 1)
   for (const { app } of [one, two]) {
     for (const outcome of outcomes.slice(0, 2)) {
-      t.same(await standing(app, 'access' in outcome ? outcome.access : ''), [200, 200])
+      t.same(await sessionStatus(app, 'access' in outcome ? outcome.access : ''), [200, 200])
     }
   }
   t.not((await refreshed(two.app, child!)).refresh, child)
@@ -211,11 +211,11 @@ t.test('MaliciousReuse: a reuse at one server ends the session at every other', 
   const anna = await holder(one.app)
   const older = await chain(one.app, anna.first, 3)
   const { access, refresh: present } = await refreshed(one.app, older[2]!)
-  for (const { app } of [one, two]) t.same(await standing(app, access), [200, 200])
+  for (const { app } of [one, two]) t.same(await sessionStatus(app, access), [200, 200])
   await age(one.app, anna, 10)
   t.same(await refresh(one.app, older[0]!), { status: 400, code: 'refresh_token_already_used' })
   await two.app.identity.waitForListeners()
-  t.same(await standing(two.app, access), [401, 403])
+  t.same(await sessionStatus(two.app, access), [401, 403])
   t.same(await refresh(two.app, present), { status: 400, code: 'refresh_token_not_found' })
   t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
 })
@@ -229,7 +229,7 @@ t.test('a concurrent refresh and logout leave no session behind', async (t) => {
       app.inject({ method: 'POST', url: '/auth/v1/logout', headers })
     ])
     t.equal(out.statusCode, 204)
-    if ('access' in outcome) t.same(await standing(app, outcome.access), [401, 403])
+    if ('access' in outcome) t.same(await sessionStatus(app, outcome.access), [401, 403])
     t.equal(await turns(app, anna), undefined)
   }
 })
@@ -244,10 +244,10 @@ t.test('SessionTimebox: a session ends after ninety days, and its access token w
   t.equal(Math.round(row!.days), 90)
   await app.sql`update sessions set not_after = now() + interval '1 minute' where id = ${anna.sessionId}`
   const { access, refresh: last } = await refreshed(app, anna.first)
-  t.same(await standing(app, access), [200, 200])
+  t.same(await sessionStatus(app, access), [200, 200])
   await age(app, anna, 60)
   t.same(await refresh(app, last), EXPIRED)
-  t.same(await standing(app, access), [401, 403], 'and so has its access token')
+  t.same(await sessionStatus(app, access), [401, 403], 'and so has its access token')
 })
 
 t.test('a token of a missing session, or with a future counter, is refused', async (t) => {

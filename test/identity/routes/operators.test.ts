@@ -228,7 +228,7 @@ t.test('profile pictures', async (t) => {
   const set = (userId: string, file: Buffer, filename = 'io.jpg') =>
     send(form([['userId', userId], ['file', file, filename]]))
   const stored = async (id: string) =>
-    (await app.storage.findByPrefix(app.db, 'avatars', `${id}.`)).map(({ name }) => name)
+    (await app.files.findByPrefix(app.db, 'avatars', `${id}.`)).map(({ name }) => name)
 
   t.test('a picture is stored, small and without metadata, and its URL is in the user\'s metadata', async (t) => {
     const answer = await set(piero, picture)
@@ -236,16 +236,16 @@ t.test('profile pictures', async (t) => {
     const url = `https://locanda.example/api/storage/avatars/${piero}.jpg`
     t.same(answer.json(),
       { success: true, message: 'Immagine del profilo salvata', path: `avatars/${piero}.jpg`, url, status: 200 })
-    const object = await app.storage.find(app.db, 'avatars', `${piero}.jpg`)
-    const bytes = Buffer.concat(await (await app.storage.read(object!)).toArray() as Buffer[])
+    const object = await app.files.find(app.db, 'avatars', `${piero}.jpg`)
+    const bytes = Buffer.concat(await (await app.files.read(object!)).toArray() as Buffer[])
     t.match(await sharp(bytes).metadata(), { format: 'jpeg', width: 512, height: 256 })
     t.equal(object?.owner, piero)
     const users = await app.inject({ url: '/api/users', headers: { authorization: `Bearer ${admin}` } })
     const found = users.json<{ id: string, user_metadata: object }[]>().find(({ id }) => id === piero)
     t.same(found?.user_metadata, { name: 'piero', avatar_url: url })
     await set(piero, await withPlace('NOME-SEGRETO'))
-    const next = await app.storage.find(app.db, 'avatars', `${piero}.jpg`)
-    t.notOk(Buffer.concat(await (await app.storage.read(next!)).toArray() as Buffer[]).includes('NOME-SEGRETO'))
+    const next = await app.files.find(app.db, 'avatars', `${piero}.jpg`)
+    t.notOk(Buffer.concat(await (await app.files.read(next!)).toArray() as Buffer[]).includes('NOME-SEGRETO'))
   })
 
   t.test('a new picture replaces the one before, whatever their formats', async (t) => {

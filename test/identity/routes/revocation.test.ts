@@ -6,7 +6,7 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
-import { sessionAnswer } from '#src/identity/sign-in/session-response.ts'
+import { sessionResponse } from '#src/identity/sign-in/session-response.ts'
 import { beginSession, deleteEndedSessions } from '#src/identity/sign-in/person-sessions.ts'
 import { SigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -442,7 +442,7 @@ t.test('unlinking a provider', async (t) => {
     const begin = async (provider: string) => {
       const device = { ip: '192.0.2.7', user_agent: 'di chi ha rubato l’account' }
       const { user, session } = await app.db.transaction((tx) => beginSession(tx, { id }, 'oauth', device, provider))
-      return { id: session.id, ...(await sessionAnswer(app.identity.signer, user, session)) }
+      return { id: session.id, ...(await sessionResponse(app.identity.signer, user, session)) }
     }
     const [stolen, other1] = [await begin('google'), await begin('github')]
     const code_challenge = 'v'.repeat(43)

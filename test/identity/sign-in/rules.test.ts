@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SaxesParser } from 'saxes'
 import t from 'tap'
-import { browsers } from '#src/identity/sign-in/browser-cookie.ts'
+import { browserCookie } from '#src/identity/sign-in/browser-cookie.ts'
 import { COMMON_PASSWORDS } from '#src/identity/sign-in/common-passwords.ts'
 import { composeMail } from '#src/identity/sign-in/account-mails.ts'
 import { type MailKind } from '#src/identity/sign-in/mail-texts/mail-wording.ts'
@@ -371,7 +371,7 @@ t.test('no inserted value becomes markup, or a line of the text', async (t) => {
 })
 
 t.test('a browser with two cookies of the name is not recognized: another site may have set one', (t) => {
-  const { remember, isSame } = browsers({ PUBLIC_URL: 'http://locanda.example' })
+  const { remember, isSame } = browserCookie({ PUBLIC_URL: 'http://locanda.example' })
   const set: string[] = []
   const reply = { setCookie: (_name: string, value: string) => set.push(value) } as unknown as FastifyReply
   const asks = (...values: string[]) => ({
@@ -393,7 +393,7 @@ const CONFIG = {
   PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'], REDIRECT_URLS: []
 }
 
-/** URLs that look like the front end's, or that browsers and servers parse differently. */
+/** URLs that look like the front end's, or that browserCookie and servers parse differently. */
 const TRAPS = [
   'https://evil.example/', '//evil.example', '\\\\evil.example', '/\\evil.example', 'https:evil.example',
   'https:/\\evil.example', 'https://app.example.evil.example/', 'https://app.example@evil.example/',

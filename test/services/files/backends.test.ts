@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
 import t from 'tap'
-import { filesBackend } from '#src/services/files/backends/folder-backend.ts'
+import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { s3Backend } from '#src/services/files/backends/s3-backend.ts'
 import { CHUNK_BYTES, encryptedSize, STRETCH_BYTES } from '#src/services/files/encryption.ts'
-import { guarded } from '#src/services/files/backend-errors.ts'
+import { mapBackendErrors } from '#src/services/files/backend-errors.ts'
 import { user } from '#test/cli/process.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
@@ -44,7 +44,7 @@ const stalling = s3Backend({
 }, PATIENCE)
 
 t.test('the folder backend', async (t) => {
-  backendRules(t, filesBackend(temporaryFolder(t)))
+  backendRules(t, folderBackend(temporaryFolder(t)))
 })
 
 t.test('storage with the folder backend', async (t) => storageRules(t))
@@ -68,8 +68,8 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
   t.test('a missing bucket or rejected key is a 503, and the server keeps working', async (t) => {
     for (const wrong of [{ S3_BUCKET: 'nessuno' }, { S3_SECRET_ACCESS_KEY: 'sbagliato' }]) {
       const { app, call, logs } = await build(t, { ...server.environ, ...wrong })
-      t.equal(await codeOf(app.storage.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
-      t.ok(logs.some(({ msg }) => msg === 'the place of the files fails'))
+      t.equal(await codeOf(app.files.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
+      t.ok(logs.some(({ msg }) => msg === 'the file backend failed'))
       t.notMatch(JSON.stringify(logs), server.environ.S3_SECRET_ACCESS_KEY)
       t.equal((await call('GET', '/health/ready')).statusCode, 200)
     }
@@ -98,8 +98,8 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
     const restored = await act(['restore', file], { env: { ...env, ...own, ...bucket } })
     t.equal(restored.code, 0, restored.stderr)
     const { app } = await build(t, { ...bucket, ...own, MASTER_KEY: before.masterKey })
-    const object = await app.storage.find(app.db, PLACE.bucket, PLACE.name)
-    t.ok((await buffer(await app.storage.read(object!))).equals(content))
+    const object = await app.files.find(app.db, PLACE.bucket, PLACE.name)
+    t.ok((await buffer(await app.files.read(object!))).equals(content))
   })
 })
 
@@ -115,7 +115,7 @@ const HALF = HEAD + 'x'.repeat(2 * STRETCH_BYTES)
 
 t.test('an S3 server that accepts connections and never answers is a 503 for every operation', async (t) => {
   said = ''
-  const backend = guarded(stalling, pino({ level: 'silent' }))
+  const backend = mapBackendErrors(stalling, pino({ level: 'silent' }))
   const asked = [
     () => backend.head(ID), () => backend.get(ID), () => backend.copy(ID, ID), () => backend.delete(ID),
     () => backend.put(ID, (async function * () { yield Buffer.from('x') })())
@@ -124,7 +124,7 @@ t.test('an S3 server that accepts connections and never answers is a 503 for eve
 })
 
 t.test('a file that stalls on its way from S3 fails, before or after its first chunk', async (t) => {
-  const backend = guarded(stalling, pino({ level: 'silent' }))
+  const backend = mapBackendErrors(stalling, pino({ level: 'silent' }))
   for (const [begun, least] of [[HEAD, 0], [HALF, STRETCH_BYTES]] as const) {
     said = begun
     const opened = (await backend.get(ID))!
@@ -154,7 +154,7 @@ t.test('downloads and uploads get a 503 while S3 stalls', async (t) => {
     t.ok(answer.headers['retry-after'])
   }
   said = ''
-  t.equal(await codeOf(app.storage.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
+  t.equal(await codeOf(app.files.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
   isAway = false
   t.equal((await call('GET', `/api/storage/${object.bucket}/lento`)).rawPayload.length, CONTENT.length)
 })

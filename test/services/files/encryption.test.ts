@@ -203,8 +203,8 @@ async function twoFiles (test: string) {
   const objects = [await keep(built, contents[0], `${test}/1`), await keep(built, contents[1], `${test}/2`)] as const
   const paths = objects.map(({ id }) => join(dataDir, 'files', id.slice(0, 2), id)) as [string, string]
   const read = async (index: 0 | 1) => {
-    const object = await app.storage.find(app.db, 'documents', objects[index].name)
-    return buffer(await app.storage.read(object!))
+    const object = await app.files.find(app.db, 'documents', objects[index].name)
+    return buffer(await app.files.read(object!))
   }
   return { contents, objects, paths, read }
 }
@@ -229,14 +229,14 @@ t.test("a byte changed at a file's start is a 500, and a later one aborts the re
     const changed = Buffer.from(file)
     changed[position]! ^= 1
     writeFileSync(paths[0], changed)
-    t.equal(await codeOf(app.storage.read(objects[0])), 'FILE_ILLEGGIBILE', String(position))
+    t.equal(await codeOf(app.files.read(objects[0])), 'FILE_ILLEGGIBILE', String(position))
   }
   for (const position of [65_552, 131_000, file.length - 1]) {
     const changed = Buffer.from(file)
     changed[position]! ^= 1
     writeFileSync(paths[0], changed)
     const parts: Buffer[] = []
-    const stream = await app.storage.read(objects[0])
+    const stream = await app.files.read(objects[0])
     t.equal(await codeOf((async () => { for await (const part of stream) parts.push(part as Buffer) })()),
       'FILE_ILLEGGIBILE', String(position))
     t.ok(contents[0].subarray(0, 65_536).equals(Buffer.concat(parts).subarray(0, 65_536)), 'what came before is right')
@@ -250,7 +250,7 @@ t.test('a file that was truncated, extended, emptied, deleted or replaced by a l
   const { paths, objects } = await twoFiles('cut')
   const file = readFileSync(paths[0])
   const isRefused = async (what: string) => {
-    t.equal(await codeOf(app.storage.read(objects[0])), 'FILE_ILLEGGIBILE', what)
+    t.equal(await codeOf(app.files.read(objects[0])), 'FILE_ILLEGGIBILE', what)
   }
   for (const length of [0, 16, 65_552, file.length - 1]) {
     writeFileSync(paths[0], file.subarray(0, length))
@@ -262,7 +262,7 @@ t.test('a file that was truncated, extended, emptied, deleted or replaced by a l
   await isRefused('removed')
   copyFileSync(paths[1], `${paths[1]}.x`)
   symlinkSync(`${paths[1]}.x`, paths[0])
-  t.equal(await codeOf(app.storage.read(objects[0])), 'ARCHIVIO_NON_DISPONIBILE', 'a link')
+  t.equal(await codeOf(app.files.read(objects[0])), 'ARCHIVIO_NON_DISPONIBILE', 'a link')
 })
 
 t.test('a row with another bucket, owner, id, key or generation cannot be read', async (t) => {
@@ -280,13 +280,13 @@ t.test('a row with another bucket, owner, id, key or generation cannot be read',
   for (const [index, change] of changes.entries()) {
     await change()
     const [bucket] = await sql<{ bucket: string }[]>`select bucket from objects where id = ${objects[0].id}`
-    const found = await app.storage.find(app.db, bucket!.bucket, objects[0].name)
-    t.equal(await codeOf(app.storage.read(found!)), 'FILE_ILLEGGIBILE', `change ${index}`)
+    const found = await app.files.find(app.db, bucket!.bucket, objects[0].name)
+    t.equal(await codeOf(app.files.read(found!)), 'FILE_ILLEGGIBILE', `change ${index}`)
   }
   await sql`update objects set key_id = ${objects[0].key_id}, id = ${id} where id = ${objects[0].id}`
   mkdirSync(other, { recursive: true })
   copyFileSync(paths[0], join(other, id))
-  const found = await app.storage.find(app.db, 'documents', objects[0].name)
-  t.equal(await codeOf(app.storage.read(found!)), 'FILE_ILLEGGIBILE', 'id')
-  t.equal(await codeOf(app.storage.read({ ...objects[1], size: objects[1].size - 1 })), 'FILE_ILLEGGIBILE', 'size')
+  const found = await app.files.find(app.db, 'documents', objects[0].name)
+  t.equal(await codeOf(app.files.read(found!)), 'FILE_ILLEGGIBILE', 'id')
+  t.equal(await codeOf(app.files.read({ ...objects[1], size: objects[1].size - 1 })), 'FILE_ILLEGGIBILE', 'size')
 })

@@ -12,7 +12,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/database/connect.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
 import { rotateKeys } from '#src/services/files/key-rotation.ts'
-import type { StoredObject } from '#src/services/files/file-service.ts'
+import type { StoredFile } from '#src/services/files/file-service.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, extraRoutes, type TestApp } from '#test/helper.ts'
 import { COMPILE_CACHE } from '#test/setup/processes.ts'
@@ -47,7 +47,7 @@ async function failingServer () {
   const prepare = extraRoutes((app) => app.get('/prova', {
     config: { access: 'public' },
     schema: { operationId: 'prova', errorCodes: ['ARCHIVIO_NON_DISPONIBILE'], response: {} }
-  }, async () => app.storage.write(randomBytes(200_000), PLACE, 1_000_000)))
+  }, async () => app.files.write(randomBytes(200_000), PLACE, 1_000_000)))
   return await build(t, {}, prepare, { wrapBackend })
 }
 
@@ -55,11 +55,11 @@ const failing = await failingServer()
 t.afterEach(async () => {
   Object.assign(fault, { code: undefined, act: undefined, only: undefined })
   await failing.app.sql`update discarded_files set next_attempt_at = now()`
-  failing.app.storage.removeDiscarded()
+  failing.app.files.removeDiscarded()
   await until(async () => (await failing.app.sql`select from discarded_files`).length === 0)
 })
 
-async function keepSix (built: TestApp): Promise<StoredObject[]> {
+async function keepSix (built: TestApp): Promise<StoredFile[]> {
   return await Promise.all(Array.from({ length: 6 }, (_, at) => keep(built, Buffer.from(`n. ${at}`), `n${at}`)))
 }
 
@@ -96,24 +96,24 @@ t.test('a full disk makes an upload SPAZIO_ESAURITO, a faulty one ARCHIVIO_NON_D
       t.same(filesIn(dataDir), before)
     }
     fault.code = undefined
-    t.equal(String(await buffer(await app.storage.read(object))), 'prima')
+    t.equal(String(await buffer(await app.files.read(object))), 'prima')
     await keep(failing, randomBytes(200_000))
   })
 
 t.test('a file that a disk fault makes unreadable is a 503, and its object stays', async (t) => {
   const object = await keep(failing, Buffer.from('prima'))
   Object.assign(fault, { act: 'get', code: 'EIO' })
-  t.equal(await codeOf(failing.app.storage.read(object)), 'ARCHIVIO_NON_DISPONIBILE')
+  t.equal(await codeOf(failing.app.files.read(object)), 'ARCHIVIO_NON_DISPONIBILE')
   fault.code = undefined
-  t.equal(String(await buffer(await failing.app.storage.read(object))), 'prima')
+  t.equal(String(await buffer(await failing.app.files.read(object))), 'prima')
 })
 
 t.test('a file that cannot be removed is retried later, and the others are removed', async (t) => {
   const { app, dataDir } = failing
   const object = await keep(failing, Buffer.from('uno'))
   Object.assign(fault, { act: 'delete', code: 'EIO' })
-  await app.db.transaction((tx) => app.storage.discard(tx, [object]))
-  app.storage.removeDiscarded()
+  await app.db.transaction((tx) => app.files.discard(tx, [object]))
+  app.files.removeDiscarded()
   const rows = () => app.sql<{ attempts: number, later: boolean }[]>`
     select attempts, next_attempt_at between now() and now() + interval '90 seconds' as later from discarded_files`
   await until(async () => (await rows())[0]?.later === true)
@@ -121,7 +121,7 @@ t.test('a file that cannot be removed is retried later, and the others are remov
   t.ok(filesIn(dataDir).some((name) => name.includes(object.id)))
   fault.code = undefined
   await app.sql`update discarded_files set next_attempt_at = now()`
-  app.storage.removeDiscarded()
+  app.files.removeDiscarded()
   await until(async () => (await rows()).length === 0)
   t.notOk(filesIn(dataDir).some((name) => name.includes(object.id)))
 })
@@ -130,8 +130,8 @@ t.test('while the disk fails, few files are tried at a time, and the others stay
   const { app } = failing
   const objects = await keepSix(failing)
   Object.assign(fault, { act: 'delete', code: 'EIO' })
-  await app.db.transaction((tx) => app.storage.discard(tx, objects))
-  app.storage.removeDiscarded()
+  await app.db.transaction((tx) => app.files.discard(tx, objects))
+  app.files.removeDiscarded()
   const attempts = async () => (await app.sql<{ attempts: number }[]>`
     select attempts from discarded_files order by attempts`).map((row) => row.attempts)
   await until(async () => String(await attempts()) === '0,0,0,1,1,1')
@@ -147,9 +147,9 @@ t.test("an upload that the client aborts fails with the client's error, and leav
     yield randomBytes(100_000)
     throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
   })())
-  t.equal(await codeOf(built.app.storage.write(broken, PLACE, 1_000_000)), 'ECONNRESET')
+  t.equal(await codeOf(built.app.files.write(broken, PLACE, 1_000_000)), 'ECONNRESET')
   const long = Readable.from([randomBytes(100), randomBytes(100), randomBytes(100)])
-  t.equal(await codeOf(built.app.storage.write(long, PLACE, 150)), 'CONTENUTO_TROPPO_GRANDE')
+  t.equal(await codeOf(built.app.files.write(long, PLACE, 150)), 'CONTENUTO_TROPPO_GRANDE')
   t.equal(long.destroyed, false, 'the rest of a request can still be read, and the request be answered')
   t.same(filesIn(built.dataDir), before)
 })
@@ -164,23 +164,23 @@ t.test('a missing files folder, or the empty one of an unmounted volume, is a 50
     for (const state of ['gone', 'empty']) {
       if (state === 'empty') mkdirSync(root)
       t.equal(await codeOf(keep(built, Buffer.from('dopo'))), 'ARCHIVIO_NON_DISPONIBILE', state)
-      t.equal(await codeOf(app.storage.read(object)), 'ARCHIVIO_NON_DISPONIBILE', state)
+      t.equal(await codeOf(app.files.read(object)), 'ARCHIVIO_NON_DISPONIBILE', state)
       await app.db.transaction(async (tx) => {
         await tx.execute('insert into discarded_files (id) values (gen_random_uuid())')
       })
       const failures = () => logs.filter(({ msg }) => msg === 'discarded files could not be removed').length
       const before = failures()
-      app.storage.removeDiscarded()
+      app.files.removeDiscarded()
       await until(async () => failures() > before)
       const claimed = await app.sql`select from discarded_files where attempts > 0`
       t.equal(claimed.length, 0, 'a process that has the files may remove them meanwhile')
       t.equal((await call('GET', '/health/ready')).statusCode, 200)
     }
     t.same(readdirSync(root), [], 'nothing was made in it')
-    t.ok(logs.some(({ msg }) => msg === 'the place of the files is another one, or is not mounted'))
+    t.ok(logs.some(({ msg }) => msg === 'the file backend belongs to another database, or is not mounted'))
     rmSync(root, { recursive: true })
     renameSync(`${root}.away`, root)
-    t.equal(String(await buffer(await app.storage.read(object))), 'prima')
+    t.equal(String(await buffer(await app.files.read(object))), 'prima')
     await keep(built, Buffer.from('dopo'))
   })
 
@@ -234,7 +234,7 @@ t.test('exactly the files that had no row for a day are removed', async (t) => {
   await compare()
   t.same(gone.map(existsSync), gone.map(() => false))
   t.same(stay.map(existsSync), stay.map(() => true))
-  t.equal(String(await buffer(await app.storage.read(object))), 'resta')
+  t.equal(String(await buffer(await app.files.read(object))), 'resta')
   t.ok(built.logs.some(({ msg, removed }) => msg === 'files that no row names were removed' && removed === 3))
 })
 
@@ -249,16 +249,16 @@ t.test('a file that cannot be removed blocks neither the other removals nor the 
   t.match([...await app.sql`select missing from file_store`], [{ missing: 1 }])
   t.ok(built.logs.some((line) => line.object === FAULTY && line.level === 50))
   rmSync(pathOf(FAULTY))
-  await app.db.transaction((tx) => app.storage.discard(tx, [object]))
+  await app.db.transaction((tx) => app.files.discard(tx, [object]))
 })
 
 t.test('the comparison does not disturb an upload in progress', async (t) => {
   const built = shared
   await keep(built, Buffer.from('x'))
-  const written = await built.app.storage.write(Buffer.from('y'), PLACE, 10)
+  const written = await built.app.files.write(Buffer.from('y'), PLACE, 10)
   await built.compare()
-  const object = await built.app.db.transaction((tx) => built.app.storage.keep(tx, written, { replace: true }))
-  t.equal(String(await buffer(await built.app.storage.read(object))), 'y')
+  const object = await built.app.db.transaction((tx) => built.app.files.keep(tx, written, { replace: true }))
+  t.equal(String(await buffer(await built.app.files.read(object))), 'y')
 })
 
 t.test('rows with a missing or truncated file are counted, logged and kept', async (t) => {
@@ -275,7 +275,7 @@ t.test('rows with a missing or truncated file are counted, logged and kept', asy
   t.equal(await missing(), '2')
   t.same(logs.filter(({ msg }) => msg === 'a stored file is missing or cut').map(({ object }) => object).sort(),
     [objects[0]!.id, objects[1]!.id].sort())
-  t.equal((await app.storage.findByPrefix(app.db, 'documents', '')).length, 3)
+  t.equal((await app.files.findByPrefix(app.db, 'documents', '')).length, 3)
 })
 
 t.test('no file is compared or removed when the files folder belongs to another database', async (t) => {
@@ -318,10 +318,10 @@ async function rotate ({ url, masterKey }: TestApp) {
 
 /** Checks that every file can be read, and returns the ids of the generations. */
 async function generationsOf (t: Test, { app, contents }: TestApp & { contents: Map<string, Buffer> }) {
-  const objects = await app.storage.findByPrefix(app.db, 'documents', '')
+  const objects = await app.files.findByPrefix(app.db, 'documents', '')
   t.equal(objects.length, contents.size)
   for (const object of objects) {
-    const content = await buffer(await app.storage.read(object))
+    const content = await buffer(await app.files.read(object))
     if (!content.equals(contents.get(object.id)!)) t.fail(object.name)
   }
   return (await app.sql<{ id: number }[]>`select id from storage_keys order by id`).map(({ id }) => id)
@@ -329,28 +329,28 @@ async function generationsOf (t: Test, { app, contents }: TestApp & { contents: 
 
 t.test('a rotation rewraps every key and deletes the earlier generation, and all files stay readable', async (t) => {
   const built = await filled(t, 5)
-  const before = await built.app.storage.findByPrefix(built.app.db, 'documents', '')
+  const before = await built.app.files.findByPrefix(built.app.db, 'documents', '')
   t.same(await rotate(built), { rewrapped: 5, resumed: false, damaged: [] })
   t.same(await generationsOf(t, built), [2])
-  const after = await built.app.storage.findByPrefix(built.app.db, 'documents', '')
+  const after = await built.app.files.findByPrefix(built.app.db, 'documents', '')
   for (const [index, { wrapped_key: wrapped }] of after.entries()) {
     t.notOk(wrapped.equals(before[index]!.wrapped_key))
   }
-  t.ok((await buffer(await built.app.storage.read(before[0]!))).equals(built.contents.get(before[0]!.id)!),
+  t.ok((await buffer(await built.app.files.read(before[0]!))).equals(built.contents.get(before[0]!.id)!),
     'also who found the object before the rotation reads it')
 })
 
 t.test('an upload that spans a rotation is kept', async (t) => {
   const built = await filled(t, 1)
-  const written = await built.app.storage.write(Buffer.from('lento'), { ...PLACE, name: 'lento' }, 10)
-  const copied = await built.app.storage.copy(
-    (await built.app.storage.find(built.app.db, 'documents', 'f/0'))!,
+  const written = await built.app.files.write(Buffer.from('lento'), { ...PLACE, name: 'lento' }, 10)
+  const copied = await built.app.files.copy(
+    (await built.app.files.find(built.app.db, 'documents', 'f/0'))!,
     { bucket: 'documents', name: 'copia', owner: null }
   )
   await rotate(built)
   const [first] = [...built.contents.values()]
   for (const [file, content] of [[written, Buffer.from('lento')], [copied, first!]] as const) {
-    const { id } = await built.app.db.transaction((tx) => built.app.storage.keep(tx, file, { replace: true }))
+    const { id } = await built.app.db.transaction((tx) => built.app.files.keep(tx, file, { replace: true }))
     built.contents.set(id, content)
   }
   t.same(await generationsOf(t, built), [2])
@@ -360,14 +360,14 @@ t.test('the next rotation completes an interrupted one', async (t) => {
   const built = await filled(t, 3)
   await built.app.sql`insert into storage_keys (salt) values (${randomBytes(32)})`
   await keep(built, Buffer.from('x'), 'nuovo')
-  built.contents.set((await built.app.storage.find(built.app.db, 'documents', 'nuovo'))!.id, Buffer.from('x'))
+  built.contents.set((await built.app.files.find(built.app.db, 'documents', 'nuovo'))!.id, Buffer.from('x'))
   t.same(await rotate(built), { rewrapped: 3, resumed: true, damaged: [] })
   t.same(await generationsOf(t, built), [2])
 })
 
 t.test('a damaged key keeps its generation, and the rotation reports its object', async (t) => {
   const built = await filled(t, 3)
-  const [object] = await built.app.storage.findByPrefix(built.app.db, 'documents', 'f/1')
+  const [object] = await built.app.files.findByPrefix(built.app.db, 'documents', 'f/1')
   await built.app.sql`update objects set wrapped_key = ${randomBytes(60)} where id = ${object!.id}`
   t.same(await rotate(built), { rewrapped: 2, resumed: false, damaged: [object!.id] })
   const rows = await built.app.sql`select id from storage_keys`
@@ -382,7 +382,7 @@ t.test('a rotation completes during uploads, replacements and deletions', async 
   const work = async (name: string) => {
     while (!over.signal.aborted) {
       const content = randomBytes(50)
-      const before = await app.storage.find(app.db, 'documents', name)
+      const before = await app.files.find(app.db, 'documents', name)
       const { id } = await keep(built, content, name)
       if (before) contents.delete(before.id)
       contents.set(id, content)

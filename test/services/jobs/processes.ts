@@ -14,7 +14,7 @@ export interface Process extends JobRunner {
 }
 
 type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> &
-  Pick<RunnerOptions, 'isTold' | 'renewEveryMs' | 'shutdownSignal'>
+  Pick<RunnerOptions, 'isReported' | 'renewEveryMs' | 'shutdownSignal'>
 
 const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)`
 

@@ -20,19 +20,19 @@ export interface AlarmCase extends AlarmFacts {
  */
 export type RaiseAlarm = (kind: AlarmKind, ...cases: readonly AlarmCase[]) => Promise<void>
 
-export interface BellOptions {
+export interface NotifierOptions {
   db: Database
   clock: Clock
   log: Pick<FastifyBaseLogger, 'error'>
   /** Whether the error means a full disk, which is logged elsewhere. */
-  isTold?: (err: unknown) => boolean
+  isReported?: (err: unknown) => boolean
   mail: Pick<Mailer, 'enqueue' | 'deliver'>
   /** E-mail addresses; if empty, alarms are only logged. */
   recipients: readonly string[]
   mode: 'sandbox' | 'production'
 }
 
-export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: BellOptions): RaiseAlarm {
+export function alarmNotifier ({ db, clock, log, isReported, mail, recipients, mode }: NotifierOptions): RaiseAlarm {
   /** @returns the cases that are new */
   function writeDown (kind: AlarmKind, cases: readonly AlarmCase[]): Promise<AlarmFacts[]> {
     return db.transaction(async (tx) => {
@@ -55,7 +55,7 @@ export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: B
       fresh = await writeDown(kind, cases)
       mail.deliver()
     } catch (err) {
-      if (!isTold?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be written down, and is not mailed')
+      if (!isReported?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be written down, and is not mailed')
     }
     for (const facts of fresh) log.error(facts, kindOf(kind).message)
   }

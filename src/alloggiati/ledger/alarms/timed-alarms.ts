@@ -8,7 +8,7 @@ import type { WatchContext } from '../ledger-context.ts'
 import { scopeOf } from '../read-ledger.ts'
 import { suspensionCase, currentSuspension } from '../suspension.ts'
 import { unfiledBookings } from '../coverage.ts'
-import type { AlarmCase, BellOptions } from './alarm-notifier.ts'
+import type { AlarmCase, NotifierOptions } from './alarm-notifier.ts'
 import { allarmi } from '#drizzle/tables/alloggiati.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { describe, letter } from './alarm-kinds.ts'
@@ -108,7 +108,7 @@ async function inState ({ db, mode }: WatchContext, stato: typeof DECIDABLE_STAT
   return found
 }
 
-type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<BellOptions, 'mail' | 'recipients'>
+type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<NotifierOptions, 'mail' | 'recipients'>
 
 /** Mails the evening summary of open tasks, once a day across processes. Sends nothing if there are none. */
 export async function mailEveningSummary (context: Evening): Promise<void> {

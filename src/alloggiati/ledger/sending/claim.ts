@@ -7,7 +7,7 @@ import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'
 import type { AlarmFacts } from '../alarms/alarm-kinds.ts'
-import type { LedgerContext, Turn } from '../ledger-context.ts'
+import type { LedgerContext, QueueEntry } from '../ledger-context.ts'
 import { LEASE, lockChain, move, RETRY } from '../moves.ts'
 import type { Row } from '../submission-rows.ts'
 import { checkSuspension } from '../suspension.ts'
@@ -33,7 +33,7 @@ export interface NotSent { causa?: Cause, errore?: string }
 const RENEW_MS = 30_000
 /** Poll interval during the quiet hours. */
 const CLOCK_MS = 1000
-/** Poll interval for the place or the flight. */
+/** Poll interval for a slot. */
 const LOOK_MS = 50
 
 /**
@@ -122,13 +122,13 @@ export async function putBack (
 export async function releaseUnsent (
   context: LedgerContext, claim: Claim, { causa, errore }: NotSent
 ): Promise<NotSent> {
-  const { db, name, lane } = context
+  const { db, name, sendQueue } = context
   const { id, token, caller } = claim
   const perche = errore ?? causa ?? 'non inviato'
   // During shutdown nothing is given up, and the next process retries. After a suspension ends, ready submissions are
   // sent at once.
-  if (lane.shutdownSignal.aborted || !caller.hold()) {
-    await putBack(context, claim, perche, lane.shutdownSignal.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
+  if (sendQueue.shutdownSignal.aborted || !caller.hold()) {
+    await putBack(context, claim, perche, sendQueue.shutdownSignal.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
     return { causa, errore }
   }
   const isGivenUp = await db.transaction(async (tx) => {
@@ -140,28 +140,28 @@ export async function releaseUnsent (
 }
 
 /**
- * Waits until the test call may start: the quiet hours are over, and a `place` is free.
- * @throws LaneClosed
+ * Waits until the test call may start: the quiet hours are over, and a `test` slot is free.
+ * @throws SendQueueClosed
  */
-export async function takePlace ({ db, clock, lane }: LedgerContext, turn: Turn): Promise<void> {
+export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, entry: QueueEntry): Promise<void> {
   while (isQuiet(clock.now())) {
-    const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, turn.id))
+    const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, entry.id))
     if (!isQuiet(clock.now(), submission!.data_arrivo)) break
-    await lane.pause(CLOCK_MS)
+    await sendQueue.pause(CLOCK_MS)
   }
-  while (!lane.take(turn, 'place')) await lane.pause(LOOK_MS)
+  while (!sendQueue.take(entry, 'test')) await sendQueue.pause(LOOK_MS)
 }
 
 /**
  * Waits until the account has no other submission in flight, in this process (first come, first served) or another.
  * While waiting it only renews the lease. The dispatch makes it certain: the database refuses a second one.
  * @returns false when another worker owns the submission by now
- * @throws LaneClosed
+ * @throws SendQueueClosed
  */
-export async function takeFlight ({ db, lane, service }: LedgerContext, turn: Turn, claim: Claim): Promise<boolean> {
+export async function waitForSendSlot ({ db, sendQueue, service }: LedgerContext, entry: QueueEntry, claim: Claim): Promise<boolean> {
   let renewedAt = performance.now()
-  while (!lane.take(turn, 'flight') || await isFlying(db, service.account)) {
-    await lane.pause(LOOK_MS)
+  while (!sendQueue.take(entry, 'send') || await isInFlight(db, service.account)) {
+    await sendQueue.pause(LOOK_MS)
     if (performance.now() - renewedAt < RENEW_MS) continue
     if (!await renewLease(db, claim)) return false
     renewedAt = performance.now()
@@ -169,7 +169,7 @@ export async function takeFlight ({ db, lane, service }: LedgerContext, turn: Tu
   return true
 }
 
-async function isFlying (db: Executor, account: string): Promise<boolean> {
+async function isInFlight (db: Executor, account: string): Promise<boolean> {
   return await db.$count(invii, and(eq(invii.utente, account), eq(invii.stato, 'in_invio'))) > 0
 }
 
@@ -179,11 +179,11 @@ async function isFlying (db: Executor, account: string): Promise<boolean> {
  * @returns the rows to send; none when all are refused, which ends the submission, or when another worker owns it
  */
 export async function excludeRefused (
-  context: LedgerContext, claim: Claim, rows: readonly Row[], rehearsal: Verdict
+  context: LedgerContext, claim: Claim, rows: readonly Row[], testCall: Verdict
 ): Promise<readonly Row[]> {
   const { db, name } = context
   const { id, token } = claim
-  const judged = rows.map((row, at) => ({ row, verdict: rehearsal.schedine[at]! }))
+  const judged = rows.map((row, at) => ({ row, verdict: testCall.schedine[at]! }))
   const refused = new Set(judged.filter(({ verdict }) => verdict.esito === 'rifiutata').map(({ row }) => row.capo))
   if (refused.size === 0) return rows
   const accepted = rows.filter(({ capo }) => !refused.has(capo))

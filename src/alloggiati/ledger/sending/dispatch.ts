@@ -8,15 +8,15 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 import { mayPass, postgresError } from '#src/database/problems.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { alarmFolder } from '../alarms/alarm-notifier.ts'
-import { announce, LaneClosed, type LedgerContext, type Turn } from '../ledger-context.ts'
+import { announce, SendQueueClosed, type LedgerContext, type QueueEntry } from '../ledger-context.ts'
 import { attribute, LEASE, moveAttributed } from '../moves.ts'
 import { readRows, sumNights, type Row } from '../submission-rows.ts'
 import { checkSuspension, currentSuspension } from '../suspension.ts'
 import {
-  claimSubmission, excludeRefused, isQuiet, leaveReady, putBack, releaseUnsent, renewLease, takeFlight, takePlace,
+  claimSubmission, excludeRefused, isQuiet, leaveReady, putBack, releaseUnsent, renewLease, waitForSendSlot, waitForTestSlot,
   wasDispatched, type Caller, type Claim, type NotSent
 } from './claim.ts'
-import { folderVerdict, rehearse, send, type Handover } from './police-call.ts'
+import { folderVerdict, makeTestCall, send, type SendCall } from './police-call.ts'
 import { recordVerdict } from './record-verdict.ts'
 
 /** Maximum age of a test call. Later the service may judge otherwise, or the token expire. */
@@ -43,11 +43,11 @@ export interface RowResult {
   dettaglio?: string | null
 }
 
-/** The result of one try; `again`: the submission is ready as before, and still in the lane. */
-type Try = NotSent | 'again' | undefined
+/** The result of one attempt; `again`: the submission is ready as before, and still in the send queue. */
+type RunResult = NotSent | 'again' | undefined
 
 /** The rows that passed the test call, with its token; `at` is on the monotonic clock. */
-interface Rehearsed { token: string, rows: readonly Row[], at: number }
+interface Tested { token: string, rows: readonly Row[], at: number }
 
 interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
 
@@ -56,7 +56,7 @@ interface Instant { wall: number, monotonic: number }
 
 /** `not-noted`: the attempt is committed, but the head of the chain could not be written to `DATA_DIR`. */
 class NotDispatched extends Error {
-  readonly reason: 'suspended' | 'flight-taken' | 'quiet-hours' | 'not-noted'
+  readonly reason: 'suspended' | 'in-flight' | 'quiet-hours' | 'not-noted'
   constructor (reason: NotDispatched['reason'], cause?: Error) {
     super(`Not dispatched: ${reason}`, { cause })
     this.reason = reason
@@ -64,7 +64,7 @@ class NotDispatched extends Error {
 }
 
 /**
- * Carries a `pronto` submission to its outcome: place, claim, login, test call, flight, connection, commit, Send. Safe
+ * Carries a `pronto` submission to its outcome: queue slot, claim, login, test call, send slot, connection, commit, Send. Safe
  * to call for any submission, in any process, any number of times: a worker without the claim only reports. On
  * shutdown, undispatched submissions stay ready.
  * @param caller the waiting caller: an unsendable submission is freed at once; without a caller it is retried later
@@ -72,38 +72,38 @@ class NotDispatched extends Error {
 export async function carryOut (
   context: LedgerContext, id: number, caller: Caller | boolean
 ): Promise<SubmissionResult> {
-  const { db, lane, name } = context
-  const turn = lane.enter(id)
+  const { db, sendQueue, name } = context
+  const entry = sendQueue.enter(id)
   const hold = typeof caller === 'boolean' ? () => caller : () => caller.hold()
-  let tried: Try = 'again'
+  let tried: RunResult = 'again'
   try {
     while (tried === 'again') {
-      Object.assign(turn, { has: null, wants: null })
-      tried = await tryOnce(context, turn, { id, token: `${name}/${randomUUID()}`, caller: { hold } })
+      Object.assign(entry, { has: null, wants: null })
+      tried = await tryOnce(context, entry, { id, token: `${name}/${randomUUID()}`, caller: { hold } })
     }
   } finally {
-    lane.leave(turn)
+    sendQueue.leave(entry)
   }
   return { ...await readResult(db, id), ...tried }
 }
 
-async function tryOnce (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+async function tryOnce (context: LedgerContext, entry: QueueEntry, claim: Claim): Promise<RunResult> {
   try {
-    await takePlace(context, turn)
+    await waitForTestSlot(context, entry)
   } catch (err) {
-    if (!(err instanceof LaneClosed)) throw err
+    if (!(err instanceof SendQueueClosed)) throw err
     await leaveReady(context.db, claim.id)
     return {}
   }
-  return await claimSubmission(context, claim) ?? await sendClaimed(context, turn, claim)
+  return await claimSubmission(context, claim) ?? await sendClaimed(context, entry, claim)
 }
 
-async function sendClaimed (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+async function sendClaimed (context: LedgerContext, entry: QueueEntry, claim: Claim): Promise<RunResult> {
   announce('claimed', claim.id)
   try {
-    return await rehearseAndSend(context, turn, claim)
+    return await testAndSend(context, entry, claim)
   } catch (err) {
-    if (err instanceof LaneClosed) {
+    if (err instanceof SendQueueClosed) {
       await putBack(context, claim, 'il processo si chiude: ripreso dal prossimo', sql`now()`)
       return {}
     }
@@ -113,33 +113,33 @@ async function sendClaimed (context: LedgerContext, turn: Turn, claim: Claim): P
   }
 }
 
-async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+async function testAndSend (context: LedgerContext, entry: QueueEntry, claim: Claim): Promise<RunResult> {
   const [submission] = await context.db
     .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii).where(eq(invii.id, claim.id))
   const { tentativo, ...about } = submission!
-  let rehearsed: Rehearsed | undefined
+  let tested: Tested | undefined
   for (;;) {
-    if (rehearsed === undefined || isOld(rehearsed)) {
-      const found = await rehearseClaimed(context, claim, about.id_appartamento)
+    if (tested === undefined || isOld(tested)) {
+      const found = await testClaimed(context, claim, about.id_appartamento)
       if (found === undefined) return undefined
       if (!('token' in found)) return releaseUnsent(context, claim, found)
-      rehearsed = found
+      tested = found
     }
-    if (!await takeFlight(context, turn, claim)) return undefined
-    if (isOld(rehearsed)) continue
-    const { token, rows } = rehearsed
-    const sent = await sendRehearsed(context, claim, token, { ...about, rows, numero: tentativo + 1 })
-    // Another process took the flight first. The test call is still valid.
-    if (sent !== 'flight-taken') return sent
+    if (!await waitForSendSlot(context, entry, claim)) return undefined
+    if (isOld(tested)) continue
+    const { token, rows } = tested
+    const sent = await sendTested(context, claim, token, { ...about, rows, numero: tentativo + 1 })
+    // Another process sends first. The test call is still valid.
+    if (sent !== 'in-flight') return sent
   }
 }
 
-function isOld ({ at }: Rehearsed): boolean {
+function isOld ({ at }: Tested): boolean {
   return performance.now() - at > REHEARSAL_GOOD_MS
 }
 
-function handoverOf (rows: readonly Row[], id_appartamento: number | null): Handover {
+function sendCallOf (rows: readonly Row[], id_appartamento: number | null): SendCall {
   return { lines: rows.map(({ line }) => line), id_appartamento: id_appartamento ?? undefined }
 }
 
@@ -148,33 +148,33 @@ function handoverOf (rows: readonly Row[], id_appartamento: number | null): Hand
  * @returns the rows to send, or why none can be sent; undefined when the submission has ended, or belongs to another
  * worker
  */
-async function rehearseClaimed (
+async function testClaimed (
   context: LedgerContext, claim: Claim, id_appartamento: number | null
-): Promise<Rehearsed | NotSent | undefined> {
-  const { db, keys, service, lane } = context
+): Promise<Tested | NotSent | undefined> {
+  const { db, keys, service, sendQueue } = context
   const { id } = claim
   const rows = await readRows(db, keys, id, 'in_corso')
-  const rehearsal = await rehearse(service, handoverOf(rows, id_appartamento), {
-    signal: lane.shutdownSignal,
+  const testCall = await makeTestCall(service, sendCallOf(rows, id_appartamento), {
+    signal: sendQueue.shutdownSignal,
     async loggedIn () {
       const isMine = await renewLease(db, claim)
       if (isMine) announce('logged-in', id)
       return isMine
     }
   })
-  if (rehearsal === undefined) return undefined
-  const { token, verdict } = rehearsal
+  if (testCall === undefined) return undefined
+  const { token, verdict } = testCall
   if (token === null || verdict.stato === 'non_inviato') return { causa: verdict.causa, errore: verdict.errore }
   const accepted = await excludeRefused(context, claim, rows, verdict)
   if (accepted.length === 0 || !await renewLease(db, claim)) return undefined
-  announce('rehearsed', id)
+  announce('tested', id)
   return { token, rows: accepted, at: performance.now() }
 }
 
 /** Connects, commits the attempt, sends, and records the verdict. */
-async function sendRehearsed (
+async function sendTested (
   context: LedgerContext, claim: Claim, token: string, attempt: Attempt
-): Promise<Try | 'flight-taken'> {
+): Promise<RunResult | 'in-flight'> {
   const { db, service, log } = context
   const { id, caller } = claim
   const { numero, rows, id_appartamento } = attempt
@@ -194,11 +194,11 @@ async function sendRehearsed (
     dispatched = true
     announce('dispatched', id)
   }
-  const seen = await send(service, token, handoverOf(rows, id_appartamento), { beforeWrite })
+  const seen = await send(service, token, sendCallOf(rows, id_appartamento), { beforeWrite })
   const reason = notDispatched?.reason
   const verdict = reason === 'not-noted' ? folderVerdict(rows.length) : seen
   announce('replied', id)
-  if (reason === 'flight-taken') return reason
+  if (reason === 'in-flight') return reason
   if (reason === 'quiet-hours') {
     await putBack(context, claim, 'intorno a mezzanotte non si invia: parte dopo le 00:02', LEASE)
     return 'again'
@@ -223,7 +223,7 @@ async function sendRehearsed (
 async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
   const { db, chainHead } = context
   const { end, started } = await begin(context, claim, attempt).catch(async (err: unknown) => {
-    if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('flight-taken')
+    if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('in-flight')
     // Suspend outside this transaction, because it rolls back.
     const isSuspended = err instanceof HeadFileError || (err instanceof NotDispatched && err.reason === 'suspended')
     if (!isSuspended) throw err

@@ -105,12 +105,12 @@ function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
 }
 
 /** The lines of one call. Lines of 174 characters include the apartment. */
-export interface Handover { lines: readonly string[], id_appartamento: number | undefined }
+export interface SendCall { lines: readonly string[], id_appartamento: number | undefined }
 
 /** The verdict of a test call, and its token; null if there was no call. */
-interface Rehearsal { token: string | null, verdict: Verdict }
+interface TestCall { token: string | null, verdict: Verdict }
 
-interface RehearsalOptions {
+interface TestCallOptions {
   /** Aborts the test call. */
   signal: AbortSignal
   /** Called after the login; if it returns false, no test call is made. */
@@ -122,33 +122,33 @@ interface RehearsalOptions {
  * refuses the token, logs in once more.
  * @returns undefined when `loggedIn` returned false
  */
-export async function rehearse (
-  service: PoliceService, handover: Handover, { signal, loggedIn }: RehearsalOptions
-): Promise<Rehearsal | undefined> {
+export async function makeTestCall (
+  service: PoliceService, sendCall: SendCall, { signal, loggedIn }: TestCallOptions
+): Promise<TestCall | undefined> {
   for (let isFresh = false; ; isFresh = true) {
-    const token = await service.token.get(signal).catch((err: unknown) => classifyLogin(err, handover.lines.length))
+    const token = await service.token.get(signal).catch((err: unknown) => classifyLogin(err, sendCall.lines.length))
     if (typeof token !== 'string') return { token: null, verdict: token }
     if (loggedIn && !await loggedIn()) return undefined
-    const { verdict, tokenRefused } = await call(service, true, token, handover, { signal })
+    const { verdict, tokenRefused } = await call(service, true, token, sendCall, { signal })
     if (tokenRefused && !isFresh) continue
     if (verdict.stato !== 'sconosciuto') return { token, verdict }
-    const notSent = notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', handover.lines.length)
+    const notSent = notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', sendCall.lines.length)
     return { token, verdict: { ...notSent, errore: verdict.errore } }
   }
 }
 
 /** Makes the Send, which cannot be undone. `options.beforeWrite` is the caller's last chance to stop it. */
 export async function send (
-  service: PoliceService, token: string, handover: Handover, options: Pick<CallOptions, 'beforeWrite'>
+  service: PoliceService, token: string, sendCall: SendCall, options: Pick<CallOptions, 'beforeWrite'>
 ): Promise<Verdict> {
-  return (await call(service, false, token, handover, options)).verdict
+  return (await call(service, false, token, sendCall, options)).verdict
 }
 
 async function call (
   service: PoliceService,
   test: boolean,
   token: string,
-  { lines, id_appartamento }: Handover,
+  { lines, id_appartamento }: SendCall,
   options: CallOptions
 ): Promise<{ verdict: Verdict, tokenRefused: boolean }> {
   try {

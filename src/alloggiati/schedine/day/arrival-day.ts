@@ -9,7 +9,7 @@ import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
 import type { Requester } from '../requester.ts'
-import { lookAtDay, type DayBooking, remark, bookingOf } from './day-overview.ts'
+import { dayOverview, type DayBooking, remark, bookingOf } from './day-overview.ts'
 import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
@@ -40,7 +40,7 @@ export async function submitDay (
   const { data = context.clock.today(), prova = false, prenotazioni: ids, id_appartamento } = body ?? {}
   const { ledger } = context
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
+  const looked = await dayOverview(context, ledger, { day: data, ids, id_appartamento })
   refuseOthers(ids ?? [], looked)
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const sent = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
@@ -114,7 +114,7 @@ export async function answerBegunDay (
   const { prenotazioni: ids, id_appartamento } = body ?? {}
   const looked = context.ledger === null
     ? []
-    : await lookAtDay(context, context.ledger, { day: data, ids, id_appartamento })
+    : await dayOverview(context, context.ledger, { day: data, ids, id_appartamento })
   const others = looked.filter(({ prenotazione_id }) => !sent.some((each) => each.prenotazione_id === prenotazione_id))
   const left = others.map((booking) =>
     booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', LEFT)] } : booking)

@@ -41,7 +41,7 @@ interface Before {
 interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
 
 /** Reports the bookings of a day: ready, incomplete or sent already. It writes nothing. */
-export async function lookAtDay (
+export async function dayOverview (
   context: SchedineContext,
   { db, keys, service: { account } }: LedgerContext,
   { day, ids, id_appartamento }: DayChoice
@@ -226,12 +226,12 @@ export function conflictRemark (
     : `della ricevuta ${ricevuta}`
   const double = stato === null
     ? 'una delle due prenotazioni è forse un doppione'
-    : `${standingOf(stato)}, e questa prenotazione è forse un doppione`
+    : `${statusOf(stato)}, e questa prenotazione è forse un doppione`
   return remark(ospite, campo, `${what} ${where}: ${confirmable ? ALONE : double}`)
 }
 
 /** Describes a live row by the state of its submission. */
-function standingOf (stato: State): string {
+function statusOf (stato: State): string {
   if (isUnderWay(stato)) return 'è in corso di invio'
   const isAcquired = [...FILED_STATES, 'parziale'].some((each) => each === stato)
   return isAcquired ? 'è già comunicata' : 'è di esito sconosciuto'

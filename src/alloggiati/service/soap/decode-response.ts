@@ -75,7 +75,7 @@ export const OPERATIONS = Object.keys(OUTPUTS) as Operation[]
  * Decodes the answer of an operation.
  * @throws SoapTransportError `malformed`, which names an element that is missing, repeated or mistyped
  */
-export function decodeAnswer<Name extends Operation> (operation: Name, answer: XmlElement, raw: string): Answers[Name] {
+export function decodeResponse<Name extends Operation> (operation: Name, answer: XmlElement, raw: string): Answers[Name] {
   const name = operation === 'GenerateToken' ? 'result' : `${operation}Result`
   try {
     const result = optional(answer, name, outcome) ?? malformed(name)

@@ -1,4 +1,4 @@
-import { decodeAnswer, OPERATIONS, readReply } from './decode-response.ts'
+import { decodeResponse, OPERATIONS, readReply } from './decode-response.ts'
 import type { Answers, Operation, Requests } from './contract.ts'
 import { writeRequest } from './soap-request.ts'
 import { httpClient, type CallOptions, type TransportOptions } from './soap-transport.ts'
@@ -37,7 +37,7 @@ export function soapClient (
     // SOAP 1.2 puts the action into the media type (RFC 3902).
     const headers = { 'Content-Type': `application/soap+xml; charset=utf-8; action="${SERVICE}/${operation}"` }
     const { raw, answer } = readReply(await post(envelope, headers, options), operation)
-    return { result: decodeAnswer(operation, answer, raw), raw, httpStatus: 200 }
+    return { result: decodeResponse(operation, answer, raw), raw, httpStatus: 200 }
   }
 
   const methods = OPERATIONS.map((name) =>

@@ -12,7 +12,7 @@ const library = () => import('@simplewebauthn/server')
 export type Purpose = 'passkey' | 'factor'
 
 /** Options for the browser, and the challenge in them, which the server stores. */
-export interface Asked { options: object, challenge: string }
+export interface CeremonyOptions { options: object, challenge: string }
 
 /** The maximum length of a credential id (WebAuthn §4). A database index would reject a much longer one. */
 const LONGEST_ID = 1023
@@ -20,9 +20,9 @@ const TRANSPORT = /^[a-z0-9-]{1,32}$/i
 const MOST_TRANSPORTS = 10
 
 /** Options for a new credential. @param present the person's credentials: their devices need no second one */
-export async function askToCreate (
+export async function creationOptions (
   { id, name }: RelyingParty, user: Pick<User, 'id' | 'email'>, present: readonly CredentialRow[], purpose: Purpose
-): Promise<Asked> {
+): Promise<CeremonyOptions> {
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
     rpID: id,
@@ -39,9 +39,9 @@ export async function askToCreate (
 }
 
 /** Options for a proof. @param allowed the accepted credentials; when empty, any passkey of the device */
-export async function askToProve (
+export async function requestOptions (
   { id }: RelyingParty, allowed: readonly CredentialRow[], purpose: Purpose
-): Promise<Asked> {
+): Promise<CeremonyOptions> {
   const { generateAuthenticationOptions } = await library()
   const options = await generateAuthenticationOptions({
     rpID: id,

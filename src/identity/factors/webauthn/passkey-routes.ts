@@ -15,7 +15,7 @@ import {
 } from '../../sign-in/person-sessions.ts'
 import { parseUuid } from '../../uuid.ts'
 import { requireFresh } from '../proof.ts'
-import { askToCreate, askToProve, readCreation, readProof } from './ceremonies.ts'
+import { creationOptions, requestOptions, readCreation, readProof } from './ceremonies.ts'
 import {
   addCredential, findPasskey, keepChallenge, listPasskeys, noteUse, presentPasskey, removePasskey, renamePasskey,
   takeChallenge, type CredentialRow
@@ -24,7 +24,7 @@ import { relyingParty, type RelyingParty } from './relying-party.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { lockUser } from '../../people/people-locks.ts'
 import { countProof } from '../../protocol/request-limits.ts'
-import { sessionAnswer } from '../../sign-in/session-response.ts'
+import { sessionResponse } from '../../sign-in/session-response.ts'
 import { PASSKEY } from '../../session-status.ts'
 
 /** The same limit as Supabase Auth. */
@@ -80,7 +80,7 @@ async function beginRegistration ({ server: app, principal }: FastifyRequest): P
   const user = await db.transaction(async (tx) => await freshOwner(tx, app, principal!))
   const present = await listPasskeys(db, user.id)
   if (present.length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
-  const { options, challenge } = await askToCreate(party, user, present, 'passkey')
+  const { options, challenge } = await creationOptions(party, user, present, 'passkey')
   const { id, expires_at } = await keepChallenge(db, 'registration', challenge, user.id)
   return { challenge_id: id, options, expires_at }
 }
@@ -143,7 +143,7 @@ export const passkeySignInRoutes: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request, reply) => {
     const party = requireParty(app)
     await countProof(request, reply)
-    const { options, challenge } = await askToProve(party, [], 'passkey')
+    const { options, challenge } = await requestOptions(party, [], 'passkey')
     const { id, expires_at } = await keepChallenge(app.db, 'authentication', challenge, null)
     return { challenge_id: id, options, expires_at }
   })
@@ -154,7 +154,7 @@ export const passkeySignInRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }
   ), async (request, reply) => {
     const { user, session } = await proveAndSignIn(request, reply, request.body)
-    return await sessionAnswer(app.identity.signer, user, session)
+    return await sessionResponse(app.identity.signer, user, session)
   })
 }
 

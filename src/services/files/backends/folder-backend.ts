@@ -13,7 +13,7 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW
  * Stores files in a folder as `<first two digits>/<id>`. The folder must exist, because a missing one may be an
  * unmounted volume.
  */
-export function filesBackend (root: string): Backend {
+export function folderBackend (root: string): Backend {
   const pathOf = (id: string) => join(root, folderOf(id), id)
 
   return {

@@ -126,6 +126,6 @@ function heldUp (w: World): string | undefined {
     u.stato === 'preso' && workers.every(({ phase, unit }) => phase === 'idle' || units[unit] !== u)
   if (!units.some(isDead) || units.some(({ stato }) => stato === 'in_invio')) return undefined
   return units.some((u) => u.stato === 'pronto' && !mayBeClaimed(w, u))
-    ? 'P6: held up by what died rehearsing'
+    ? 'P6: held up by what died in a test call'
     : undefined
 }

@@ -56,7 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
   { off: ['dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
   { off: ['claimCas', 'dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
   { off: ['oneFlight'], damage: 'P5', scope: { units: 2, workers: 2, crashes: 1, quiet: true } },
-  { off: ['rehearsalOutside'], damage: 'P6', scope: { units: 2, crashes: 1 } },
+  { off: ['testCallOutside'], damage: 'P6', scope: { units: 2, crashes: 1 } },
   { off: ['deadline'], damage: 'P1', scope: RETRIED },
   { off: ['ownDeadline'], damage: 'P1', scope: RETRIED },
   { off: ['ownAttempt'], damage: 'P1', scope: RETRIED },

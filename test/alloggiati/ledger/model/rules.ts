@@ -10,8 +10,8 @@ export const RULES = {
   claimCas: 'a claim takes only what is still pronto',
   dispatchCas: 'a dispatch takes only what is still preso',
   ownerCas: "a dispatch takes only what is still the worker's own",
-  oneFlight: 'one flight an account',
-  rehearsalOutside: 'the flight is held from the dispatch on, not by a rehearsal',
+  oneFlight: 'one send in flight an account',
+  testCallOutside: 'the send is in flight from the dispatch on, not by a test call',
   deadline: 'a worker that was held up after its commit does not write any more',
   ownDeadline: "that deadline is of the worker's own attempt, whatever its submission looks like by now",
   ownAttempt:

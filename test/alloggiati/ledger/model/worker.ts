@@ -40,7 +40,7 @@ function * claim (w: World, i: number): Generator<Step> {
 
 /** Several submissions of an account may make their test calls at once, without blocking each other. */
 export function mayBeClaimed (w: World, u: Unit): boolean {
-  return u.stato === 'pronto' && !(off(w, 'rehearsalOutside') && w.units.some(isClaimed))
+  return u.stato === 'pronto' && !(off(w, 'testCallOutside') && w.units.some(isClaimed))
 }
 
 function isClaimed ({ stato }: Unit): boolean {
@@ -73,7 +73,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
   if (u.stato === 'preso') {
     yield leave('login fails', 'pronto')
     yield leave('login fails, its caller is told', undecided ? 'da_verificare' : 'non_inviato')
-    yield leave('rehearsal refused', undecided ? 'da_verificare' : 'rifiutato')
+    yield leave('test call refused', undecided ? 'da_verificare' : 'rifiutato')
   }
   if (u.attempts.length < w.law.scope.attempts && mayTakeFlight(w)) yield dispatch(w, i)
 }
