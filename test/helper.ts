@@ -15,7 +15,7 @@ import { createUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { testClock } from './clock.ts'
 import { testDatabase } from './database.ts'
-import { checkPayloads } from './payload-check.ts'
+import { validateResponses } from './response-validation.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
 /** A busy machine may suspend a process for seconds, but its requests must be answered. */
@@ -96,7 +96,7 @@ export async function build (
       logs.push(JSON.parse(line) as Record<string, unknown>)
     }
   }
-  const check = checkPayloads(t)
+  const check = validateResponses(t)
   const app = await buildApp({
     clock: testClock(config.TODAY),
     ...options,

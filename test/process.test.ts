@@ -67,7 +67,7 @@ t.test('while the database hangs requests get a 503, and those without a connect
     }
   }
   signal('SIGCONT')
-  await server.logged('the database answers again')
+  await server.logged('the database responds again')
   // Each connection had sent one statement, which PostgreSQL executes when it resumes.
   const after = await count()
   t.ok(after - before <= Math.max(4, availableParallelism() * 2), `${after - before} written`)

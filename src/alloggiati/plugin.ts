@@ -94,7 +94,7 @@ async function startLedger (
   app.addHook('preClose', () => ledger.sendQueue.empty())
   // After a reconnect the database may be another one.
   const { ready } = app.notifications.subscribe({}, () => {
-    checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the end of the chain could not be compared'))
+    checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the chain head could not be compared'))
   })
   app.addHook('onReady', async () => { await ready() })
 }

@@ -35,7 +35,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     const { files, missing, foreign } = summary
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
-    if (foreign.length > 0) app.log.warn({ foreign }, 'tables and columns that are not ours are not in the backup')
+    if (foreign.length > 0) app.log.warn({ foreign }, 'unknown tables and columns are not in the backup')
     await rotate(folder!, today)
   }
   app.addJob({

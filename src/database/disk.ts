@@ -28,7 +28,7 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
 
   function note (full: boolean): boolean {
     if (full && !isFull) app.log.error('the disk is full: nothing can be written')
-    if (!full && isFull) app.log.warn('the disk has room again')
+    if (!full && isFull) app.log.warn('the disk has free space again')
     isFull = full
     return full
   }

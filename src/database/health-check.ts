@@ -42,11 +42,11 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
     rested = 0
     if (!sockets.areCut) return
     sockets.mend()
-    log.warn('the database answers again')
+    log.warn('the database responds again')
   }
 
   function giveUp (): void {
-    if (!sockets.areCut) log.error('the database does not answer: what waits for it is refused')
+    if (!sockets.areCut) log.error('the database does not respond: waiting requests are rejected')
     sockets.cut()
     // The next query uses a new connection, because this one may never answer.
     own.cut()

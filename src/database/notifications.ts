@@ -89,7 +89,7 @@ export function listenForNotifications (
       unanswered.clear()
       await sql`
         select pg_notify(${NOTIFICATION_CHANNEL}, 'ack:' || id || ${`:${ownId}`}) from unnest(${ids}::text[]) as id
-      `.catch((err: unknown) => log.warn({ err }, 'a change was heard but could not be acknowledged'))
+      `.catch((err: unknown) => log.warn({ err }, 'a notification was received but could not be acknowledged'))
     }
   }
 
@@ -107,7 +107,7 @@ export function listenForNotifications (
       })
       .then(
         () => {},
-        (err: unknown) => log.error({ err }, 'changes are not heard yet: nothing is cached')
+        (err: unknown) => log.error({ err }, 'not listening for notifications yet: nothing is cached')
       )
     await listening
     return isListening
@@ -132,7 +132,7 @@ export function listenForNotifications (
     const deadline = setTimeout(resolve, waitMs)
     // Not awaited: if the database is down or busy, even the request may be delayed. The change itself is committed.
     askAll(id, round).catch((err: unknown) => {
-      log.warn({ err }, 'the other processes could not be asked whether they have heard a change')
+      log.warn({ err }, 'the other processes could not be asked to confirm a notification')
       resolve()
     })
     await promise

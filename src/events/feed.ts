@@ -128,7 +128,7 @@ export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) 
     },
     carryOut: async () => true,
     onError (err) {
-      if (!isReported(err)) log.error({ err }, 'events could not be put in order')
+      if (!isReported(err)) log.error({ err }, 'events could not be ordered')
     }
   })
 

@@ -115,11 +115,11 @@ async function openRedis (app: FastifyInstance, url: string, answerMs: number): 
   })
   let isAway = false
   redis.on('error', (err) => {
-    if (!isAway) app.log.warn({ err }, 'Redis is away: requests are not counted')
+    if (!isAway) app.log.warn({ err }, 'Redis is unavailable: requests are not counted')
     isAway = true
   })
   redis.on('ready', () => {
-    if (isAway) app.log.info('Redis is back: requests are counted')
+    if (isAway) app.log.info('Redis is available again: requests are counted')
     isAway = false
   })
   app.addHook('onClose', async () => redis.disconnect())

@@ -7,7 +7,7 @@ import type { AuditEvent } from '#schemas/audit.ts'
 import { html } from '#src/lib/html.ts'
 import { build, signIn } from '#test/helper.ts'
 import { admin, AUDIT, entry } from '#test/services/audit/samples.ts'
-import { granted } from './browser.ts'
+import { granted } from './admin-cookies.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 const EVIL = '<img src=x onerror="alert(1)">\'&amp;'

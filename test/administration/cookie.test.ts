@@ -4,10 +4,10 @@ import { SESSION_COOKIE } from '#src/administration/admin-cookies.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { API_KEY, build, extraRoutes, signIn } from '#test/helper.ts'
 import { exchange, listen, target } from '#test/raw.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
-import { MARK, granted, opens } from './browser.ts'
+import { MARK, granted, opens } from './admin-cookies.ts'
 
 const GRANT = '/api/admin/grant-cookie'
 const HOUR_MS = 3_600_000
@@ -128,7 +128,7 @@ t.test('the cookies', async (t) => {
 
   t.test('only administrators receive them', async (t) => {
     const key = async (scopes: string) => ({
-      'x-api-key': (await as(app, admin, 'GET', `/api/cli/auth/key?scopes=${scopes}`)).json().apiKey as string
+      'x-api-key': (await callAs(app, admin, 'GET', `/api/cli/auth/key?scopes=${scopes}`)).json().apiKey as string
     })
     const ask = async (headers: Record<string, string>) =>
       (await app.inject({ method: 'POST', url: GRANT, headers })).statusCode
@@ -206,10 +206,10 @@ t.test('the session behind the cookies', async (t) => {
   t.test('opens nothing once the person is no longer an administrator', async (t) => {
     const service = await token({ service: true })
     const changes: Record<string, (id: string) => Promise<{ statusCode: number }>> = {
-      demoted: (id) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
-      banned: (id) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '1h' }),
-      deleted: (id) => as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, {}),
-      'softly deleted': (id) => as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
+      demoted: (id) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
+      banned: (id) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '1h' }),
+      deleted: (id) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, {}),
+      'softly deleted': (id) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
     }
     for (const [name, change] of Object.entries(changes)) {
       const signedIn = await signIn(app, name.replace(' ', '.'), 'admin')
@@ -225,17 +225,17 @@ t.test('the session behind the cookies', async (t) => {
     const { access_token: first } = await signIn(app, 'carla', 'admin')
     const { access_token: second } = await signIn(app, 'carla', 'admin')
     const [mine, theirs] = [await granted(app, first), await granted(app, second)]
-    t.equal((await as(app, first, 'POST', '/auth/v1/logout?scope=local')).statusCode, 204)
+    t.equal((await callAs(app, first, 'POST', '/auth/v1/logout?scope=local')).statusCode, 204)
     t.equal(await opens(app, mine.cookie), 403, 'signed out')
     t.equal(await opens(app, theirs.cookie), 200, 'another login of the same person')
 
-    const minted = (await as(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
+    const minted = (await callAs(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
     const { cookie } = await granted(app, { 'x-api-key': minted.apiKey })
     t.equal(await opens(app, cookie), 200)
-    t.equal((await as(app, second, 'DELETE', `/api/v1/keys/${minted.id}`)).statusCode, 200)
+    t.equal((await callAs(app, second, 'DELETE', `/api/v1/keys/${minted.id}`)).statusCode, 200)
     t.equal(await opens(app, cookie), 403, 'the key is revoked')
 
-    t.equal((await as(app, second, 'POST', '/api/sessions/revoke-all')).statusCode, 200)
+    t.equal((await callAs(app, second, 'POST', '/api/sessions/revoke-all')).statusCode, 200)
     t.equal(await opens(app, theirs.cookie), 403, 'all logins have ended')
     t.equal(await isLetIn(app, bearer(second)), 401)
   })

@@ -129,17 +129,17 @@ t.test('the same key at another URL is a 422', async (t) => {
 
 t.test('two callers do not share their keys', async (t) => {
   const before = await count()
-  const as = async (name: string) =>
+  const callAs = async (name: string) =>
     await app.inject({
       method: 'POST',
       url: BOOKINGS,
       headers: { authorization: `Bearer ${await token({ name })}`, 'idempotency-key': 'comune' },
       payload: booking({ nome_cognome: name })
     })
-  const answers = [await post('comune'), await as('operatore-1'), await as('operatore-2')]
+  const answers = [await post('comune'), await callAs('operatore-1'), await callAs('operatore-2')]
   t.same(answers.map(({ statusCode }) => statusCode), [201, 201, 201])
   t.equal(await count(), before + 3)
-  t.equal((await as('operatore-1')).body, answers[1]?.body)
+  t.equal((await callAs('operatore-1')).body, answers[1]?.body)
 })
 
 t.test('a request that is refused before it runs leaves its key free', async (t) => {

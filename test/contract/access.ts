@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { build } from '#test/helper.ts'
 import { anError, exactly } from './exactly.ts'
-import type { House, Prove } from './house.ts'
+import type { SharedServer, Prove } from './shared-server.ts'
 import { ENDPOINTS } from './rows.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -13,7 +13,7 @@ const ALL = Object.values(ENDPOINTS).map(([method, path, access]) => ({
 
 /** Rows about access and rate limits. */
 export async function accessRows (
-  { app, t, key, admin, operator, nobody, token }: House, prove: Prove
+  { app, t, key, admin, operator, nobody, token }: SharedServer, prove: Prove
 ): Promise<void> {
   const bearer = async (of: Parameters<typeof token>[0]) => ({ authorization: `Bearer ${await token(of)}` })
 

@@ -3,11 +3,11 @@ import { form, FORM_TYPE } from '#test/identity/form.ts'
 import { signIn } from '#test/helper.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
 import { anError, anInteger, anyText, exactly, INSTANT, UUID, type Wanted } from './exactly.ts'
-import { PUBLIC_URL, type House, type Prove } from './house.ts'
+import { PUBLIC_URL, type SharedServer, type Prove } from './shared-server.ts'
 
 /** Rows about administration, users and sessions. */
 export async function administrationRows (
-  { app, admin, operator, key, smtp, operatorId }: House, prove: Prove
+  { app, admin, operator, key, smtp, operatorId }: SharedServer, prove: Prove
 ): Promise<void> {
   const NEW = { email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
   const user = (email: string, metadata: Record<string, Wanted>): Record<string, Wanted> => ({

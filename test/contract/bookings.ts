@@ -1,7 +1,7 @@
 import type { Booking, BookingDetail } from '#schemas/booking.ts'
 import { booking } from '#test/bookings/samples.ts'
 import { anError, anInteger, exactly, INSTANT, type Wanted } from './exactly.ts'
-import { PUBLIC_URL, type House, type Prove } from './house.ts'
+import { PUBLIC_URL, type SharedServer, type Prove } from './shared-server.ts'
 
 const PATH = '/api/v1/prenotazioni'
 
@@ -36,7 +36,7 @@ const GUEST = {
 }
 
 /** Rows about bookings, their rules and conventions. */
-export async function bookingRows ({ key, app }: House, prove: Prove): Promise<void> {
+export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Promise<void> {
   const create = async (changes: Record<string, unknown> = {}) => {
     const answer = await key('POST', PATH, booking(changes))
     return answer.json<{ data: Booking }>().data

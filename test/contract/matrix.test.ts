@@ -6,7 +6,7 @@ import { API_KEY, build } from '#test/helper.ts'
 import { accessRows } from './access.ts'
 import { administrationRows } from './administration.ts'
 import { bookingRows } from './bookings.ts'
-import { openHouse, prover } from './house.ts'
+import { openHouse, prover } from './shared-server.ts'
 import { paperRows } from './papers.ts'
 import { policeRows } from './police.ts'
 import { HONOURED, WITHOUT_KEY } from './replays.ts'
@@ -44,7 +44,7 @@ const BEGUN = new Set([
 
 t.test('the contract', async (t) => {
   const honouring: string[] = []
-  const house = await openHouse(t, (route) => {
+  const server = await openHouse(t, (route) => {
     const { method, url, config, onSend = [] } = route
     if (method !== 'POST' || !config?.idempotent) return
     honouring.push(addressOf(url))
@@ -53,13 +53,13 @@ t.test('the contract', async (t) => {
   const { prove, proven } = prover(t)
   for (const rows of [
     bookingRows, policeRows, paperRows, scanningRows, administrationRows, systemRows, accessRows
-  ]) await rows(house, prove)
+  ]) await rows(server, prove)
 
   t.test('every row has exactly one test', async (t) => {
     t.same(proven.toSorted(), Object.keys(PROMISES).toSorted())
   })
 
-  const { app } = house
+  const { app } = server
   const { paths } = (await app.inject('/openapi.json')).json<Described>()
   const posts = Object.keys(paths).filter((path) => paths[path]!.post !== undefined)
 
@@ -75,10 +75,10 @@ t.test('the contract', async (t) => {
     t.same(said.filter((path) => !(path in HONOURED)), [], 'and none that takes none says that it does')
   })
 
-  const authorization = `Bearer ${await house.token({ name: 'capo', role: 'admin' })}`
+  const authorization = `Bearer ${await server.token({ name: 'capo', role: 'admin' })}`
   for (const [path, prepare] of Object.entries(HONOURED)) {
     await t.test(`POST ${path} with the same key runs once, and rejects the key with another body`, async (t) => {
-      const { url, payload, other, refused, headers } = await prepare(house)
+      const { url, payload, other, refused, headers } = await prepare(server)
       const send = async (body: object) => await app.inject({
         method: 'POST', url, payload: body, headers: { authorization, 'idempotency-key': `di ${path}`, ...headers }
       })
@@ -95,7 +95,7 @@ t.test('the contract', async (t) => {
 
   for (const [path, prepare] of Object.entries(HONOURED)) {
     await t.test(`POST ${path} that failed with a 500 after its work is not repeated with its key`, async (t) => {
-      const { url, payload, refused, headers } = await prepare(house)
+      const { url, payload, refused, headers } = await prepare(server)
       // A refused request does no work.
       if (refused) return
       const send = async (more: Record<string, string> = {}) => await app.inject({

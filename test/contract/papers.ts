@@ -4,7 +4,7 @@ import { create } from '#test/bookings/samples.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
 import { sampleRows } from '#test/reports/sample.ts'
 import { anError, anInteger, exactly, INSTANT, UUID, type Wanted } from './exactly.ts'
-import { PUBLIC_URL, type House, type Prove } from './house.ts'
+import { PUBLIC_URL, type SharedServer, type Prove } from './shared-server.ts'
 
 type Made = Static<typeof PdfMade>
 
@@ -16,7 +16,7 @@ const MADE: Wanted = {
 }
 
 /** Rows about letters, document images and PDFs. */
-export async function paperRows ({ key, operator, operatorId, call }: House, prove: Prove): Promise<void> {
+export async function paperRows ({ key, operator, operatorId, call }: SharedServer, prove: Prove): Promise<void> {
   const newBooking = async () => (await create(call)).id
   const generate = async (prenotazione_id: number | undefined, more: object = {}) =>
     await key('POST', `${LETTERS}/genera`, { prenotazione_id, nome_ospite: 'Anna Bianchi', lingua: 'IT', ...more })

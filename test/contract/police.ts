@@ -7,7 +7,7 @@ import { guestNo, invio, production, rowsReply, standIn } from '#test/alloggiati
 import { booking } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 import { anError, anyText, exactly, INSTANT, type Wanted } from './exactly.ts'
-import { TODAY, type House, type Prove } from './house.ts'
+import { TODAY, type SharedServer, type Prove } from './shared-server.ts'
 
 const PATH = '/api/alloggiati'
 const STAY = { check_in: TODAY, numero_notti: 3 }
@@ -19,7 +19,7 @@ const codes = (value: unknown) => Array.isArray(value) && value.length > 0 && va
   Object.keys(each).sort().join() === 'codice,descrizione')
 
 /** Rows about the police service. */
-export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove): Promise<void> {
+export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove: Prove): Promise<void> {
   const send = async (ospiti: object[], more: object = {}) =>
     await key('POST', `${PATH}/invio`, { ospiti, prenotazione: STAY, ...more })
   const judge = async (...ospiti: object[]) => await key('POST', `${PATH}/valida`, { ospiti, prenotazione: STAY })

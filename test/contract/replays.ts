@@ -5,7 +5,7 @@ import { booking, create } from '#test/bookings/samples.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
 import { HOLDER } from '#test/scans/scanning.ts'
-import { TODAY, type House } from './house.ts'
+import { TODAY, type SharedServer } from './shared-server.ts'
 
 /**
  * A request that honours `Idempotency-Key`. `other` is a body that is rejected with the same key. `refused`: the
@@ -30,7 +30,7 @@ const PAGE = '<document><page><p>{{ nome }}</p></page></document>'
 const REASON = 'Motivo della richiesta di prova'
 
 /** A request for each POST that creates or sends something. */
-export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replayed>>> = {
+export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise<Replayed>>> = {
   '/api/operators': async () => {
     const email = `ripetuta-${randomUUID()}@example.org`
     const person = { email, password: 'una-frase-lunga-e-mia', name: 'Rita', surname: 'Neri' }
@@ -150,7 +150,7 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
   '/api/v1/webhooks/{id}/prova': async () => ({
     url: '/api/v1/webhooks/2147483647/prova', payload: {}, refused: true
   })
-} satisfies Record<string, (house: House) => Promise<Replayed & Pick<InjectOptions, 'headers'>>>
+} satisfies Record<string, (server: SharedServer) => Promise<Replayed & Pick<InjectOptions, 'headers'>>>
 
 /** POSTs without `Idempotency-Key`, by reason. */
 export const WITHOUT_KEY: Readonly<Record<string, readonly string[]>> = {

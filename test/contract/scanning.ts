@@ -2,7 +2,7 @@ import type { ParseMrzAnswer } from '#schemas/scanning.ts'
 import { page } from '#test/scanning/ocr/pages.ts'
 import { PICTURES } from '#test/fuzz/pictures.ts'
 import { anError, anInteger, anyText, exactly, type Wanted } from './exactly.ts'
-import type { House, Prove } from './house.ts'
+import type { SharedServer, Prove } from './shared-server.ts'
 
 /** ICAO's specimens: lines and document number of each format. */
 const SPECIMENS = {
@@ -29,7 +29,7 @@ const isZone = (value: unknown) =>
 const CHECK = (value: unknown) => value === null || typeof value === 'boolean'
 
 /** Rows about scanning. */
-export async function scanningRows ({ key }: House, prove: Prove): Promise<void> {
+export async function scanningRows ({ key }: SharedServer, prove: Prove): Promise<void> {
   const parse = async (lines: readonly string[]) => await key('POST', '/api/mrz/parse', { lines })
   const parsed = (format: keyof typeof SPECIMENS): Wanted => ({
     format,

@@ -2,13 +2,13 @@ import manifest from '../../package.json' with { type: 'json' }
 import { booking, create } from '#test/bookings/samples.ts'
 import { store } from '#test/storage/samples.ts'
 import { anError, anyText, exactly, INSTANT, UUID, type Wanted } from './exactly.ts'
-import { PUBLIC_URL, QUERY_PASSWORD, TODAY, type House, type Prove } from './house.ts'
+import { PUBLIC_URL, QUERY_PASSWORD, TODAY, type SharedServer, type Prove } from './shared-server.ts'
 
 const VALID_S = 60
 
 /** Rows about settings, utilities and files. */
-export async function systemRows (house: House, prove: Prove): Promise<void> {
-  const { app, admin, key, nobody, call } = house
+export async function systemRows (server: SharedServer, prove: Prove): Promise<void> {
+  const { app, admin, key, nobody, call } = server
 
   await prove('E37', async (t) => {
     exactly(t, await nobody('GET', '/api/config'), 200, { backendUrl: PUBLIC_URL, backendKey: /^ey[\w-]+\.[\w-]+\.[\w-]+$/ })
@@ -73,7 +73,7 @@ export async function systemRows (house: House, prove: Prove): Promise<void> {
   })
   for (const row of ['E45', 'L2'] as const) {
     await prove(row, async (t) => {
-      await store(house, 'documents', '9/0/front.jpg')
+      await store(server, 'documents', '9/0/front.jpg')
       const answer = await key('GET', '/api/storage/signed-url?bucket=documents&file=9/0/front.jpg')
       const { signedUrl, expires_at } = exactly<{ signedUrl: string, expires_at: string }>(t, answer, 200, {
         signedUrl: /^https:\/\/locanda\.example\/storage\/v1\/object\/sign\//, expires_at: INSTANT
@@ -91,7 +91,7 @@ export async function systemRows (house: House, prove: Prove): Promise<void> {
   }
   for (const row of ['E46', 'N2'] as const) {
     await prove(row, async (t) => {
-      await store(house, 'documents', '9/0/back.jpg', 'contenuto')
+      await store(server, 'documents', '9/0/back.jpg', 'contenuto')
       const answer = await key('GET', '/api/storage/documents/9/0/back.jpg')
       t.match(answer, { statusCode: 200, body: 'contenuto' })
       t.match(answer.headers, { 'content-type': 'image/jpeg', 'x-content-type-options': 'nosniff' })

@@ -1,5 +1,5 @@
 import { createClock } from '#src/lib/time.ts'
-import type { Ask, ClientAnswer } from './answers.ts'
+import type { Ask, ClientAnswer } from './responses.ts'
 import { corrected, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
 

@@ -4,7 +4,7 @@ import { verifyChain } from '#src/services/audit/verify.ts'
 import type { Connection } from '#src/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
-import type { ClientAnswer } from './answers.ts'
+import type { ClientAnswer } from './responses.ts'
 import { identityOf, personOf, traitsOf } from './people.ts'
 
 /** The violations found, one text each. All lists are empty when the ledger is correct. */

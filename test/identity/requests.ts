@@ -3,7 +3,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** A request with that token; a body is sent as JSON. */
-export async function as (
+export async function callAs (
   app: FastifyInstance,
   token: string,
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',

@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '#test/crash/answers.ts'
+import type { ClientAnswer } from '#test/crash/responses.ts'
 import { checkRecords } from '#test/crash/check-records.ts'
 import { sendingClients } from '#test/crash/clients.ts'
 import { seededRandom } from '#test/crash/seeded-random.ts'

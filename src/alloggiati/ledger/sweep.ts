@@ -41,7 +41,7 @@ async function compareHead (context: LedgerContext): Promise<void> {
   try {
     if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
   } catch (err) {
-    if (!isReported?.(err)) log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
+    if (!isReported?.(err)) log.error({ err }, 'the chain head could not be noted: until it is, nothing is sent')
     await alarmFolder(context, err)
   }
 }

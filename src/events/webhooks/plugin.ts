@@ -142,7 +142,7 @@ function deliveryWorker (app: FastifyInstance, options: WorkerOptions): QueueWor
       return true
     },
     onError (err) {
-      if (!app.isDiskFullReported(err)) app.log.error({ err }, 'deliveries could not be worked on')
+      if (!app.isDiskFullReported(err)) app.log.error({ err }, 'deliveries could not be processed')
     },
     concurrency: AT_ONCE * MAX_WEBHOOKS,
     closeWithinMs: CLOSE_WITHIN_MS

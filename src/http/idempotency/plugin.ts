@@ -219,7 +219,7 @@ async function setFree ({ db, later }: Context, request: FastifyRequest, under: 
     await db.update(keys).set({ status }).where(and(ownRow, under, eq(keys.status, DONE)))
   }
   await work().catch((err: unknown) => {
-    request.log.error({ err }, 'an Idempotency-Key could not be set free')
+    request.log.error({ err }, 'an Idempotency-Key could not be released')
     if (mayPass(err)) later.add(work)
   })
 }
@@ -243,7 +243,7 @@ async function store (
   const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
   const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
   await keep().catch((err: unknown) => {
-    request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept')
+    request.log.error({ err }, 'the response of an Idempotency-Key could not be stored')
     if (mayPass(err)) later.add(() => keep(soon))
   })
 }

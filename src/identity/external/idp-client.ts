@@ -66,7 +66,7 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
       return answer
     } catch (err) {
       const operazione = `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}`
-      log.warn({ motivo: reasonOf(err), operazione }, 'the identity provider gave no answer')
+      log.warn({ motivo: reasonOf(err), operazione }, 'the identity provider did not respond')
       throw new ProviderNonRaggiungibile()
     }
   }

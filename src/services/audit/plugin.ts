@@ -45,7 +45,7 @@ export default fp<{ config: Config }>(async function audit (app, { config }) {
   })
   // Runs after the last request and before the database closes.
   app.addHook('onClose', () =>
-    noteEnd().catch((err: unknown) => log.error({ err }, 'the end of the audit log could not be noted'))
+    noteEnd().catch((err: unknown) => log.error({ err }, 'the chain head of the audit log could not be noted'))
   )
 
   async function noteEnd (): Promise<void> {

@@ -34,8 +34,8 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
     removed += found.removed
   }
   await db.update(file_store).set({ missing, compared_at: sql`now()` })
-  if (removed > 0) log.warn({ removed }, 'files that no row names were removed')
-  if (missing > 0) log.error({ missing }, 'stored files are missing or cut')
+  if (removed > 0) log.warn({ removed }, 'orphaned files were removed')
+  if (missing > 0) log.error({ missing }, 'stored files are missing or truncated')
 
   async function compareFolder (folder: string): Promise<{ missing: number, removed: number }> {
     const files = new Map<string, { size: number, modified: Date }>()
@@ -50,7 +50,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
     for (const id of orphans) {
       // A file that cannot be deleted is retried the next night. The other folders are still compared.
       await backend.delete(id).then(() => gone++, (err: unknown) => {
-        log.error({ err, file: id }, 'a file that no row names could not be removed')
+        log.error({ err, file: id }, 'an orphaned file could not be removed')
       })
     }
 
@@ -66,7 +66,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
     if (facts?.size === encryptedSize(size)) return false
     const rows = await db.select({ id: objects.id }).from(objects).where(eq(objects.id, id))
     if (rows.length === 0) return false
-    log.error({ file: id }, 'a stored file is missing or cut')
+    log.error({ file: id }, 'a stored file is missing or truncated')
     return true
   }
 }

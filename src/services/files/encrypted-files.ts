@@ -92,7 +92,7 @@ export function encryptedFiles (
     try {
       await discardUnreferenced(db, id)
     } catch (err) {
-      log.warn({ file: id, err }, 'a written file that is not kept is left for the comparison')
+      log.warn({ file: id, err }, 'a written file without a row is left for the nightly comparison')
     }
   }
 

@@ -121,7 +121,7 @@ export function jobRunner (
     if (isEnding()) return
     const own = [...jobs.values()].filter(({ everyProcess, next }) => everyProcess && next <= now)
     await Promise.all([...own.map((job) => runOwn(job, now)), track(runShared(now).catch((err: unknown) =>
-      tell(err, 'jobs that are due could not be looked for')))])
+      tell(err, 'due jobs could not be read')))])
   }
 
   async function runOwn (job: ScheduledJob, now: Date): Promise<void> {
@@ -135,7 +135,7 @@ export function jobRunner (
       .filter(({ name, everyProcess }) => !everyProcess && !running.has(name))
       .map(({ name }) => name)
     await Promise.all((await findDue(db, names, now)).map(async (due) => {
-      await runTaken(due, now).catch((err: unknown) => tell(err, 'job could not be begun', due.name))
+      await runTaken(due, now).catch((err: unknown) => tell(err, 'job could not be started', due.name))
     }))
   }
 
@@ -235,7 +235,7 @@ export function jobRunner (
       return { outcome: 'riuscito', error: null }
     } catch (err) {
       if (shutdownSignal.aborted) {
-        log.info({ job: name }, 'a job was broken off by the end of its process: it is run again')
+        log.info({ job: name }, 'a job was interrupted by shutdown: it is run again')
         return { outcome: 'interrotto', error: null }
       }
       tell(err, 'job failed', name)
@@ -245,7 +245,7 @@ export function jobRunner (
 
   async function renew (name: string, run: string): Promise<void> {
     try {
-      if (!await renewLease(db, name, run)) log.error({ job: name }, 'a job runs on that was taken for dead')
+      if (!await renewLease(db, name, run)) log.error({ job: name }, 'a job whose lease expired still runs')
     } catch (err) {
       if (!isReported(err)) log.warn({ err, job: name }, 'the lease of a job could not be renewed')
     }

@@ -46,7 +46,7 @@ export function mailWorker ({ db, keys, transport, log, isReported, closeWithinM
       return failure.ofThisMail
     },
     onError (err) {
-      if (!isReported?.(err)) log.error({ err }, 'the mail queue could not be worked on')
+      if (!isReported?.(err)) log.error({ err }, 'the mail queue could not be processed')
     },
     closeWithinMs
   })

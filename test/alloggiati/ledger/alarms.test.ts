@@ -166,7 +166,7 @@ t.test('an alarm that cannot be stored is still logged', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const enqueue = () => Promise.reject(new Error('disk full'))
   await alarmNotifier({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
-  t.match(w.errors().map(({ msg }) => msg), [/could not be written down/, /chain of the ledger/])
+  t.match(w.errors().map(({ msg }) => msg), [/could not be recorded/, /chain of the ledger/])
   await w.context.alarm('broken-chain', {})
   t.equal(w.mails.length, 2, 'it is still to be mailed')
 })

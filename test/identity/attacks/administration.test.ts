@@ -8,7 +8,7 @@ import { issueToken } from '#src/identity/sign-in/one-time-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { API_KEY, signIn } from '#test/helper.ts'
 import { site } from '#test/identity/mail/mailbox.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { held, PASSWORD } from './held.ts'
 
@@ -18,7 +18,7 @@ const server = await held(t, { MASTER_KEY: MASTER_KEY.toString('base64') })
 t.test('a change of a user by an administrator', async (t) => {
   const { app, token, person, signIn, sql } = server
   const service = await token({ service: true })
-  const put = (id: string, body: object) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
+  const put = (id: string, body: object) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
   const keys = createKeys(MASTER_KEY)
   const mail = async (id: string, email: string) =>
     await app.db.transaction((tx) => issueToken(tx, keys, { user_id: id, kind: 'recovery', sent_to: email }))
@@ -28,12 +28,12 @@ t.test('a change of a user by an administrator', async (t) => {
   t.test('a soft deletion removes address and keys, and frees the address', async (t) => {
     const id = await person('bruno@example.org', { user_metadata: { name: 'Bruno' } })
     const { access_token } = (await signIn('bruno@example.org')).json<{ access_token: string }>()
-    const { apiKey, id: keyId } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json<{
+    const { apiKey, id: keyId } = (await callAs(app, access_token, 'GET', '/api/cli/auth/key')).json<{
       apiKey: string
       id: string
     }>()
     const { link } = await mail(id, 'bruno@example.org')
-    t.equal((await as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })).statusCode,
+    t.equal((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })).statusCode,
       200)
     t.equal(await isLetIn(app, { 'x-api-key': apiKey }), 401)
     const left = await sql`
@@ -55,7 +55,7 @@ t.test('a change of a user by an administrator', async (t) => {
     const id = await person('dario@example.org', { ban_duration: '1h' })
     t.match((await signIn('dario@example.org')).json(), { error_code: 'user_banned' })
     const until = async () => Date.parse(
-      (await as(app, service, 'GET', `/auth/v1/admin/users/${id}`)).json<{ banned_until: string }>().banned_until
+      (await callAs(app, service, 'GET', `/auth/v1/admin/users/${id}`)).json<{ banned_until: string }>().banned_until
     )
     const DURATIONS: [string, number][] = [
       ['24h', 86_400], ['1h30m', 5400], ['1.5h', 5400], ['90m', 5400], ['1h1m1s', 3661], ['500ms', 0.5],
@@ -82,7 +82,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.match(await sql`select email from users where id = ${id}`, [{ email: 'rosa@example.org' }])
     t.equal(
       (
-        await as(app, service, 'POST', '/auth/v1/admin/users', { email: ' ROSA@EXAMPLE.ORG ', password: PASSWORD })
+        await callAs(app, service, 'POST', '/auth/v1/admin/users', { email: ' ROSA@EXAMPLE.ORG ', password: PASSWORD })
       ).json<{ error_code: string }>().error_code,
       'email_exists'
     )
@@ -91,12 +91,12 @@ t.test('a change of a user by an administrator', async (t) => {
       'elena\n@example.org', 'elena@@example.org', '"elena"@example.org', 'a@b@c', 'elena@-example.org',
       `${'e'.repeat(250)}@x.it`, 'elena@example.org,bruno@example.org', 'elena@example.org\ud800'
     ]) {
-      t.match((await as(app, service, 'POST', '/auth/v1/admin/users', { email, password: PASSWORD })).json(),
+      t.match((await callAs(app, service, 'POST', '/auth/v1/admin/users', { email, password: PASSWORD })).json(),
         { error_code: 'validation_failed' }, JSON.stringify(email).slice(0, 60))
     }
     const twins = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
-        as(app, service, 'POST', '/auth/v1/admin/users', {
+        callAs(app, service, 'POST', '/auth/v1/admin/users', {
           email: n % 2 ? 'FABIO@example.org' : 'fabio@example.org',
           password: PASSWORD
         })
@@ -183,7 +183,7 @@ t.test('no field that people write about themselves gives a right', async (t) =>
   const { app } = server
   for (const [role, letIn] of [['operator', 200], ['pending', 403]] as const) {
     const { access_token, user } = await signIn(app, role, role)
-    const put = (body: object) => as(app, access_token, 'PUT', '/auth/v1/user', body)
+    const put = (body: object) => callAs(app, access_token, 'PUT', '/auth/v1/user', body)
     const before = [403, 403, user.app_metadata, letIn]
     const { app_metadata: _app, ...rest } = RIGHTS
     const bodies = [
@@ -208,7 +208,7 @@ t.test('no field that people write about themselves gives a right', async (t) =>
     t.same(await rights(app, next), before, 'nor the next time')
     t.match(claimsOf(next),
       { role: 'authenticated', aud: 'authenticated', sub: user.id, app_metadata: user.app_metadata })
-    const minted = await as(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')
+    const minted = await callAs(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')
     t.equal(minted.statusCode, letIn, 'who waits for a role mints no key')
     if (letIn !== 200) continue
     const headers = { 'x-api-key': minted.json<{ apiKey: string }>().apiKey }

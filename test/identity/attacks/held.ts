@@ -5,10 +5,10 @@ import type { Test } from 'tap'
 import type { Connection } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { PASSWORD, withPassword } from '#test/identity/password.ts'
+import { PASSWORD, withPassword } from '#test/identity/shared-password.ts'
 import { bearer } from '#test/identity/requests.ts'
 
-export { PASSWORD } from '#test/identity/password.ts'
+export { PASSWORD } from '#test/identity/shared-password.ts'
 
 export interface Held extends TestApp {
   /** A connection beside the application's own. */

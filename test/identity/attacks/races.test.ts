@@ -5,7 +5,7 @@ import { AuthError } from '#src/identity/errors.ts'
 import { findOrCreateAccount, linkIdentity } from '#src/identity/oauth/accounts.ts'
 import { profileOf } from '#src/identity/oauth/profile.ts'
 import { createFlow, exchangeCode, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
-import { as, bearer } from '#test/identity/requests.ts'
+import { callAs, bearer } from '#test/identity/requests.ts'
 import { held, PASSWORD } from './held.ts'
 
 type Change = (tx: postgres.TransactionSql, id: string) => Promise<unknown>
@@ -122,7 +122,7 @@ t.test('changes of a person while they change their account', async (t) => {
     const email = `mutevole${++people}@example.org`
     return { id: await person(email), email, ...(await signIn(email)).json<{ access_token: string }>() }
   }
-  const put = (token: string, body: object) => as(app, token, 'PUT', '/auth/v1/user', body)
+  const put = (token: string, body: object) => callAs(app, token, 'PUT', '/auth/v1/user', body)
 
   t.test('a session that has ended cannot change the password or anything else', async (t) => {
     for (const body of [{ password: 'una-frase-lunga-del-ladro' }, { data: { name: 'Ladro' } }]) {
@@ -200,7 +200,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
 
   const post = (url: string, payload: object) => () => app.inject({ method: 'POST', url, payload })
   const newLink = (email: string, type: string) => async () =>
-    await as(app, service, 'POST', '/auth/v1/admin/generate_link', { type, email, password: 'una-frase-mai-usata' })
+    await callAs(app, service, 'POST', '/auth/v1/admin/generate_link', { type, email, password: 'una-frase-mai-usata' })
   const linkOf = async (email: string, type = 'recovery') =>
     (await newLink(email, type)()).json<{ hashed_token: string, email_otp: string }>()
   const exchange = (auth_code: string) =>
@@ -235,7 +235,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
     await linkOf(email)
     const answers = await inTurn(hold, [
       newLink(email, 'recovery'),
-      () => as(app, access_token, 'PUT', '/auth/v1/user', { password: 'una-frase-lunga-e-nuova' })
+      () => callAs(app, access_token, 'PUT', '/auth/v1/user', { password: 'una-frase-lunga-e-nuova' })
     ])
     t.same(answers.map(({ statusCode }) => statusCode), [200, 200])
     t.same([...await sql`select 1 from one_time_tokens where sent_to = ${email}`], [], 'the mail before it is void')
@@ -256,7 +256,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
     const { id, email, hold } = await somebody()
     const { access_token } = (await signIn(email)).json<{ access_token: string }>()
     const answers = await inTurn(hold, [
-      () => as(app, access_token, 'POST', '/api/sessions/revoke-all', {}),
+      () => callAs(app, access_token, 'POST', '/api/sessions/revoke-all', {}),
       exchange(await codeOf(id))
     ])
     t.same(answers.map(({ statusCode }) => statusCode), [200, 404])
@@ -267,7 +267,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
     const { id, email, hold } = await somebody()
     const { hashed_token: token_hash } = await linkOf(email)
     const answers = await inTurn(hold, [
-      () => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { password: PASSWORD }),
+      () => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { password: PASSWORD }),
       post('/auth/v1/verify', { type: 'recovery', token_hash })
     ])
     t.same(answers.map(({ statusCode }) => statusCode), [200, 403])

@@ -19,9 +19,9 @@ t.test('the directory of an external provider', async (t) => {
   const idp = await startProvider(t)
   const first = await build(t, idp.environ, undefined, PATIENT)
   const admin = await idp.twin.token({ name: 'ada', role: 'admin' })
-  const as = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (
+  const callAs = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (
     await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) }))
-  const unlink = async (token: string, provider = 'google') => await as(token, 'POST', '/api/auth/unlink', { provider })
+  const unlink = async (token: string, provider = 'google') => await callAs(token, 'POST', '/api/auth/unlink', { provider })
   const identitiesOf = async (token: string) =>
     (
       (await idp.admin('GET', `/admin/users/${claimsOf(token).sub}`)) as { identities: { provider: string }[] }
@@ -39,7 +39,7 @@ t.test('the directory of an external provider', async (t) => {
     await first.app.sql`select actor, object, details from audit_log where action = ${action} order by id`
 
   t.test('an operator is created at the provider, signs in there and works here', async (t) => {
-    const answer = await as(admin, 'POST', '/api/operators', PIERO)
+    const answer = await callAs(admin, 'POST', '/api/operators', PIERO)
     t.equal(answer.statusCode, 200)
     const created = answer.json()
     t.match(created, {
@@ -49,8 +49,8 @@ t.test('the directory of an external provider', async (t) => {
       identities: [{ provider: 'email' }]
     })
     const { access_token: token } = await idp.signIn(PIERO.email, PIERO.password)
-    t.equal((await as(token, 'GET', '/api/v1/paesi')).statusCode, 200)
-    t.equal((await as(token, 'GET', '/api/operators')).statusCode, 403)
+    t.equal((await callAs(token, 'GET', '/api/v1/paesi')).statusCode, 200)
+    t.equal((await callAs(token, 'GET', '/api/operators')).statusCode, 403)
     t.same((await auditOf('utente_creato')).map(({ actor, details }) => ({ actor, details })), [
       { actor: `user:${claimsOf(admin).sub}`, details: { role: 'operator', phase: 'asked' } },
       { actor: `user:${claimsOf(admin).sub}`, details: { role: 'operator', phase: 'done', user: created.id } }
@@ -60,7 +60,7 @@ t.test('the directory of an external provider', async (t) => {
 
   t.test('the URL of a profile picture is stored at the provider, and other metadata stay', async (t) => {
     const { app } = first
-    const { id } = (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'foto@example.org' })).json()
+    const { id } = (await callAs(admin, 'POST', '/api/operators', { ...PIERO, email: 'foto@example.org' })).json()
     const set = async (userId: string) => await app.inject({
       method: 'POST',
       url: '/api/operators/pfp',
@@ -78,18 +78,18 @@ t.test('the directory of an external provider', async (t) => {
   })
 
   t.test('a taken or invalid address, a weak password and a caller who is no administrator are refused', async (t) => {
-    t.match((await as(admin, 'POST', '/api/operators', PIERO)).json(),
+    t.match((await callAs(admin, 'POST', '/api/operators', PIERO)).json(),
       { status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
     t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
     t.match(
-      (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'x@example.org', password: 'corta' })).json(),
+      (await callAs(admin, 'POST', '/api/operators', { ...PIERO, email: 'x@example.org', password: 'corta' })).json(),
       { status: 400, dettagli: [{ campo: 'password' }] }
     )
-    t.match((await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'non un indirizzo' })).json(),
+    t.match((await callAs(admin, 'POST', '/api/operators', { ...PIERO, email: 'non un indirizzo' })).json(),
       { status: 400, dettagli: [{ campo: 'email' }] })
     const operator = await idp.twin.token({ name: 'olga' })
-    t.equal((await as(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
-    const service = await as(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
+    t.equal((await callAs(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
+    const service = await callAs(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
     t.equal(service.statusCode, 200, 'the service key is one')
   })
 
@@ -98,23 +98,23 @@ t.test('the directory of an external provider', async (t) => {
     await link(token)
     const writable = await unwritable(first.app.sql)
     for (const answer of [
-      await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'mai@example.org' }),
+      await callAs(admin, 'POST', '/api/operators', { ...PIERO, email: 'mai@example.org' }),
       await unlink(token)
     ]) {
       t.match(answer.json(), { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' })
     }
     await writable()
     t.same(await identitiesOf(token), ['email', 'google'])
-    t.notOk((await as(admin, 'GET', '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
+    t.notOk((await callAs(admin, 'GET', '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
   })
 
   t.test('all users are listed, and the operators and administrators among them', async (t) => {
     const waiting = await idp.twin.token({ name: 'attesa', role: 'pending' })
     const there = (await idp.admin('GET', '/admin/users?per_page=1000') as { users: Listed[] }).users
-    const users = (await as(admin, 'GET', '/api/users')).json<Listed[]>()
+    const users = (await callAs(admin, 'GET', '/api/users')).json<Listed[]>()
     t.same(users.map(({ id }) => id), there.map(({ id }) => id))
     t.same(Object.keys(users[0]!).sort(), ['created_at', 'email', 'id', 'user_metadata'])
-    const operators = (await as(admin, 'GET', '/api/operators')).json<Listed[]>()
+    const operators = (await callAs(admin, 'GET', '/api/operators')).json<Listed[]>()
     t.notOk(operators.some(({ id }) => id === claimsOf(waiting).sub))
     t.ok(operators.some(({ id }) => id === claimsOf(admin).sub))
     t.same(operators, there.filter(({ app_metadata }) => /admin|operator/.test(JSON.stringify(app_metadata))))
@@ -141,10 +141,10 @@ t.test('the directory of an external provider', async (t) => {
   t.test('a person who has signed out at the provider cannot unlink an identity', async (t) => {
     const token = await idp.twin.token({ name: 'nina' })
     await link(token)
-    t.equal((await as(token, 'GET', '/api/sessions')).statusCode, 200)
+    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 200)
     await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(token) })
     t.match((await unlink(token)).json(), { status: 401 })
-    t.equal((await as(token, 'GET', '/api/sessions')).statusCode, 401, 'nor reads')
+    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'nor reads')
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 
@@ -153,12 +153,12 @@ t.test('the directory of an external provider', async (t) => {
     for (const [method, url, body] of [
       ['POST', '/api/operators', PIERO], ['GET', '/api/operators', undefined], ['GET', '/api/users', undefined]
     ] as const) {
-      t.match((await as(admin, method, url, body, bare)).json(),
+      t.match((await callAs(admin, method, url, body, bare)).json(),
         { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' }, url)
     }
-    t.equal((await as(admin, 'GET', '/api/sessions', undefined, bare)).json().length, 1)
-    t.match((await as(admin, 'POST', '/api/auth/unlink', { provider: 'google' }, bare)).json(), { status: 404 })
-    t.match((await as(admin, 'POST', '/api/sessions/revoke-all', {}, bare)).json(), { revoked: 1 })
+    t.equal((await callAs(admin, 'GET', '/api/sessions', undefined, bare)).json().length, 1)
+    t.match((await callAs(admin, 'POST', '/api/auth/unlink', { provider: 'google' }, bare)).json(), { status: 404 })
+    t.match((await callAs(admin, 'POST', '/api/sessions/revoke-all', {}, bare)).json(), { revoked: 1 })
   })
 })
 

@@ -6,7 +6,7 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 import { build } from '#test/helper.ts'
 import { held } from '#test/identity/attacks/held.ts'
 import { type Client, PASSWORD, provider, tokensOf } from '#test/identity/protocol/client.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { codeOf, enrolApp, forgetCodes, personWithApp, prove } from './authenticator.ts'
@@ -59,7 +59,7 @@ t.test('a passkey can be created only within a day of a sign-in or a proof, as f
   const { app, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const somebody = await token()
   const begin = async () => {
-    const answer = await as(app, somebody, 'POST', '/auth/v1/passkeys/registration/options', {})
+    const answer = await callAs(app, somebody, 'POST', '/auth/v1/passkeys/registration/options', {})
     return answer.json<{ error_code?: string }>().error_code
   }
   t.equal(await begin(), undefined)
@@ -89,7 +89,7 @@ t.test('a guarded request is refused when a second factor is enrolled while it r
         await tx`select id from users where id = ${id} for update`
         await tx`insert into factors (user_id, factor_type, status) values (${id}, 'totp', 'verified')`
       },
-      () => as(app, access, method, url, payload)
+      () => callAs(app, access, method, url, payload)
     )
     const { error_code: code, codice } = answer.json<{ error_code?: string, codice?: string }>()
     t.match(code ?? codice, /^(insufficient_aal|SECONDO_FATTORE_RICHIESTO)$/, `${method} ${url}`)
@@ -214,7 +214,7 @@ t.test('the factor of another person is like a missing one, to challenge, prove,
     { code: 'mfa_factor_not_found' })
   t.match((await auth.mfa.unenroll({ factorId })).error, { code: 'mfa_factor_not_found' })
   const { access } = await tokensOf(mine.client)
-  const renamed = await as(app, access, 'PATCH', `/auth/v1/factors/${factorId}`, { friendly_name: 'mio' })
+  const renamed = await callAs(app, access, 'PATCH', `/auth/v1/factors/${factorId}`, { friendly_name: 'mio' })
   t.match(renamed.json(), { error_code: 'mfa_factor_not_found' })
   t.match((await auth.mfa.unenroll({ factorId: 'x' })).error, { code: 'validation_failed', status: 404 })
 })

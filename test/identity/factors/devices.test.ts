@@ -12,11 +12,11 @@ import { anyCharacter } from '#test/any-character.ts'
 import { CHROMIUM } from '#test/chromium.ts'
 import { freePort } from '#test/free-port.ts'
 import { build, signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { codeOf, forgetCodes } from './authenticator.ts'
-import { openPage } from './browser.ts'
+import { openPage } from './webauthn-page.ts'
 import { device, type Device } from './device.ts'
 
 const PUBLIC_URL = 'https://locanda.example'
@@ -27,7 +27,7 @@ const service = await token({ service: true })
 interface Answer { id: string, challenge_id: string, options: { challenge: string }, error_code?: string }
 
 async function post (app: FastifyInstance, token: string, path: string, payload: object) {
-  const answer = await as(app, token, 'POST', `/auth/v1${path}`, payload)
+  const answer = await callAs(app, token, 'POST', `/auth/v1${path}`, payload)
   return { status: answer.statusCode, body: answer.json<Answer>() }
 }
 
@@ -74,7 +74,7 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   const { body: { id } } = await register(app, anna, key)
   const [own, stolen] = [await signIn(), await signIn()]
   t.same(await sessionStatus(anna, own, stolen), [200, 200, 200])
-  t.equal((await as(app, own, 'DELETE', `/auth/v1/passkeys/${id}`)).statusCode, 204)
+  t.equal((await callAs(app, own, 'DELETE', `/auth/v1/passkeys/${id}`)).statusCode, 204)
   t.same(await sessionStatus(anna, own, stolen), [200, 200, 401], 'the one that asks goes on')
   const audited = () => app.sql`
     select details from audit_log where action = 'passkey_eliminata' order by id desc limit 1`
@@ -83,7 +83,7 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   const { body: { id: second } } = await register(app, anna, key)
   const another = await signIn()
   const url = `/auth/v1/admin/users/${userId}/passkeys/${second}`
-  t.equal((await as(app, service, 'DELETE', url)).statusCode, 204)
+  t.equal((await callAs(app, service, 'DELETE', url)).statusCode, 204)
   t.same(await sessionStatus(anna, own, another), [200, 401, 401], 'an administrator ends them all')
   t.match(await audited(), [{ details: { user: userId, revoked: 2 } }])
 })
@@ -107,7 +107,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
   const person = async (email: string, user_metadata = {}) => {
     const app_metadata = { role: 'operator' }
     const payload = { email, password: PASSWORD, email_confirm: true, app_metadata, user_metadata }
-    return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
+    return (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
   }
   const { backendKey } = (await app.inject('/api/config')).json<{ backendKey: string }>()
   const { evaluate, knowPerson, changeDevices } = await openPage(t, `${url}/health/live`)
@@ -181,11 +181,11 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     await app.sql`update users set banned_until = now() + interval '1 day' where id = ${row!.user_id}`
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'user_banned' })
     await app.sql`update users set banned_until = null where id = ${row!.user_id}`
-    const listed = await as(app, service, 'GET', `/auth/v1/admin/users/${row!.user_id}/passkeys`)
+    const listed = await callAs(app, service, 'GET', `/auth/v1/admin/users/${row!.user_id}/passkeys`)
     t.match(listed.json(), [{ id: row!.id, friendly_name: 'Portatile' }])
     const path = `/auth/v1/admin/users/${row!.user_id}/passkeys/${row!.id}`
-    t.equal((await as(app, service, 'DELETE', path)).statusCode, 204)
-    t.equal((await as(app, service, 'DELETE', path)).statusCode, 404)
+    t.equal((await callAs(app, service, 'DELETE', path)).statusCode, 204)
+    t.equal((await callAs(app, service, 'DELETE', path)).statusCode, 404)
     t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'once, by whomever')
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
@@ -234,7 +234,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
 t.test('a malformed device response is refused with a clear error', async (t) => {
   const somebody = await token()
   const post = async (path: string, payload: object) => {
-    const answer = await as(app, somebody, 'POST', `/auth/v1${path}`, payload)
+    const answer = await callAs(app, somebody, 'POST', `/auth/v1${path}`, payload)
     return answer.json<{ error_code?: string } & Record<string, string>>()
   }
   const { challenge_id } = await post('/passkeys/registration/options', {})
@@ -260,12 +260,12 @@ t.test('at an IP address features that browsers lack there are not offered', asy
   const { app, token } = await build(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
   const somebody = await token()
   const post = async (path: string, payload: object) =>
-    (await as(app, somebody, 'POST', `/auth/v1${path}`, payload)).json<{ error_code: string }>().error_code
+    (await callAs(app, somebody, 'POST', `/auth/v1${path}`, payload)).json<{ error_code: string }>().error_code
   t.equal(await post('/passkeys/authentication/options', {}), 'passkey_disabled')
   t.equal(await post('/passkeys/registration/options', {}), 'passkey_disabled')
   for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
     const url = `/auth/v1/passkeys${method === 'GET' ? '' : '/00000000-0000-4000-8000-000000000000'}`
-    const answer = await as(app, somebody, method, url, method === 'PATCH' ? { friendly_name: 'x' } : undefined)
+    const answer = await callAs(app, somebody, method, url, method === 'PATCH' ? { friendly_name: 'x' } : undefined)
     t.match([answer.statusCode, answer.json()], [404, { error_code: 'passkey_disabled' }], method)
   }
   t.equal(await post('/factors', { factor_type: 'webauthn' }), 'mfa_webauthn_enroll_not_enabled')
@@ -377,7 +377,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     sessions = sessions.filter((each) => each === session || each.provenBy !== undefined)
   }
   const request = async (by: string, method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) => {
-    const answer = await as(app, by, method, `/auth/v1${path}`, payload)
+    const answer = await callAs(app, by, method, `/auth/v1${path}`, payload)
     const body = answer.body === '' ? {} : answer.json<Record<string, unknown>>()
     return { outcome: String(body.error_code ?? 'ok'), body }
   }

@@ -4,7 +4,7 @@ import { mintKey } from '#src/identity/keys/key-store.ts'
 import { signIn, type TestApp } from '#test/helper.ts'
 import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
 import { age, type Outcome, outcomeOf, refresh, refreshed, sessionStatus, turns } from '#test/identity/refresh/holder.ts'
-import { as, bearer } from '#test/identity/requests.ts'
+import { callAs, bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 import { startSmtp } from '#test/smtp.ts'
@@ -273,21 +273,21 @@ t.test('one code admits exactly one of many simultaneous requests, and all guess
   await forgetCodes(app)
   const { access } = await tokensOf(client)
   const verify = async (code: string) => {
-    const challenge = await as(app, access, 'POST', `/auth/v1/factors/${id}/challenge`, {})
+    const challenge = await callAs(app, access, 'POST', `/auth/v1/factors/${id}/challenge`, {})
     const payload = { challenge_id: challenge.json<{ id: string }>().id, code }
-    return (await as(app, access, 'POST', `/auth/v1/factors/${id}/verify`, payload)).statusCode
+    return (await callAs(app, access, 'POST', `/auth/v1/factors/${id}/verify`, payload)).statusCode
   }
   const times = <T> (n: number, work: () => Promise<T>) => Promise.all(Array.from({ length: n }, work))
   const same = await times(6, () => verify(codeOf(secret)))
   t.equal(same.filter((status) => status === 200).length, 1)
   await app.sql`delete from counters`
   const recovery = await times(6, async () => (
-    await as(app, access, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[0]! })
+    await callAs(app, access, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[0]! })
   ).statusCode)
   t.equal(recovery.filter((status) => status === 200).length, 1)
   const half = (await tokensOf(await server.signedIn(person))).access
   const fromPassword = await times(6, async () => (
-    await as(app, half, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[1]! })
+    await callAs(app, half, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[1]! })
   ).statusCode)
   t.equal(fromPassword.filter((status) => status === 200).length, 1)
   // The others find the code used, the session ended, or their token void.
@@ -310,10 +310,10 @@ async function setting (server: Provider) {
 /** Proves a factor again and ignores the answer's loss. */
 async function proveAnew (app: FastifyInstance, access: string, { id, secret }: App): Promise<Outcome> {
   const url = `/auth/v1/factors/${id}`
-  const challenge = await as(app, access, 'POST', `${url}/challenge`, {})
+  const challenge = await callAs(app, access, 'POST', `${url}/challenge`, {})
   await forgetCodes(app)
   const payload = { challenge_id: challenge.json<{ id: string }>().id, code: codeOf(secret) }
-  return outcomeOf(await as(app, access, 'POST', `${url}/verify`, payload))
+  return outcomeOf(await callAs(app, access, 'POST', `${url}/verify`, payload))
 }
 
 function tokenOf (outcome: Outcome): string {
@@ -366,11 +366,11 @@ t.test('a change of second factors is effective on other servers when it is answ
     (await app.inject({ url: '/api/v1/paesi', headers: bearer(who) })).statusCode
   for (const server of [here, there]) for (const each of [token, other]) t.equal(await sessionStatus(server, each), 200)
 
-  const { id, totp } = (await as(here.app, token, 'POST', '/auth/v1/factors', { factor_type: 'totp' }))
+  const { id, totp } = (await callAs(here.app, token, 'POST', '/auth/v1/factors', { factor_type: 'totp' }))
     .json<{ id: string, totp: { secret: string } }>()
-  const challenge = await as(there.app, token, 'POST', `/auth/v1/factors/${id}/challenge`, {})
+  const challenge = await callAs(there.app, token, 'POST', `/auth/v1/factors/${id}/challenge`, {})
   const payload = { challenge_id: challenge.json<{ id: string }>().id, code: codeOf(totp.secret) }
-  const proven = (await as(here.app, token, 'POST', `/auth/v1/factors/${id}/verify`, payload))
+  const proven = (await callAs(here.app, token, 'POST', `/auth/v1/factors/${id}/verify`, payload))
     .json<{ access_token: string }>().access_token
   t.equal(await sessionStatus(there, other), 401, 'the other session has ended')
   t.equal(await sessionStatus(there, token), 401, 'and the token from before the proof is void')
@@ -378,6 +378,6 @@ t.test('a change of second factors is effective on other servers when it is answ
   const later = (await signIn(there.app, 'anna', 'operator')).access_token
   t.equal(await sessionStatus(there, later), 403)
   t.equal(await sessionStatus(here, later), 403)
-  t.equal((await as(here.app, proven, 'DELETE', `/auth/v1/factors/${id}`)).statusCode, 200)
+  t.equal((await callAs(here.app, proven, 'DELETE', `/auth/v1/factors/${id}`)).statusCode, 200)
   t.equal(await sessionStatus(there, later), 200, 'without a factor the password is enough again')
 })

@@ -5,13 +5,13 @@ import { readConfig } from '#src/config/config.ts'
 import { anonKey } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { PASSWORD, withPassword } from '#test/identity/password.ts'
+import { PASSWORD, withPassword } from '#test/identity/shared-password.ts'
 import { startSmtp, type Received, type Smtp } from '#test/smtp.ts'
 
 export const HOME = 'https://app.example'
 const PUBLIC_URL = 'https://locanda.example'
 const MASTER_KEY = Buffer.alloc(32, 9).toString('base64')
-export { PASSWORD } from '#test/identity/password.ts'
+export { PASSWORD } from '#test/identity/shared-password.ts'
 
 /** The contents of a mail. */
 export interface Letter { to: string, code: string, link: string, token: string }

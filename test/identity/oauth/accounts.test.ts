@@ -38,7 +38,7 @@ function newcomer (facts: Partial<ProfileClaims> = {}, provider = 'google'): Pro
 }
 
 /** A database and helpers for its accounts. */
-async function house (t: Test) {
+async function prepare (t: Test) {
   const { db } = await testDatabase(t)
   const within = async <T>(work: (tx: Transaction) => Promise<T>) => await db.transaction(work)
   return {
@@ -67,7 +67,7 @@ async function code (work: Promise<unknown>): Promise<string | undefined> {
 
 t.test('sign-in through a provider without an account here', async (t) => {
   t.test('an account is created when sign-up is on, and it is pending', async (t) => {
-    const { signIn } = await house(t)
+    const { signIn } = await prepare(t)
     const { user, how, accessRevoked } = await signIn(newcomer({ email: ' Rosa@Example.ORG ' }))
     t.strictSame([how, accessRevoked], ['created', false])
     t.equal(user.email, EMAIL)
@@ -79,7 +79,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
   })
 
   t.test('no account is created with sign-up off, nor for a missing, malformed or unverified address', async (t) => {
-    const { db, signIn } = await house(t)
+    const { db, signIn } = await prepare(t)
     t.equal(await code(signIn(newcomer(), false)), 'signup_disabled')
     for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) {
       t.equal(await code(signIn(newcomer({ emailVerified }))), 'provider_email_needs_verification')
@@ -91,7 +91,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
   })
 
   t.test('two first sign-ins at the same moment create one account', async (t) => {
-    const { db, signIn } = await house(t)
+    const { db, signIn } = await prepare(t)
     const all = await Promise.all([1, 2, 3, 4].map(async () => await signIn(newcomer())))
     t.equal(new Set(all.map(({ user }) => user.id)).size, 1)
     t.strictSame(all.map(({ how }) => how).sort(), ['created', 'known', 'known', 'known'])
@@ -105,7 +105,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
 })
 
 t.test('a verified address signs in to the confirmed account that has it', async (t) => {
-  const { signIn, account } = await house(t)
+  const { signIn, account } = await prepare(t)
   const before = await account({
     password_hash: 'una-impronta',
     app_metadata: { role: 'operator' },
@@ -130,7 +130,7 @@ t.test('a verified address signs in to the confirmed account that has it', async
 })
 
 t.test('an unverified address signs in to no account, and the answer does not reveal whether one exists', async (t) => {
-  const { db, signIn, account } = await house(t)
+  const { db, signIn, account } = await prepare(t)
   const tell = async (email: string) =>
     await signIn(newcomer({ email, emailVerified: false })).then(
       () => undefined,
@@ -146,7 +146,7 @@ t.test('an unverified address signs in to no account, and the answer does not re
 })
 
 t.test('earlier access to an unconfirmed account is revoked when its owner signs in', async (t) => {
-  const { db, signIn, account, begin } = await house(t)
+  const { db, signIn, account, begin } = await prepare(t)
   const planted = await account({
     confirmed: false,
     password_hash: 'del-ladro',
@@ -190,7 +190,7 @@ t.test('earlier access to an unconfirmed account is revoked when its owner signs
 })
 
 t.test('an invited account keeps the data that the administrator wrote', async (t) => {
-  const { signIn, account } = await house(t)
+  const { signIn, account } = await prepare(t)
   await account({
     confirmed: false,
     invited: true,
@@ -203,7 +203,7 @@ t.test('an invited account keeps the data that the administrator wrote', async (
 })
 
 t.test('a known identity of an account that is no longer confirmed must verify its address', async (t) => {
-  const { db, signIn, begin } = await house(t)
+  const { db, signIn, begin } = await prepare(t)
   const { user } = await signIn(newcomer())
   await db.insert(identities)
     .values({ user_id: user.id, provider: 'github', provider_id: '666', identity_data: { sub: '666' } })
@@ -220,7 +220,7 @@ t.test('a known identity of an account that is no longer confirmed must verify i
 })
 
 t.test('a banned person is refused, by a known identity and by the address', async (t) => {
-  const { db, signIn, link, begin, account } = await house(t)
+  const { db, signIn, link, begin, account } = await prepare(t)
   const owner = await account()
   const session = await begin(owner)
   const ban = async (until: Date | null) =>
@@ -236,7 +236,7 @@ t.test('a banned person is refused, by a known identity and by the address', asy
 })
 
 t.test('an identity is linked only in an active session, and only if no account has it', async (t) => {
-  const { db, signIn, link, begin, account } = await house(t)
+  const { db, signIn, link, begin, account } = await prepare(t)
   const owner = await account()
   const session = await begin(owner)
   const other = await account({ email: 'bruno@example.org' })
@@ -262,7 +262,7 @@ t.test('an identity is linked only in an active session, and only if no account 
 })
 
 t.test('one of several people who link the same identity at once succeeds', async (t) => {
-  const { db, link, begin, account } = await house(t)
+  const { db, link, begin, account } = await prepare(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
   )

@@ -5,7 +5,7 @@ import type { Configuration } from 'oidc-provider'
 import type { Test } from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { browser, type Browser, type Stop } from './browser.ts'
+import { browser, type Browser, type Stop } from './oauth-browser.ts'
 import { CLIENT, startOpenidProvider, type OpenidProvider } from './openid-provider.ts'
 import { freePort } from '#test/free-port.ts'
 

@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { build } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { type Letter, read } from '#test/identity/mail/mailbox.ts'
-import { browser } from '#test/identity/oauth/browser.ts'
+import { browser } from '#test/identity/oauth/oauth-browser.ts'
 import { setting } from '#test/identity/oauth/setting.ts'
-import { as, bearer } from '#test/identity/requests.ts'
+import { callAs, bearer } from '#test/identity/requests.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { errorOf, formsOf, visitorBrowser, type VisitorBrowser } from './visitor.ts'
 
@@ -18,7 +18,7 @@ t.test('the page of a person’s account', async (t) => {
   const service = await token({ service: true })
   const signedIn = async (email: string, role = 'operator') => {
     const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role } }
-    t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
+    t.equal((await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
     const browser = await visitorBrowser(app).open('/auth/accedi')
     return await browser.submit('/auth/accedi', { email, password: PASSWORD })
   }
@@ -70,7 +70,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
   const service = await token({ service: true })
   const person = async (email: string) => {
     const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' } }
-    return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
+    return (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
   }
   const secretOf = () => randomBytes(32).toString('base64url')
   const pageFor = (verifier: string, redirect_to = APP) => '/auth/accedi?' + new URLSearchParams({
@@ -132,7 +132,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     const back = backOf(browser)
     const { access_token: access } = (await exchange(back, verifier)).json<{ access_token: string }>()
     t.equal(claimsOf(access).aal, 'aal2')
-    t.equal((await as(app, access, 'GET', '/api/v1/prenotazioni')).statusCode, 200)
+    t.equal((await callAs(app, access, 'GET', '/api/v1/prenotazioni')).statusCode, 200)
     const sessions = await app.sql`select created_at, not_after, factor_id, amr from sessions where user_id = ${id}`
     t.equal(sessions.length, 2)
     t.same(sessions[0], sessions[1], 'it is as old, and ends with the one on the pages')

@@ -7,7 +7,7 @@ import { build } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { read } from '#test/identity/mail/mailbox.ts'
 import { setting } from '#test/identity/oauth/setting.ts'
-import { as } from '#test/identity/requests.ts'
+import { callAs } from '#test/identity/requests.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { LOOK_MS, typist } from './keyboard.ts'
 
@@ -32,7 +32,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
   await app.listen({ host: '127.0.0.1', port })
   const service = await token({ service: true })
   const linkOf = async (type: string) => {
-    const { hashed_token: link } = (await as(app, service, 'POST', '/auth/v1/admin/generate_link', {
+    const { hashed_token: link } = (await callAs(app, service, 'POST', '/auth/v1/admin/generate_link', {
       type, email: EMAIL
     })).json<{ hashed_token: string }>()
     return `${url}/auth/conferma?token=${link}&type=${type}`
@@ -115,7 +115,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
       app_metadata: { role: 'operator' },
       user_metadata: { lingua: 'de' }
     }
-    t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
+    t.equal((await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
     await open(`${url}/auth/account`)
     await press(button('/auth/esci'))
     await write('#email', email)
@@ -186,7 +186,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     const payload = {
       email: 'carla@example.org', password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }
     }
-    const { id } = (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>()
+    const { id } = (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>()
     await open(`${url}/auth/account`)
     await press(button('/auth/esci'))
     await write('#email', payload.email)
@@ -212,7 +212,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
   })
 
   t.test('axe finds no fault on any page, and none is wider than a phone', async (t) => {
-    await as(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
+    await callAs(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
     // Signed out.
     await app.sql`delete from sessions`
     const pages = [
@@ -257,7 +257,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     }
   }
   const post = async (url: string, payload: object, by = service, method: 'POST' | 'PUT' = 'POST') => {
-    const answer = await as(app, by, method, url, payload)
+    const answer = await callAs(app, by, method, url, payload)
     t.equal(answer.statusCode, 200, url)
     return answer
   }

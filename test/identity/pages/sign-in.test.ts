@@ -5,8 +5,8 @@ import { TEXTS } from '#src/identity/pages/page-texts.ts'
 import { preferredLanguage } from '#src/lib/accept-headers.ts'
 import { build } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
-import { PASSWORD, withPassword } from '#test/identity/password.ts'
-import { as } from '#test/identity/requests.ts'
+import { PASSWORD, withPassword } from '#test/identity/shared-password.ts'
+import { callAs } from '#test/identity/requests.ts'
 import { errorOf, formsOf, visitorBrowser } from './visitor.ts'
 
 t.test('the pages of a person who signs in', async (t) => {
@@ -15,7 +15,7 @@ t.test('the pages of a person who signs in', async (t) => {
   const person = async (email: string, changes: object = {}) => {
     const password = 'password' in changes ? {} : await withPassword(app)
     const payload = { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
-    return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
+    return (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
   }
   const signedIn = async (email: string) => {
     await app.sql`delete from counters`
@@ -191,7 +191,7 @@ t.test('the pages of a person who signs in', async (t) => {
     const { access_token: access } = (await call('POST', '/auth/v1/token?grant_type=password', {
       email: 'gina@example.org', password: PASSWORD
     })).json<{ access_token: string }>()
-    const { apiKey } = (await as(app, access, 'GET', '/api/cli/auth/key?name=portatile')).json<{ apiKey: string }>()
+    const { apiKey } = (await callAs(app, access, 'GET', '/api/cli/auth/key?name=portatile')).json<{ apiKey: string }>()
     await first.open('/auth/account')
     t.match(first.page().body, '<strong>portatile</strong>')
     t.equal((await app.inject({ url: '/api/v1/paesi', headers: { 'x-api-key': apiKey } })).statusCode, 200)

@@ -6,7 +6,7 @@ import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { signIn } from '#test/helper.ts'
 import { held } from '#test/identity/attacks/held.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
 const EMAIL = 'direzione@example.org'
@@ -177,13 +177,13 @@ const REMOVALS: Record<
   (app: FastifyInstance, token: string, id: string) => Promise<{ statusCode: number; json: () => unknown }>
 > = {
   demoted: (app, token, id) =>
-    as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
+    callAs(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
   'left without a role': (app, token, id) =>
-    as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: null } }),
-  banned: (app, token, id) => as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '24h' }),
-  deleted: (app, token, id) => as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`),
+    callAs(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: null } }),
+  banned: (app, token, id) => callAs(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '24h' }),
+  deleted: (app, token, id) => callAs(app, token, 'DELETE', `/auth/v1/admin/users/${id}`),
   'softly deleted': (app, token, id) =>
-    as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
+    callAs(app, token, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
 }
 
 /** Accounts that can sign in as administrators. */
@@ -208,7 +208,7 @@ t.test('the last administrator', async (t) => {
         t.equal(answer.statusCode, 422, `${name} by ${who}`)
         t.match(answer.json(), { error_code: 'last_admin', msg: 'The last administrator cannot be removed' })
         t.same(await admins(app), [id])
-        t.equal((await as(other, own, 'GET', '/api/users')).statusCode, 200, 'and goes on')
+        t.equal((await callAs(other, own, 'GET', '/api/users')).statusCode, 200, 'and goes on')
       }
     }
   })
@@ -267,7 +267,7 @@ t.test('a demotion is not undone by a concurrent change of the same account', as
   await signIn(app, 'anna', 'admin')
   for (let round = 0; round < ROUNDS; round++) {
     const { user: { id } } = await signIn(app, `a${round}`, 'admin')
-    const change = (on: FastifyInstance, body: object) => as(on, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
+    const change = (on: FastifyInstance, body: object) => callAs(on, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
     const answers = await Promise.all([
       change(app, { app_metadata: { role: 'operator' } }),
       change(other, { app_metadata: { piano: 'primo' } }),
@@ -280,7 +280,7 @@ t.test('a demotion is not undone by a concurrent change of the same account', as
 })
 
 const put = (app: FastifyInstance, token: string, id: string, body: object) =>
-  as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
+  callAs(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
 
 t.test('the last administrator is the last one who can sign in', async (t) => {
   const { app, token, sql, person } = await held(t)
@@ -295,7 +295,7 @@ t.test('the last administrator is the last one who can sign in', async (t) => {
     for (const body of [{ app_metadata: { role: 'operator' } }, { ban_duration: '24h' }]) {
       t.match((await put(app, service, id, body)).json(), { error_code: 'last_admin' })
     }
-    t.match((await as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`)).json(), { error_code: 'last_admin' })
+    t.match((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`)).json(), { error_code: 'last_admin' })
     t.equal((await put(app, service, waiting, { app_metadata: { role: 'operator' } })).statusCode, 200,
       'who is not in can be removed')
   })
@@ -307,7 +307,7 @@ t.test('the last administrator is the last one who can sign in', async (t) => {
     const address = async () =>
       [...await sql`select email from users where id = ${id} and email_confirmed_at is not null`]
     const unlink = async () =>
-      (await as(app, access_token, 'DELETE', `/auth/v1/user/identities/${own!.identity_id}`)).statusCode
+      (await callAs(app, access_token, 'DELETE', `/auth/v1/user/identities/${own!.identity_id}`)).statusCode
     t.equal(await unlink(), 200)
     t.match(await address(), [{ email: 'anna@example.org' }])
     await sql`update identities set identity_data = identity_data || '{"email_verified":true}' where id = ${other.id}`

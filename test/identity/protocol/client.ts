@@ -3,11 +3,11 @@ import type { Test } from 'tap'
 import type { Directory } from '#src/identity/directory.ts'
 import { site } from '#test/cli/site.ts'
 import type { TestApp } from '#test/helper.ts'
-import { PASSWORD, withPassword } from '#test/identity/password.ts'
+import { PASSWORD, withPassword } from '#test/identity/shared-password.ts'
 
 type ClientConfig = Directory['clientConfig']
 
-export { PASSWORD } from '#test/identity/password.ts'
+export { PASSWORD } from '#test/identity/shared-password.ts'
 
 /** A request of the official client, and its answer. */
 export interface Exchange {

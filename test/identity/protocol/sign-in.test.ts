@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { MintedKey } from '#schemas/api-key.ts'
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
-import { as, isLetIn } from '#test/identity/requests.ts'
+import { callAs, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { type Client, PASSWORD, provider, requests, tokensOf } from './client.ts'
 
@@ -221,8 +221,8 @@ t.test('a new password replaces the old one and ends every other session', async
 t.test('a new password revokes the API keys on request; an administrator’s change always does', async (t) => {
   const anna = await person()
   const { access } = await tokensOf(await signedIn(anna))
-  const mint = async () => withKey((await as(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)
-  const change = async (body: object) => (await as(app, access, 'PUT', '/auth/v1/user', body)).statusCode
+  const mint = async () => withKey((await callAs(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)
+  const change = async (body: object) => (await callAs(app, access, 'PUT', '/auth/v1/user', body)).statusCode
   const [first, second] = [await mint(), await mint()]
   t.equal(await change({ password: 'una frase lunga e nuova' }), 200)
   t.same([await isLetIn(app, first), await isLetIn(app, second)], [200, 200])
@@ -231,7 +231,7 @@ t.test('a new password revokes the API keys on request; an administrator’s cha
   const third = await mint()
   const password = 'una frase scelta da altri'
   const service = await token({ service: true })
-  t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${anna.id}`, { password })).statusCode, 200)
+  t.equal((await callAs(app, service, 'PUT', `/auth/v1/admin/users/${anna.id}`, { password })).statusCode, 200)
   t.equal(await isLetIn(app, third), 401)
 })
 

@@ -6,7 +6,7 @@ import { addIdentity, updateProviders } from '#src/identity/people/identity-rows
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { enrolApp } from '#test/identity/factors/authenticator.ts'
 import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000
 
 const withKey = (apiKey: string) => ({ 'x-api-key': apiKey })
 const mint = async (app: FastifyInstance, token: string, query = ''): Promise<MintedKey> =>
-  (await as(app, token, 'GET', MINT + query)).json()
+  (await callAs(app, token, 'GET', MINT + query)).json()
 const list = async (app: FastifyInstance, headers: Record<string, string>, query = ''): Promise<ApiKey[]> =>
   (await app.inject({ url: KEYS + query, headers })).json().data
 
@@ -65,7 +65,7 @@ t.test('creating a key', async (t) => {
   const anna = await token({ name: 'amelia' })
 
   t.test('the answer shows the key once, with its id and its expiry', async (t) => {
-    const answer = await as(app, anna, 'GET', MINT)
+    const answer = await callAs(app, anna, 'GET', MINT)
     t.equal(answer.statusCode, 200)
     t.equal(answer.headers['cache-control'], 'no-store')
     const { apiKey, id, created_at, expires_at } = answer.json() as MintedKey
@@ -75,7 +75,7 @@ t.test('creating a key', async (t) => {
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 90 * DAY_MS)
     t.equal(await isLetIn(app, withKey(apiKey)), 200)
     t.equal((await app.inject(`/api/v1/paesi?api_key=${apiKey}`)).statusCode, 200, 'in the address, too')
-    const again = (await as(app, anna, 'GET', MINT)).json() as MintedKey
+    const again = (await callAs(app, anna, 'GET', MINT)).json() as MintedKey
     t.not(again.apiKey, apiKey, 'asked again it is another one')
     t.not(again.id, id)
     t.equal(await isLetIn(app, withKey(apiKey)), 200, 'beside the first')
@@ -111,21 +111,21 @@ t.test('creating a key', async (t) => {
       'days=0', 'days=366', 'days=molti', 'scopes=', 'scopes=tutto', 'scopes=lettura,', 'scopes=lettura;invio',
       'name=', `name=${'x'.repeat(101)}`, 'name=a%00b', 'user_id=1'
     ]) {
-      t.equal((await as(app, anna, 'GET', `${MINT}?${query}`)).statusCode, 400, query)
+      t.equal((await callAs(app, anna, 'GET', `${MINT}?${query}`)).statusCode, 400, query)
     }
   })
 
   t.test('a person who waits for a role cannot create a key, and others have at most twenty live ones', async (t) => {
-    const pending = await as(app, await token({ name: 'nuova', role: 'pending' }), 'GET', MINT)
+    const pending = await callAs(app, await token({ name: 'nuova', role: 'pending' }), 'GET', MINT)
     t.match([pending.statusCode, pending.json()], [403, { codice: 'ACCOUNT_IN_ATTESA' }])
     const many = await token({ name: 'molte' })
-    const answers = await Promise.all(Array.from({ length: 24 }, () => as(app, many, 'GET', MINT)))
+    const answers = await Promise.all(Array.from({ length: 24 }, () => callAs(app, many, 'GET', MINT)))
     t.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 20)
     const refused = answers.find(({ statusCode }) => statusCode !== 200)
     t.match([refused?.statusCode, refused?.json()], [409, { codice: 'TROPPE_CHIAVI' }])
     const [{ id }] = await list(app, bearer(many)) as [ApiKey]
-    t.equal((await as(app, many, 'DELETE', `${KEYS}/${id}`)).statusCode, 200)
-    t.equal((await as(app, many, 'GET', MINT)).statusCode, 200, 'a revoked one does not count')
+    t.equal((await callAs(app, many, 'DELETE', `${KEYS}/${id}`)).statusCode, 200)
+    t.equal((await callAs(app, many, 'GET', MINT)).statusCode, 200, 'a revoked one does not count')
   })
 
   t.test('a key that is created while all sessions are revoked is refused', async (t) => {
@@ -133,7 +133,7 @@ t.test('creating a key', async (t) => {
     const { sub } = claimsOf(late)
     const { made } = await app.sql.begin(async (sql) => {
       await sql`select from users where id = ${sub} for update`
-      const made = as(app, late, 'GET', MINT)
+      const made = callAs(app, late, 'GET', MINT)
       const waiting = () =>
         sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       for (let rows = await waiting(); rows.length === 0;) rows = await waiting()
@@ -241,7 +241,7 @@ t.test('a key has the current rights of its person', async (t) => {
   const { user, access_token } = await signIn(app, 'anita', 'operator')
   const { apiKey } = await mint(app, access_token)
   const change = async (body: object) =>
-    t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)).statusCode, 200)
+    t.equal((await callAs(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)).statusCode, 200)
   const headers = withKey(apiKey)
   const status = async (url: string) =>
     await Promise.all([app, other].map(async (each) => (await each.inject({ url, headers })).statusCode))
@@ -261,7 +261,7 @@ t.test('a key has the current rights of its person', async (t) => {
   await change({ ban_duration: 'none' })
   t.same(await countries(), [200, 200], 'let in again')
   t.equal(
-    (await as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })).statusCode,
+    (await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })).statusCode,
     200
   )
   t.same(await countries(), [401, 401], 'deleted')
@@ -269,13 +269,13 @@ t.test('a key has the current rights of its person', async (t) => {
   const { user: second, access_token: seconds } = await signIn(app, 'brunella', 'operator')
   const { apiKey: key } = await mint(app, seconds)
   t.equal(await isLetIn(other, withKey(key)), 200)
-  t.equal((await as(app, service, 'DELETE', `/auth/v1/admin/users/${second.id}`)).statusCode, 200)
+  t.equal((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${second.id}`)).statusCode, 200)
   t.same([await isLetIn(app, withKey(key)), await isLetIn(other, withKey(key))], [401, 401], 'deleted for good')
 })
 
 t.test('a revoked key stops administering at once, even on a server that was not notified', async (t) => {
   const { access_token } = await signIn(app, 'amministratrice', 'admin')
-  const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<MintedKey>()
+  const { apiKey, id } = (await callAs(app, access_token, 'GET', MINT)).json<MintedKey>()
   const administers = async () =>
     (await other.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode
   t.equal(await administers(), 200)

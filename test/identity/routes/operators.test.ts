@@ -6,7 +6,7 @@ import { createUser } from '#src/identity/people/users.ts'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { build, signIn } from '#test/helper.ts'
 import { form, FORM_TYPE, type Part } from '#test/identity/form.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf, headerOf } from '#test/identity/token-parts.ts'
 import { jpeg, png, webp, withPlace } from '#test/services/images/pictures.ts'
 import { countStatements } from '#test/sql/statements.ts'
@@ -16,7 +16,7 @@ const PIERO = { email: 'piero@example.org', password: 'una-frase-lunga-e-mia', n
 t.test('operators', async (t) => {
   const { app, token, logs } = await build(t, { PUBLIC_URL: 'https://locanda.example/' })
   const admin = await token({ name: 'anna', role: 'admin' })
-  const create = async (body: object) => await as(app, admin, 'POST', '/api/operators', { ...PIERO, ...body })
+  const create = async (body: object) => await callAs(app, admin, 'POST', '/api/operators', { ...PIERO, ...body })
   const people = async () => Number((await app.sql`select count(*) from users`)[0]?.count)
 
   t.test('a new operator is answered as the provider writes a user, and can sign in at once', async (t) => {
@@ -50,7 +50,7 @@ t.test('operators', async (t) => {
     t.equal(clientConfig.statusCode, 200)
     const { access_token: his } = clientConfig.json()
     t.equal(await isLetIn(app, bearer(his)), 200)
-    t.equal((await as(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
+    t.equal((await callAs(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
   })
 
   t.test('the audit log identifies a new operator by ids only, and the log has no personal data', async (t) => {
@@ -142,11 +142,11 @@ t.test('the lists of operators and users', async (t) => {
   await account('furbo', {}, { role: 'admin', roles: ['admin'] })
   await account('contabile', { role: 'accountant' })
   const { id: gone } = await account('andata', { role: 'operator' })
-  t.equal((await as(app, admin, 'DELETE', `/auth/v1/admin/users/${gone}`, { should_soft_delete: true })).statusCode,
+  t.equal((await callAs(app, admin, 'DELETE', `/auth/v1/admin/users/${gone}`, { should_soft_delete: true })).statusCode,
     200)
 
   t.test('the list of operators has administrators and operators, newest first', async (t) => {
-    const { statusCode, json } = await as(app, admin, 'GET', '/api/operators')
+    const { statusCode, json } = await callAs(app, admin, 'GET', '/api/operators')
     t.equal(statusCode, 200)
     t.same(json().map(({ email }: { email: string }) => email),
       ['seconda@example.org', 'operatrice@example.org', 'anna@example.org'])
@@ -163,7 +163,7 @@ t.test('the lists of operators and users', async (t) => {
   })
 
   t.test('the list of users has all users, with four fields', async (t) => {
-    const { statusCode, json } = await as(app, admin, 'GET', '/api/users')
+    const { statusCode, json } = await callAs(app, admin, 'GET', '/api/users')
     t.equal(statusCode, 200)
     t.same(json().map(({ email }: { email: string }) => email.split('@')[0]),
       ['contabile', 'furbo', 'senza.ruolo', 'in.attesa', 'seconda', 'operatrice', 'anna'])
@@ -179,7 +179,7 @@ t.test('the lists of operators and users', async (t) => {
       { roles: ['operator', 'admin', null] }, { role: 'operator', roles: null }, { role: '"operator"' }, { a: 'admin' }
     ]
     for (const [n, app_metadata] of any.entries()) await account(`prova-${n}`, app_metadata)
-    const listed = (await as(app, admin, 'GET', '/api/operators')).json<{ email: string }[]>().map(({ email }) => email)
+    const listed = (await callAs(app, admin, 'GET', '/api/operators')).json<{ email: string }[]>().map(({ email }) => email)
     t.same(listed.filter((email) => email.startsWith('prova-')).toSorted(),
       any.flatMap((metadata, n) => isStaff(metadata) ? [`prova-${n}@example.org`] : []).toSorted())
   })
@@ -196,16 +196,16 @@ t.test('the lists of operators and users', async (t) => {
       // Autovacuum does this on a server. Without it each batch is sorted anew.
       await tx`analyze users, identities`
     })
-    const all = (await as(app, admin, 'GET', '/api/users')).json<{ id: string, created_at: string }[]>()
+    const all = (await callAs(app, admin, 'GET', '/api/users')).json<{ id: string, created_at: string }[]>()
     t.equal(new Set(all.map(({ id }) => id)).size, 70_001)
     const places = all.map(({ id, created_at }) => `${created_at} ${id}`)
     t.ok(places.every((place, n) => n === 0 || place < places[n - 1]!), 'newest first')
     const count = countStatements(app)
     const statements = await count(async () => {
-      t.match((await as(app, admin, 'GET', '/api/operators')).json(), [{ email: 'anna@example.org' }])
+      t.match((await callAs(app, admin, 'GET', '/api/operators')).json(), [{ email: 'anna@example.org' }])
     })
     t.ok(statements < 20, `those who do not work here are not read: ${statements} statements`)
-    const page = await as(app, admin, 'GET', '/auth/v1/admin/users?page=70&per_page=1000')
+    const page = await callAs(app, admin, 'GET', '/auth/v1/admin/users?page=70&per_page=1000')
     t.equal(page.headers['x-total-count'], '70001')
     t.equal(page.json().users.length, 1000)
     t.equal(page.json().users[0].identities.length, 1)

@@ -14,7 +14,7 @@ import { listenForNotifications } from '#src/database/notifications.ts'
 import { connect, type Connection } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
@@ -84,7 +84,7 @@ type Case = [
 ]
 type Pair = readonly [FastifyInstance, FastifyInstance]
 const put = (app: FastifyInstance, service: string, { user }: AuthSession, body: object) =>
-  as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)
+  callAs(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)
 const CASES: readonly Case[] = [
   [
     'demotion',
@@ -99,13 +99,13 @@ const CASES: readonly Case[] = [
     ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'pending' } })
   ],
   ['a ban', OWN, 401, ([app], service, whom) => put(app, service, whom, { ban_duration: '1h' })],
-  ['deletion', OWN, 401, ([app], service, { user }) => as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`)],
+  ['deletion', OWN, 401, ([app], service, { user }) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`)],
   [
     'soft deletion',
     OWN,
     401,
     ([app], service, { user }) =>
-      as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })
+      callAs(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })
   ],
   [
     'a new password',
@@ -117,19 +117,19 @@ const CASES: readonly Case[] = [
     'signing out',
     OWN,
     401,
-    ([app], _service, { access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=local')
+    ([app], _service, { access_token }) => callAs(app, access_token, 'POST', '/auth/v1/logout?scope=local')
   ],
   [
     'signing out everywhere',
     OWN,
     401,
-    ([, other], _service, { access_token }) => as(other, access_token, 'POST', '/auth/v1/logout')
+    ([, other], _service, { access_token }) => callAs(other, access_token, 'POST', '/auth/v1/logout')
   ],
   [
     'revoking all sessions',
     OWN,
     401,
-    ([app], _service, { access_token }) => as(app, access_token, 'POST', '/api/sessions/revoke-all')
+    ([app], _service, { access_token }) => callAs(app, access_token, 'POST', '/api/sessions/revoke-all')
   ]
 ]
 
@@ -151,24 +151,24 @@ t.test('after a change that takes rights away is answered, no new request has th
   const { access_token: second } = await signIn(app, 'bettino', 'operator')
   const { access_token: first } = await signIn(app, 'bettino', 'operator')
   const others = await during(apps, { url: OWN, headers: bearer(first) }, () =>
-    as(app, second, 'POST', '/auth/v1/logout?scope=others')
+    callAs(app, second, 'POST', '/auth/v1/logout?scope=others')
   )
   t.same(others.after, [401], 'signing out the others')
   t.same([await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))], [200, 200],
     'which leaves the one that asked')
 
-  const { apiKey, id } = (await as(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
+  const { apiKey, id } = (await callAs(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
   t.same(
     (
       await during(apps, { url: OWN, headers: { 'x-api-key': apiKey } }, () =>
-        as(other, second, 'DELETE', `/api/v1/keys/${id}`)
+        callAs(other, second, 'DELETE', `/api/v1/keys/${id}`)
       )
     ).after,
     [401],
     'a revoked key'
   )
   const rotated = await during(apps, { url: OWN, headers: bearer(second) }, () =>
-    as(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true })
+    callAs(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true })
   )
   t.same(rotated.after, [401], 'a rotation at once')
 })
@@ -264,7 +264,7 @@ t.test('a server that was disconnected drops its caches as soon as it listens ag
   for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 401)
   const { access_token: second } = await signIn(app, 'valerio', 'operator')
   t.equal(await isLetIn(other, bearer(second)), 200)
-  t.equal((await as(app, second, 'POST', '/auth/v1/logout')).statusCode, 204)
+  t.equal((await callAs(app, second, 'POST', '/auth/v1/logout')).statusCode, 204)
   t.equal(await isLetIn(other, bearer(second)), 401, 'and hears again')
 })
 
@@ -308,7 +308,7 @@ async function person (app: FastifyInstance, name: string, providers: string[] =
     email,
     token,
     linked,
-    unlink: (provider: string, on = app) => as(on, token, 'POST', '/api/auth/unlink', { provider })
+    unlink: (provider: string, on = app) => callAs(on, token, 'POST', '/api/auth/unlink', { provider })
   }
 }
 
@@ -361,11 +361,11 @@ t.test('revoking all sessions', async (t) => {
       await signIn(other, 'berta', 'operator')
     ]
     const { access_token: pieros } = await signIn(app, 'pina', 'operator')
-    const { apiKey } = (await as(app, devices[0]!.access_token, 'GET', '/api/cli/auth/key')).json()
+    const { apiKey } = (await callAs(app, devices[0]!.access_token, 'GET', '/api/cli/auth/key')).json()
     // Now cached by both.
     for (const { access_token } of devices) t.same(await both(bearer(access_token)), [200, 200])
 
-    const answer = await as(app, devices[0]!.access_token, 'POST', '/api/sessions/revoke-all')
+    const answer = await callAs(app, devices[0]!.access_token, 'POST', '/api/sessions/revoke-all')
     t.equal(answer.statusCode, 200)
     t.same(answer.json(), { success: true, message: '3 sessioni chiuse', revoked: 3, status: 200 })
     for (const { access_token, refresh_token } of devices) {
@@ -389,12 +389,12 @@ t.test('revoking all sessions', async (t) => {
   t.test('a code that no client has exchanged yet ends with all sessions', async (t) => {
     const service = await token({ service: true })
     const ends: Record<string, (person: AuthSession) => Promise<{ statusCode: number }>> = {
-      'revoke-all': ({ access_token }) => as(app, access_token, 'POST', '/api/sessions/revoke-all'),
-      'sign-out': ({ access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=global'),
-      ban: ({ user: { id } }) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '1h' }),
+      'revoke-all': ({ access_token }) => callAs(app, access_token, 'POST', '/api/sessions/revoke-all'),
+      'sign-out': ({ access_token }) => callAs(app, access_token, 'POST', '/auth/v1/logout?scope=global'),
+      ban: ({ user: { id } }) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '1h' }),
       reset: ({ user: { id } }) =>
-        as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { password: 'una-frase-del-tutto-nuova' }),
-      'sign-out here': ({ access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=local')
+        callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { password: 'una-frase-del-tutto-nuova' }),
+      'sign-out here': ({ access_token }) => callAs(app, access_token, 'POST', '/auth/v1/logout?scope=local')
     }
     for (const [name, end] of Object.entries(ends)) {
       const person = await signIn(app, `dario-${name.replace(' ', '-')}`, 'operator')
@@ -408,7 +408,7 @@ t.test('revoking all sessions', async (t) => {
       })
       const auth_code = await issueAuthCode(app.db, flow.id, person.user.id)
       t.ok((await end(person)).statusCode < 300, name)
-      await as(app, service, 'PUT', `/auth/v1/admin/users/${person.user.id}`, { ban_duration: 'none' })
+      await callAs(app, service, 'PUT', `/auth/v1/admin/users/${person.user.id}`, { ban_duration: 'none' })
       const { statusCode } = await app.inject({
         method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code, code_verifier }
       })
@@ -418,7 +418,7 @@ t.test('revoking all sessions', async (t) => {
 
   t.test('an API key may revoke all sessions, and can be kept; a caller who is no person may not', async (t) => {
     const { access_token } = await signIn(app, 'cinzia', 'operator')
-    const { apiKey } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json()
+    const { apiKey } = (await callAs(app, access_token, 'GET', '/api/cli/auth/key')).json()
     const revoke = async (headers: Record<string, string>, payload?: object) =>
       await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers, ...(payload ? { payload } : {}) })
     t.equal((await revoke(bearer(access_token), { tutte: true })).statusCode, 400)
@@ -478,7 +478,7 @@ t.test('unlinking a provider', async (t) => {
     )
 
     const { access_token: mine } = await begin('github')
-    t.equal((await as(app, mine, 'POST', '/api/auth/unlink', { provider: 'github' })).statusCode, 200)
+    t.equal((await callAs(app, mine, 'POST', '/api/auth/unlink', { provider: 'github' })).statusCode, 200)
     t.equal(await isLetIn(app, bearer(mine)), 200, 'also when that provider began it')
     t.equal(await isLetIn(app, bearer(other1.access_token)), 401)
   })

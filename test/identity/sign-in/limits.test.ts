@@ -3,7 +3,7 @@ import t from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
 import { held, type Held, PASSWORD } from '#test/identity/attacks/held.ts'
 import { site } from '#test/identity/mail/mailbox.ts'
-import { as, bearer } from '#test/identity/requests.ts'
+import { callAs, bearer } from '#test/identity/requests.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
 const HOUR = { RATE_LIMIT_WINDOW: '3600' }
@@ -173,7 +173,7 @@ t.test('a signed-in person has their own limit of guesses at their password', as
   await person('bea@example.org')
   const { access_token } = (await strict.signIn('bea@example.org')).json<{ access_token: string }>()
   const guess = async (current_password: string) => {
-    const { statusCode, headers, json } = await as(app, access_token, 'PUT', '/auth/v1/user', {
+    const { statusCode, headers, json } = await callAs(app, access_token, 'PUT', '/auth/v1/user', {
       password: PASSWORD,
       current_password
     })

@@ -11,7 +11,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { anyCharacter } from '#test/any-character.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf, headerOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
@@ -251,7 +251,7 @@ t.test('rotation by an administrator', async (t) => {
   t.test('a rotation publishes the next pair, which signs later, and signs out no person', async (t) => {
     const { access_token: old } = await signIn(app, 'piero', 'operator')
     t.same(await both(bearer(old)), [200, 200])
-    const answer = await as(app, admin, 'POST', ROTATE, { immediate: false })
+    const answer = await callAs(app, admin, 'POST', ROTATE, { immediate: false })
     const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
     t.equal(answer.statusCode, 200)
     t.match(answer.json(), { message: String, status: 200 })
@@ -278,13 +278,13 @@ t.test('rotation by an administrator', async (t) => {
 
   t.test('an immediate rotation refuses every earlier token on every server, and sessions continue', async (t) => {
     const sessions = [await signIn(app, 'piero', 'operator'), await signIn(second.app, 'ada', 'operator')]
-    const minted = (await as(app, sessions[0]!.access_token, 'GET', '/api/cli/auth/key')).json().apiKey as string
+    const minted = (await callAs(app, sessions[0]!.access_token, 'GET', '/api/cli/auth/key')).json().apiKey as string
     // Now cached by both.
     for (const { access_token } of sessions) t.same(await both(bearer(access_token)), [200, 200])
     t.same(await both(bearer(admin)), [200, 200])
 
     const { access_token: service } = { access_token: await token({ service: true }) }
-    const answer = await as(app, service, 'POST', ROTATE, { immediate: true })
+    const answer = await callAs(app, service, 'POST', ROTATE, { immediate: true })
     t.equal(answer.statusCode, 200)
     const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
     t.ok(Date.parse(signs_from) <= Date.now())
@@ -315,7 +315,7 @@ t.test('rotation by an administrator', async (t) => {
     const { access_token } = await signIn(app, 'anna', 'admin')
     const before = (await published(app)).sort()
     await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
-    const answer = await as(app, access_token, 'POST', ROTATE, { immediate: true })
+    const answer = await callAs(app, access_token, 'POST', ROTATE, { immediate: true })
     await app.sql`alter table audit_log drop constraint full_disk`
     t.match([answer.statusCode, answer.json()], [503, { codice: 'REGISTRO_NON_DISPONIBILE' }])
     t.same((await published(app)).sort(), before)

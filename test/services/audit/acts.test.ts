@@ -12,7 +12,7 @@ const HOLD = `${INVII}/sospensione`
 const UNAVAILABLE = { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' }
 const today = testClock().today()
 
-async function house (t: Test) {
+async function prepare (t: Test) {
   const police = await standIn(t)
   const server = await production(t, police)
   const call = await admin(server)
@@ -39,7 +39,7 @@ async function house (t: Test) {
 const writtenIn = async ({ app }: TestApp, after = 0) => [...await app.sql`
   select actor, action, object, details from audit_log where id > ${after} order by id`]
 
-const common = await house(t)
+const common = await prepare(t)
 
 /** A shared server for tests that send nothing. Each test sees only later log entries. */
 async function inCommon () {
@@ -51,7 +51,7 @@ async function inCommon () {
 const remove = ({ call }: TestApp, ids: number[]) => call('POST', `${BOOKINGS}/delete-bulk`, { ids })
 
 t.test('accepting a Send logs the author, client IP, submission, number of records and booking', async (t) => {
-  const { server, sql, written } = await house(t)
+  const { server, sql, written } = await prepare(t)
   const { id: prenotazione_id } = await create(server.call, { check_in: today })
   const answer = await server.app.inject({
     method: 'POST',
@@ -82,7 +82,7 @@ t.test('accepting a Send logs the author, client IP, submission, number of recor
 })
 
 t.test('a Send of a stored booking is logged, but not a test call or a refused Send', async (t) => {
-  const { server, written } = await house(t)
+  const { server, written } = await prepare(t)
   const { id } = await create(server.call, { check_in: today, numero_ospiti: 1 })
   const { tipo_alloggiato, ...guest } = guestNo(1)
   const saved = await saveGuests(server.call, id, [{ ...guest, tipo_alloggiato, cittadinanza: '100000100' }])
@@ -96,7 +96,7 @@ t.test('a Send of a stored booking is logged, but not a test call or a refused S
 })
 
 t.test('a decision is logged with its content, and a refused one is not', async (t) => {
-  const { police, server, decide, written, sql } = await house(t)
+  const { police, server, decide, written, sql } = await prepare(t)
   const id = await unknown(police, server)
   t.equal((await decide(id, { conferma: 'sì' })).statusCode, 400)
   t.equal((await decide(id)).statusCode, 200)
@@ -145,7 +145,7 @@ t.test('deleted bookings are logged by id, and nothing is logged when none was d
 t.test(
   'when the audit log cannot be written, a Send is refused, sends no byte, and can be retried',
   async (t) => {
-    const { police, server, sql } = await house(t)
+    const { police, server, sql } = await prepare(t)
     const writable = await unwritable(sql)
     const send = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), { 'idempotency-key': 'una' })
     const refused = await send()
@@ -174,7 +174,7 @@ t.test('when the audit log cannot be written, no booking or guest is deleted', a
 })
 
 t.test('the log contains no personal data of guests and no text written by people', async (t) => {
-  const { police, server, sql, call, decide } = await house(t)
+  const { police, server, sql, call, decide } = await prepare(t)
   const secret = { cognome: 'CANARINI', nome: 'ZELINDA', data_nascita: '1971-02-03', numero_documento: 'ZZ98765QQ' }
   const { id: prenotazione_id } = await create(server.call, {
     check_in: today,

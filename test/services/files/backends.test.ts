@@ -13,7 +13,7 @@ import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 import { noRadosgw, startRadosgw } from '#test/radosgw.ts'
 import { backendRules } from './backend-rules.ts'
-import { codeOf, keep, PLACE, storageRules } from './storage-rules.ts'
+import { codeOf, keep, PLACE, storageRules } from './file-service-rules.ts'
 
 const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
 

@@ -12,7 +12,7 @@ import type { ByteRange } from '#src/lib/ranges.ts'
 import { unwrap, wrap, wrappingKey, WrongKeyError } from '#src/services/files/key-wrapping.ts'
 import { build } from '#test/helper.ts'
 import { pieces } from './backend-rules.ts'
-import { codeOf, keep } from './storage-rules.ts'
+import { codeOf, keep } from './file-service-rules.ts'
 
 const STORED = CHUNK_BYTES + TAG_BYTES
 const fileKey = randomBytes(32)

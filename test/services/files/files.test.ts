@@ -16,7 +16,7 @@ import type { StoredFile } from '#src/services/files/file-service.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, extraRoutes, type TestApp } from '#test/helper.ts'
 import { COMPILE_CACHE } from '#test/setup/processes.ts'
-import { codeOf, keep, PLACE } from './storage-rules.ts'
+import { codeOf, keep, PLACE } from './file-service-rules.ts'
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: write`), { code, syscall: 'write', errno: -5 })
 
@@ -235,7 +235,7 @@ t.test('exactly the files that had no row for a day are removed', async (t) => {
   t.same(gone.map(existsSync), gone.map(() => false))
   t.same(stay.map(existsSync), stay.map(() => true))
   t.equal(String(await buffer(await app.files.read(object))), 'resta')
-  t.ok(built.logs.some(({ msg, removed }) => msg === 'files that no row names were removed' && removed === 3))
+  t.ok(built.logs.some(({ msg, removed }) => msg === 'orphaned files were removed' && removed === 3))
 })
 
 t.test('a file that cannot be removed blocks neither the other removals nor the count of missing files', async (t) => {
@@ -273,7 +273,7 @@ t.test('rows with a missing or truncated file are counted, logged and kept', asy
   truncateSync(pathOf(objects[1]!.id), 5)
   await compare()
   t.equal(await missing(), '2')
-  t.same(logs.filter(({ msg }) => msg === 'a stored file is missing or cut').map(({ object }) => object).sort(),
+  t.same(logs.filter(({ msg }) => msg === 'a stored file is missing or truncated').map(({ object }) => object).sort(),
     [objects[0]!.id, objects[1]!.id].sort())
   t.equal((await app.files.findByPrefix(app.db, 'documents', '')).length, 3)
 })

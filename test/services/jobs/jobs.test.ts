@@ -237,7 +237,7 @@ t.test('without a database a scheduled time logs one line, and runs when the dat
   const { next_run_at: slot } = await row()
   await sql`alter table jobs rename to jobs_away`
   await one.runDue(slot)
-  t.match(one.logs, [{ msg: 'jobs that are due could not be looked for' }])
+  t.match(one.logs, [{ msg: 'due jobs could not be read' }])
   t.equal(one.logs.length, 1)
   await sql`alter table jobs_away rename to jobs`
   await one.runDue(slot)
@@ -318,7 +318,7 @@ t.test('a full disk is logged once for all failing jobs, and once when there is 
   await app.sql`drop trigger no_room on jobs`
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
   await run()
-  t.same(told(), [FULL, 'the disk has room again'])
+  t.same(told(), [FULL, 'the disk has free space again'])
 })
 
 t.test('while the disk is full, a database that shut down is reported as a full disk', async (t) => {

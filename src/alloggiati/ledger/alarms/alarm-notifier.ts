@@ -55,7 +55,7 @@ export function alarmNotifier ({ db, clock, log, isReported, mail, recipients, m
       fresh = await writeDown(kind, cases)
       mail.deliver()
     } catch (err) {
-      if (!isReported?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be written down, and is not mailed')
+      if (!isReported?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be recorded, and is not mailed')
     }
     for (const facts of fresh) log.error(facts, kindOf(kind).message)
   }

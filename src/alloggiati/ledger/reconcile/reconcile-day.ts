@@ -119,7 +119,7 @@ async function fetchReceipt (
     return true
   } catch (err) {
     if (!isServiceFailure(err)) throw err
-    log.warn({ err, giorno: day }, 'the receipt could not be asked for')
+    log.warn({ err, giorno: day }, 'the receipt could not be requested')
     return false
   }
 }

@@ -36,7 +36,7 @@ export async function sendDay (
     } catch (err) {
       // If nothing was created, the request fails. Otherwise the created submissions continue, and are reported.
       if (sent.length === 0) throw err
-      ledger.log.error({ err }, 'a list of the day could not be written down')
+      ledger.log.error({ err }, 'a list of the day could not be recorded')
       for (const { booking } of list.places) notSent(told.get(booking)!, 'errore interno')
     }
   }

@@ -203,8 +203,8 @@ async function redis (t: Test, port: number, ...settings: string[]) {
   return { stop, pause: () => child.kill('SIGSTOP'), keys }
 }
 
-const AWAY = 'Redis is away: requests are not counted'
-const BACK = 'Redis is back: requests are counted'
+const AWAY = 'Redis is unavailable: requests are not counted'
+const BACK = 'Redis is available again: requests are counted'
 /** The default timeout, in milliseconds. */
 const USUAL = { times: { redisAnswerMs: 500 } }
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode

@@ -74,7 +74,7 @@ function describedHeaders (trait: Trait, status: number): Described {
  * drops extra fields and writes `""` for null. Payloads are therefore checked before serialization, and JSON text and
  * streams when they are sent.
  */
-export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
+export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
   return (app) => {
     const checked = new WeakSet<FastifyRequest>()
 

@@ -232,7 +232,7 @@ t.test('readiness does not wait behind other queries, nor after the disk was ful
   app.isDiskFullReported(Object.assign(new Error('full'), { code: 'ENOSPC' }))
   const probes = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/health/ready')))
   t.same(probes.map(({ statusCode }) => statusCode), Array(20).fill(200), 'there is room again')
-  t.equal(logs.filter(({ msg }) => msg === 'the disk has room again').length, 1)
+  t.equal(logs.filter(({ msg }) => msg === 'the disk has free space again').length, 1)
   await holder`select pg_advisory_unlock(1)`
   await Promise.all(waiting)
 })

@@ -10,19 +10,19 @@ export const PUBLIC_URL = 'https://locanda.example'
 
 type Method = InjectOptions['method']
 /** Sends a request as one caller. A body is sent as JSON. */
-type Ask = (
+type CallerRequest = (
   method: Method, url: string, body?: object, headers?: Record<string, string>
 ) => Promise<LightMyRequestResponse>
 
 /** The server shared by all rows, and its callers. */
-export interface House extends TestApp {
+export interface SharedServer extends TestApp {
   t: Test
   smtp: Smtp
   /** The server's API key, which most machines use. */
-  key: Ask
-  admin: Ask
-  operator: Ask
-  nobody: Ask
+  key: CallerRequest
+  admin: CallerRequest
+  operator: CallerRequest
+  nobody: CallerRequest
   /** The id of the operator. */
   operatorId: string
 }
@@ -31,7 +31,7 @@ export interface House extends TestApp {
 export type Prove = (row: RowId, work: (t: Test) => Promise<void>) => Promise<void>
 
 /** @param see called with every route that is added */
-export async function openHouse (t: Test, see: (route: RouteOptions) => void = () => {}): Promise<House> {
+export async function openHouse (t: Test, see: (route: RouteOptions) => void = () => {}): Promise<SharedServer> {
   const failing = extraRoutes((app) => {
     app.get('/prova/guasto', { config: { access: 'public' }, schema: { hide: true } }, async () => {
       throw new TypeError('guasto di prova')
@@ -45,7 +45,7 @@ export async function openHouse (t: Test, see: (route: RouteOptions) => void = (
     failing(app)
   })
   const { app } = server
-  const with_ = (credentials: Record<string, string>): Ask => (method = 'GET', url, payload, headers) =>
+  const with_ = (credentials: Record<string, string>): CallerRequest => (method = 'GET', url, payload, headers) =>
     app.inject({ method, url, headers: { ...credentials, ...headers }, ...(payload && { payload }) })
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   const anna = await signIn(app, 'anna', 'operator')
