@@ -116,10 +116,10 @@ async function connect (t: Test, address: string): Promise<Pick<Tab, 'send' | 'e
   return {
     events,
     send: (method, params = {}) => {
-      const answer = Promise.withResolvers<Record<string, unknown>>()
-      waiting.set(++last, answer)
+      const response = Promise.withResolvers<Record<string, unknown>>()
+      waiting.set(++last, response)
       socket.send(JSON.stringify({ id: last, method, params }))
-      return answer.promise
+      return response.promise
     }
   }
 }

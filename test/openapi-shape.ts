@@ -34,7 +34,7 @@ const header = Closed({
   description: text, schema, example: Type.Unknown(), required: Type.Optional(Type.Boolean())
 })
 
-const answer = Closed({
+const response = Closed({
   description: text,
   content: Type.Optional(content),
   headers: Type.Optional(mapOf(Type.Union([header, Closed({ $ref: text })])))
@@ -50,7 +50,7 @@ const operation = Closed({
     Closed({ required: Type.Optional(Type.Boolean()), description: Type.Optional(text), content })
   ),
   security: Type.Array(mapOf(Type.Array(Type.String()))),
-  responses: mapOf(Type.Union([answer, Closed({ $ref: text })]), '^([1-5]\\d{2}|[1-5]XX|default)$'),
+  responses: mapOf(Type.Union([response, Closed({ $ref: text })]), '^([1-5]\\d{2}|[1-5]XX|default)$'),
   'x-codici': Type.Optional(mapOf(Type.Array(Type.String({ pattern: '^[A-Z_]+$' }), { minItems: 1 }), '^[45]\\d{2}$'))
 })
 
@@ -67,7 +67,7 @@ export const OpenApiShape = Closed({
   tags: Type.Array(Closed({ name: text, description: text })),
   components: Closed({
     schemas: mapOf(schema, '^[a-zA-Z0-9._-]+$'),
-    responses: mapOf(answer, '^[A-Za-z]+[45](\\d{2}|XX)$'),
+    responses: mapOf(response, '^[A-Za-z]+[45](\\d{2}|XX)$'),
     headers: mapOf(header, '^[A-Z][A-Za-z-]+$'),
     securitySchemes: mapOf(
       Type.Union([

@@ -58,12 +58,12 @@ t.test('while the database hangs requests get a 503, and those without a connect
   signal('SIGSTOP')
   // More than the connections, and then some after the health check has failed.
   for (const length of [100, 3]) {
-    const answers = await Promise.all(Array.from({ length }, (_, n) => n % 2 === 0
+    const responses = await Promise.all(Array.from({ length }, (_, n) => n % 2 === 0
       ? request('POST', '/api/v1/prenotazioni', BOOKING)
       : request('PUT', '/api/v1/prenotazioni/1', { numero_ospiti: 2 })))
-    for (const answer of answers) {
-      t.equal(answer.headers.get('retry-after'), '5')
-      t.match(await answer.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
+    for (const response of responses) {
+      t.equal(response.headers.get('retry-after'), '5')
+      t.match(await response.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
     }
   }
   signal('SIGCONT')
@@ -86,11 +86,11 @@ t.test('a server whose database hangs rejects waiting requests, and both shut do
   const both = target('GET', '/health/live', { connection: 'keep-alive' }) +
     target('GET', '/api/v1/prenotazioni/1', headers)
   const client = await openSocket(t, port, both)
-  let answers = String((await once(client, 'data') as [Buffer])[0])
-  client.on('data', (more: Buffer) => { answers += String(more) })
+  let responses = String((await once(client, 'data') as [Buffer])[0])
+  client.on('data', (more: Buffer) => { responses += String(more) })
   server.signal('SIGTERM')
   await once(client, 'close')
-  t.match(answers, /HTTP\/1\.1 200 [^]+HTTP\/1\.1 503 [^]+DATABASE_NON_DISPONIBILE/)
+  t.match(responses, /HTTP\/1\.1 200 [^]+HTTP\/1\.1 503 [^]+DATABASE_NON_DISPONIBILE/)
   signal('SIGCONT')
   t.equal(await server.exit, 0)
   t.same(all.filter((pid) => existsSync(`/proc/${pid}/cwd`)), [])
@@ -132,8 +132,8 @@ t.test('a server whose log reader is gone shuts down cleanly, as after Ctrl-C', 
 
 t.test('a server whose log cannot be written keeps serving, and shuts down cleanly', async (t) => {
   const { child, exit, live } = await start(t, '> /dev/full')
-  let answer = await live().catch(() => undefined)
-  while (answer === undefined && child.exitCode === null) answer = await live().catch(() => undefined)
+  let response = await live().catch(() => undefined)
+  while (response === undefined && child.exitCode === null) response = await live().catch(() => undefined)
   for (let n = 0; n < 200; n++) await live()
   t.equal((await live()).status, 200)
   child.kill('SIGTERM')

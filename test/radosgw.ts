@@ -79,7 +79,7 @@ export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw>
     `--access-key=${keys.accessKeyId}`, `--secret-key=${keys.secretAccessKey}`)
   const gateway = begin('radosgw', '-n', 'client.rgw', `--rgw_frontends=beast endpoint=127.0.0.1:${port}`)
   const endpoint = `http://127.0.0.1:${port}`
-  await answers(endpoint, gateway)
+  await responses(endpoint, gateway)
 
   const makeBucket = async (name: string): Promise<S3Environ> => {
     const client = new S3Client({ endpoint, region: 'us-east-1', credentials: keys, forcePathStyle: true })
@@ -147,10 +147,10 @@ function configuration (folder: string, cluster: string, monitor: string): strin
   return `[global]\n${Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`).join('')}`
 }
 
-async function answers (endpoint: string, gateway: ReturnType<typeof spawn>): Promise<void> {
+async function responses (endpoint: string, gateway: ReturnType<typeof spawn>): Promise<void> {
   for (let attempt = 0; attempt < 600 && gateway.exitCode === null; attempt++) {
-    const answer = await fetch(endpoint).catch(() => undefined)
-    if (answer?.ok) return
+    const response = await fetch(endpoint).catch(() => undefined)
+    if (response?.ok) return
     await sleep(200)
   }
   throw new Error('radosgw does not answer')

@@ -7,9 +7,9 @@ type Job = JobAnswer['data']
 /** Starts a job as an administrator and waits for its end, which on a busy machine may come after the response. */
 export async function runJob ({ app, token }: Pick<TestApp, 'app' | 'token'>, name: string): Promise<Job> {
   const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
-  const answer = await app.inject({ method: 'POST', url: `/api/v1/jobs/${name}/avvia`, headers })
-  if (answer.statusCode > 202) throw new Error(answer.body)
-  let job = answer.json<JobAnswer>().data
+  const response = await app.inject({ method: 'POST', url: `/api/v1/jobs/${name}/avvia`, headers })
+  if (response.statusCode > 202) throw new Error(response.body)
+  let job = response.json<JobAnswer>().data
   while (job.in_corso) {
     await sleep(50)
     const all = await app.inject({ url: '/api/v1/jobs', headers })

@@ -50,8 +50,8 @@ t.test('idle, silent and half-sent connections do not delay the exit', async (t)
   const { server, base, port } = await started(t)
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
-  const [answer] = await once(get(`${base}/health/live`, { agent }), 'response') as [IncomingMessage]
-  await text(answer)
+  const [response] = await once(get(`${base}/health/live`, { agent }), 'response') as [IncomingMessage]
+  await text(response)
   await openSocket(t, port)
   await openSocket(t, port, 'GET /health/live HT')
   await openSocket(
@@ -67,7 +67,7 @@ t.test('idle, silent and half-sent connections do not delay the exit', async (t)
 
 t.test('a flood of idle connections leaves descriptors for work and connections for other clients', async (t) => {
   const { server, base, port } = await started(t, 256)
-  const answer = async () => {
+  const response = async () => {
     const [{ statusCode }] = await once(get(`${base}/health/ready`, { agent: false }), 'response') as [IncomingMessage]
     return statusCode
   }
@@ -82,21 +82,21 @@ t.test('a flood of idle connections leaves descriptors for work and connections 
     }))
     if (address === '127.0.0.2') {
       await closed(flood, 68)
-      t.equal(await answer(), 200, 'another address is answered, while the first holds all that it may')
+      t.equal(await response(), 200, 'another address is answered, while the first holds all that it may')
       t.equal(flood.filter(({ closed }) => !closed).length, 32)
     }
   }
   t.ok((await readdir(`/proc/${server.pid}/fd`)).length < 200, 'descriptors are left')
   for (const socket of flood) socket.destroy()
-  t.equal(await until(answer), 200)
+  t.equal(await until(response), 200)
   server.signal('SIGTERM')
   t.equal(await server.exit, 0, 'it is the same process to the end')
   t.equal(server.errors(), '')
 })
 
 /** Retries a request until a connection is free. */
-async function until (answer: () => Promise<number | undefined>): Promise<number | undefined> {
-  return await answer().catch(() => until(answer))
+async function until (response: () => Promise<number | undefined>): Promise<number | undefined> {
+  return await response().catch(() => until(response))
 }
 
 /** Resolves when at least `count` of the sockets are closed. */
@@ -119,7 +119,7 @@ t.test('a request in progress when signals arrive is finished, and later ones ar
     await sql`select * from prenotazioni where id = ${id} for update`
     const put = send(`${base}/api/v1/prenotazioni/${id}`, { method: 'PUT', headers })
     put.end('{"numero_notti":5}')
-    const answer = once(put, 'response') as Promise<[IncomingMessage]>
+    const response = once(put, 'response') as Promise<[IncomingMessage]>
     await lockWaiter()
     server.signal('SIGTERM')
     await server.logged('shutting down')
@@ -127,17 +127,17 @@ t.test('a request in progress when signals arrive is finished, and later ones ar
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) server.signal(signal)
     await server.logged('already shutting down')
     await released
-    return { answer }
+    return { response }
   })
 
   const [, closed] = await Promise.all([server.logged('shutting down'), once(idle, 'close').then(() => true)])
   t.equal(closed, true, 'the idle connection is dropped first')
   await t.rejects(fetch(`${base}/health/live`), 'nobody is let in any more')
   release()
-  const [answer] = await (await lock).answer
-  t.equal(answer.statusCode, 200)
-  t.equal(answer.headers.connection, 'close')
-  t.match(JSON.parse(await text(answer)), { data: { id, numero_notti: 5 } })
+  const [response] = await (await lock).response
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers.connection, 'close')
+  t.match(JSON.parse(await text(response)), { data: { id, numero_notti: 5 } })
   t.equal(await server.exit, 0)
   t.same(await sql`select check_out from prenotazioni where id = ${id}`, [{ check_out: '2026-11-26' }])
 
@@ -211,9 +211,9 @@ t.test('a full disk rejects writes with its own code, and fails readiness', asyn
   const { bavail, bsize } = statfsSync(DATA_DIR)
   writeFileSync(filler, Buffer.alloc(bavail * bsize))
   t.match(await ready(), { status: 503, codice: 'SPAZIO_ESAURITO' })
-  let answer = await create()
-  while (answer.status === 201) answer = await create()
-  t.match(answer, { status: 503, codice: /SPAZIO_ESAURITO|DATABASE_NON_DISPONIBILE/ })
+  let response = await create()
+  while (response.status === 201) response = await create()
+  t.match(response, { status: 503, codice: /SPAZIO_ESAURITO|DATABASE_NON_DISPONIBILE/ })
   await server.logged(FULL)
   t.equal(server.logs.filter(({ msg }) => msg === FULL).length, 1)
 
@@ -329,13 +329,13 @@ t.test('the first start creates an administrator and prints the password once, n
   const base = await first.ready
   const [, email = '', password = ''] =
     /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
-  const answer = await fetch(`${base}/auth/v1/token?grant_type=password`, {
+  const response = await fetch(`${base}/auth/v1/token?grant_type=password`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email, password })
   })
-  t.equal(answer.status, 200)
-  const { access_token: token } = await answer.json() as { access_token: string }
+  t.equal(response.status, 200)
+  const { access_token: token } = await response.json() as { access_token: string }
   t.equal((await fetch(`${base}/api/users`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
   first.signal('SIGTERM')
   t.equal(await first.exit, 0)

@@ -71,7 +71,7 @@ interface UnderWay {
 }
 
 /** The text about a submission that waits for a retry. */
-export function tellWaiting (until: Date): string {
+export function describeWaiting (until: Date): string {
   return `non è ancora partito e si riprova da solo, il ${inRome(until)}. Fino ad allora un amministratore lo può ` +
     'annullare (POST /api/v1/invii/:id/decisione)'
 }
@@ -83,7 +83,7 @@ export class SchedineInCorso extends ShapedError {
   constructor (ricevuta: string, stato: State, { waitsUntil, duplicati = [], prenotazione_id }: UnderWay = {}) {
     const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
     const told = duplicati.length === 0 ? '' : ` (${duplicati.map(tell).join(', ')})`
-    const when = waitsUntil === undefined ? "l'esito si saprà fra poco" : tellWaiting(waitsUntil)
+    const when = waitsUntil === undefined ? "l'esito si saprà fra poco" : describeWaiting(waitsUntil)
     const next = waitsUntil === undefined ? {} : { riprova_il: waitsUntil.toISOString() }
     const text = `L'invio ${ricevuta} è in corso: ${when}${told}`
     super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...next, ...guests }, true)
@@ -106,7 +106,7 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
   constructor ({ changed, gia_inviati, ...booking }: Excess) {
     const places = countWithNoun(booking.numero_ospiti, 'ospite', 'ospiti')
-    const told = tellSent(gia_inviati)
+    const told = describeSent(gia_inviati)
     const unknown = gia_inviati.filter(({ esito }) => isUnresolved(esito))
     const perhaps = unknown.length === 0 ? '' : 'forse '
     const what = changed
@@ -122,7 +122,7 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
   }
 }
 
-function tellSent (rows: Excess['gia_inviati']): string {
+function describeSent (rows: Excess['gia_inviati']): string {
   const parts = SENT_WORDS.flatMap(([one, many, isMeant]) => {
     const meant = rows.filter(({ esito }) => isMeant(esito))
     const references = [...new Set(meant.map(({ ricevuta }) => ricevuta))].join(', ')

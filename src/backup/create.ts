@@ -152,13 +152,13 @@ export async function writeAtomically<T> (
 ): Promise<T> {
   const there = await lstat(file).catch(() => undefined)
   // The operator may mistype the name, for example as that of the master key.
-  if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orTell(file, isSealed(file))))) {
+  if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orReport(file, isSealed(file))))) {
     throw new OperationError(`${file} c’è già, e non è un salvataggio`)
   }
   const partial = `${file}.partial`
   try {
     const written = await write(partial)
-    await orTell(file, rename(partial, file))
+    await orReport(file, rename(partial, file))
     return written
   } catch (err) {
     await rm(partial, { force: true }).catch(() => {})
@@ -169,15 +169,15 @@ export async function writeAtomically<T> (
 /** Writes a file that only its owner can read, with fsync. @returns its size in bytes */
 export async function writePartial (partial: string, content: AsyncIterable<Uint8Array>): Promise<number> {
   // A killed process may have left one.
-  await orTell(partial, rm(partial, { force: true }))
-  const handle = await orTell(partial, open(partial, 'wx', 0o600))
+  await orReport(partial, rm(partial, { force: true }))
+  const handle = await orReport(partial, open(partial, 'wx', 0o600))
   let size = 0
   try {
     for await (const piece of content) {
-      await orTell(partial, handle.writeFile(piece))
+      await orReport(partial, handle.writeFile(piece))
       size += piece.length
     }
-    await orTell(partial, handle.sync())
+    await orReport(partial, handle.sync())
   } finally {
     await handle.close()
   }
@@ -185,7 +185,7 @@ export async function writePartial (partial: string, content: AsyncIterable<Uint
 }
 
 /** Reports only errors of the file this way. An error of the content, such as a lost connection, stays as it is. */
-async function orTell<T> (file: string, work: Promise<T>): Promise<T> {
+async function orReport<T> (file: string, work: Promise<T>): Promise<T> {
   return await work.catch((err: NodeJS.ErrnoException) => {
     throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })
   })

@@ -90,9 +90,9 @@ export async function ownKey (context: Context): Promise<StoredKey> {
  */
 export async function call (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { url, key } = await ownKey(context)
-  const answer = await context.send(url, path, { ...request, headers: { 'x-api-key': key } })
-  if (answer.status === 401) {
-    throw notSignedIn('La chiave salvata non è valida, è scaduta o è stata revocata', refusal(answer).risposta)
+  const response = await context.send(url, path, { ...request, headers: { 'x-api-key': key } })
+  if (response.status === 401) {
+    throw notSignedIn('La chiave salvata non è valida, è scaduta o è stata revocata', refusal(response).risposta)
   }
-  return answer
+  return response
 }

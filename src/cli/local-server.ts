@@ -46,18 +46,18 @@ export async function callLocalServer (context: Context, path: string, request: 
   const key = config.IDP_URL === undefined ? momentaryKey : config.IDP_SERVICE_KEY
   if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')
   const base = listeningAddress(config)
-  const answer = await context.send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
+  const response = await context.send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
   // A server of another environment does not know the key. During maintenance it answers 503 MANUTENZIONE.
-  if ([401, 403].includes(answer.status) || refusal(answer).codice === 'MANUTENZIONE') {
+  if ([401, 403].includes(response.status) || refusal(response).codice === 'MANUTENZIONE') {
     throw new CliError(
       EXIT.credentials,
       'AMBIENTE_DIVERSO',
       `Il server a ${base} non accetta la chiave di questo ambiente: MASTER_KEY (o DATA_DIR) e PUBLIC_URL devono ` +
         'essere quelle con cui è stato avviato',
-      refusal(answer).risposta
+      refusal(response).risposta
     )
   }
-  return answer
+  return response
 }
 
 /** A server that listens on all addresses of the machine listens on loopback, too. */

@@ -20,15 +20,15 @@ export function askProvider (
  * The sign-in in an answer of the provider.
  * @throws CliError for a refusal
  */
-export function signedIn ({ url, apikey }: Provider, answer: Answer): SignIn {
-  const { access_token, user } = accepted<{ access_token: string, user?: unknown }>(answer, 'access_token')
+export function signedIn ({ url, apikey }: Provider, response: Answer): SignIn {
+  const { access_token, user } = accepted<{ access_token: string, user?: unknown }>(response, 'access_token')
   return { url, apikey, bearer: String(access_token), user }
 }
 
 /** The body of a successful answer of the provider. */
-function accepted<T extends object> (answer: Answer, ...fields: (keyof T & string)[]): T {
-  if (answer.status >= 400 && answer.status < 500) throw refused(answer)
-  return expectBody<T>(answer, ...fields)
+function accepted<T extends object> (response: Answer, ...fields: (keyof T & string)[]): T {
+  if (response.status >= 400 && response.status < 500) throw refused(response)
+  return expectBody<T>(response, ...fields)
 }
 
 /** Texts of this program for the provider's codes. */
@@ -79,15 +79,15 @@ export async function proveSecondFactor (context: Context, person: SignIn): Prom
   if (apps.length === 0 || !APP_CODE.test(code)) {
     return signedIn(person, await askProvider(context, person, 'factors/recovery-codes/verify', { body: { code } }))
   }
-  let answer: Answer | undefined
+  let response: Answer | undefined
   // The code is tried with each app, so that a person with two phones need not say which.
   for (const id of apps) {
     const challenge = await askProvider(context, person, `factors/${id}/challenge`, { body: {} })
     const { id: challenge_id } = accepted<{ id: string }>(challenge, 'id')
-    answer = await askProvider(context, person, `factors/${id}/verify`, { body: { challenge_id, code } })
-    if (answer.status !== 422) break
+    response = await askProvider(context, person, `factors/${id}/verify`, { body: { challenge_id, code } })
+    if (response.status !== 422) break
   }
-  return signedIn(person, answer!)
+  return signedIn(person, response!)
 }
 
 function required (message: string): CliError {

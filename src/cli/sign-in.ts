@@ -28,11 +28,11 @@ export async function mintKey (
   try {
     person = await proveSecondFactor(context, person)
     const name = context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength)
-    const answer = await context.send(base, '/api/cli/auth/key', {
+    const response = await context.send(base, '/api/cli/auth/key', {
       query: { name, days, scopes: scopes?.join(',') },
       headers: { authorization: `Bearer ${person.bearer}` }
     })
-    return expectBody<MintedKey>(answer, 'apiKey', 'id', 'expires_at')
+    return expectBody<MintedKey>(response, 'apiKey', 'id', 'expires_at')
   } finally {
     const ended = await askProvider(context, person, 'logout', { query: { scope: 'local' } }).catch(() => undefined)
     if (ended === undefined || ended.status >= 300) {
@@ -51,8 +51,8 @@ export async function givenKey (
   requirePrivate(base)
   const apiKey = await secretOf(context.terminal, 'LOCANDA_KEY', 'Chiave API')
   if (!isKey(apiKey)) throw usageError('Non è una chiave API')
-  const answer = await context.send(base, '/api/v1/keys', { headers: { 'x-api-key': apiKey } })
-  const { data } = expectBody<{ data: ApiKey[] }>(answer, 'data')
+  const response = await context.send(base, '/api/v1/keys', { headers: { 'x-api-key': apiKey } })
+  const { data } = expectBody<{ data: ApiKey[] }>(response, 'data')
   const own = data.find(({ id }) => apiKey.startsWith(`lcd_${id}_`))
   if (own === undefined) throw usageError('Non è la chiave API di una persona')
   return { apiKey, id: own.id, expires_at: own.expires_at }
@@ -69,8 +69,8 @@ async function signInHere (context: Context, provider: Provider, given: string |
 }
 
 async function providerOf (context: Context, base: string): Promise<Provider> {
-  const answer = await context.send(base, '/api/config')
-  const { backendUrl, backendKey } = expectBody<Static<typeof ClientConfig>>(answer, 'backendUrl', 'backendKey')
+  const response = await context.send(base, '/api/config')
+  const { backendUrl, backendKey } = expectBody<Static<typeof ClientConfig>>(response, 'backendUrl', 'backendKey')
   const url = baseUrl(String(backendUrl), 'Il provider di identità indicato dal server')
   requirePrivate(url)
   return { url, apikey: String(backendKey) }

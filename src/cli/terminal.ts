@@ -35,14 +35,14 @@ export async function ask ({ stdin, stderr }: Terminal, question: string, hidden
     historySize: 0,
     prompt: question
   })
-  const answer = new Promise<string>((resolve, reject) => {
+  const response = new Promise<string>((resolve, reject) => {
     const leave = () => reject(new CliError(EXIT.interrupted, 'INTERROTTO', 'Interrotto'))
     lines.once('line', resolve).once('SIGINT', leave).once('close', leave)
   })
   if (hidden) stderr.write(question)
   lines.prompt()
   try {
-    return await answer
+    return await response
   } finally {
     lines.close()
     // A hidden Enter has not ended the question's line.

@@ -59,17 +59,17 @@ const ANSWER_WITHIN_MS = 10_000
 export async function migrate (
   url: string,
   settings?: SessionSettings,
-  tell: (what: string, steps?: Steps) => void = () => {}
+  report: (what: string, steps?: Steps) => void = () => {}
 ): Promise<Upgrade | undefined> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireAnswer(sql)
-    await waitForMigrationLock(sql, tell)
+    await waitForMigrationLock(sql, report)
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
     if (before !== undefined && before > latest) throw new NewerDatabaseError()
     const steps = { from: nameOf(before), to: nameOf(latest) }
-    if (before !== undefined && before < latest) tell('the database is being upgraded', steps)
+    if (before !== undefined && before < latest) report('the database is being upgraded', steps)
     const begun = performance.now()
     await retryOnLockTimeout(sql, () => drizzleMigrate(db, { migrationsFolder: MIGRATIONS }))
     if (before === latest) return undefined
@@ -121,10 +121,10 @@ async function requireAnswer (sql: postgres.Sql): Promise<void> {
 }
 
 /** Takes the migration lock. An upgrade by another process may exceed the statement timeout. */
-async function waitForMigrationLock (sql: postgres.Sql, tell: (what: string) => void): Promise<void> {
+async function waitForMigrationLock (sql: postgres.Sql, report: (what: string) => void): Promise<void> {
   const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
   if (row.free) return
-  tell('another process starts on this database and may be upgrading it: waiting for it')
+  report('another process starts on this database and may be upgrading it: waiting for it')
   await sql`set statement_timeout = 0`
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
 }

@@ -49,8 +49,8 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, signal) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.addHook('onClose', async () => embedded?.stop())
-  const tell = (what: string, steps = {}) => app.log.info(steps, what)
-  const upgrade = await migrate(url, {}, tell).catch((err: unknown) => {
+  const report = (what: string, steps = {}) => app.log.info(steps, what)
+  const upgrade = await migrate(url, {}, report).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
     throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)

@@ -21,8 +21,8 @@ export default async function checkTemplate ({ source, example }: CheckJob): Pro
   try {
     variables = variablesOf(cleanText(source))
     const { warnings } = await renderPdf(source, example ?? {}, { date: new Date(0) })
-    const told = example === null ? warnings.filter(({ codice }) => codice !== 'VARIABILE_MANCANTE') : warnings
-    return { fault: null, variables, warnings: told }
+    const report = example === null ? warnings.filter(({ codice }) => codice !== 'VARIABILE_MANCANTE') : warnings
+    return { fault: null, variables, warnings: report }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place } = err

@@ -105,13 +105,13 @@ const WARNINGS_MAX = 2000
 
 /** Sets `X-PDF-Warnings`: JSON in ASCII, with as many warnings as fit. Without warnings there is no header. */
 export function warn (reply: FastifyReply, { warnings }: Pick<Pdf, 'warnings'>): void {
-  const told = [...warnings]
-  let text = inAscii(told)
+  const report = [...warnings]
+  let text = inAscii(report)
   while (text.length > WARNINGS_MAX) {
-    told.pop()
-    text = inAscii(told)
+    report.pop()
+    text = inAscii(report)
   }
-  if (told.length > 0) reply.header('x-pdf-warnings', text)
+  if (report.length > 0) reply.header('x-pdf-warnings', text)
 }
 
 function inAscii (value: unknown): string {

@@ -53,7 +53,7 @@ export class RowWriter {
   }
 
   /** The whole answer. It bypasses the serializer, whose numbers are doubles. */
-  answer (rowCount: number, fields: readonly SqlField[]): string {
+  response (rowCount: number, fields: readonly SqlField[]): string {
     return `{"data":[${this.#rows.join()}],"rowCount":${rowCount},"fields":${JSON.stringify(fields)},"status":200}`
   }
 }

@@ -65,7 +65,7 @@ export async function runStatement (
     const fields = await describe(sql, result.columns)
     await sql.unsafe('commit')
     // EXPLAIN and SHOW return rows without a count.
-    return writer.answer(result.count ?? writer.count, fields)
+    return writer.response(result.count ?? writer.count, fields)
   } catch (err) {
     if (stopped !== undefined) throw STOPPED[stopped]()
     throw pid === undefined && NO_LOGIN.test(postgresError(err)?.code ?? '') ? new LoginRefused() : meaningOf(err)

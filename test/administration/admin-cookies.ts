@@ -6,14 +6,14 @@ export const MARK = 'service_admin_access=granted'
 
 /** Requests the cookies with a token. Returns the session's value, and both cookies as a browser sends them. */
 export async function granted (app: FastifyInstance, headers: string | Record<string, string>) {
-  const answer = await app.inject({
+  const response = await app.inject({
     method: 'POST',
     url: '/api/admin/grant-cookie',
     headers: typeof headers === 'string' ? bearer(headers) : headers
   })
-  if (answer.statusCode !== 200) throw new Error(`no cookie: ${answer.statusCode} ${answer.body}`)
-  const value = answer.cookies.find(({ name }) => name === SESSION_COOKIE)!.value
-  return { answer, value, cookie: `${MARK}; ${SESSION_COOKIE}=${value}` }
+  if (response.statusCode !== 200) throw new Error(`no cookie: ${response.statusCode} ${response.body}`)
+  const value = response.cookies.find(({ name }) => name === SESSION_COOKIE)!.value
+  return { response, value, cookie: `${MARK}; ${SESSION_COOKIE}=${value}` }
 }
 
 /** The status of the first page for a browser with these cookies. */

@@ -12,7 +12,7 @@ import { granted } from './admin-cookies.ts'
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 const EVIL = '<img src=x onerror="alert(1)">\'&amp;'
 
-const ids = (answer: { json (): { data: AuditEvent[] } }) => answer.json().data.map(({ id }) => id)
+const ids = (response: { json (): { data: AuditEvent[] } }) => response.json().data.map(({ id }) => id)
 
 const server = await build(t)
 const call = await admin(server)
@@ -203,11 +203,11 @@ t.test('newest entries come first, and the pages joined are the whole list', asy
     const found: number[] = []
     let next: string | undefined = `${AUDIT}?limit=${limit}&action=utente_modificato`
     while (next !== undefined) {
-      const answer = await call('GET', next)
-      t.equal(answer.headers['x-total-count'], next.includes('cursor') ? undefined : '7')
-      t.ok(ids(answer).length <= limit)
-      found.push(...ids(answer))
-      next = /^<(.+)>; rel="next"$/.exec(String(answer.headers.link))?.[1]
+      const response = await call('GET', next)
+      t.equal(response.headers['x-total-count'], next.includes('cursor') ? undefined : '7')
+      t.ok(ids(response).length <= limit)
+      found.push(...ids(response))
+      next = /^<(.+)>; rel="next"$/.exec(String(response.headers.link))?.[1]
     }
     t.same(found, [7, 6, 5, 4, 3, 2, 1], `${limit} at a time`)
   }
@@ -226,9 +226,9 @@ t.test('filters by actor, action and object', async (t) => {
     await audit.append(db, entry(n % 2, { action }))
   }
   const found = async (query: string) => {
-    const answer = await call('GET', AUDIT + query)
-    t.equal(answer.headers['x-total-count'], String(ids(answer).length))
-    return ids(answer)
+    const response = await call('GET', AUDIT + query)
+    t.equal(response.headers['x-total-count'], String(ids(response).length))
+    return ids(response)
   }
   t.same(await found('?action=accesso'), [3, 1])
   t.same(await found('?actor=user:1'), [4, 2])
@@ -297,8 +297,8 @@ t.test('an invalid query is a 400 that names the field', async (t) => {
     'da=2026-11-21T00:00:00%2B15:00', 'a=2026-11-21T00:00:00', 'altro=1'
   ]
   for (const query of wrong) {
-    const answer = await call('GET', `${AUDIT}?${query}`)
-    t.match(answer.json(), { status: 400, dettagli: [{ campo: query.split('=')[0] }] }, query)
+    const response = await call('GET', `${AUDIT}?${query}`)
+    t.match(response.json(), { status: 400, dettagli: [{ campo: query.split('=')[0] }] }, query)
   }
   const right = [
     'da=0001-01-01', 'a=9999-12-31', 'a=9999-12-31T23:59:59-14:00', 'da=0001-01-01T00:00:00%2B14:00',

@@ -17,19 +17,19 @@ t.test('the cookies', async (t) => {
   const { app, token, logs } = await build(t, { MASTER_KEY: master.toString('base64') })
   const admin = await token({ name: 'anna', role: 'admin' })
   const person = claimsOf(admin)
-  const { answer, value, cookie } = await granted(app, admin)
+  const { response, value, cookie } = await granted(app, admin)
 
   t.test('both are limited to /ad/, Secure, SameSite=Strict and HttpOnly', async (t) => {
-    t.match(answer.json(), { success: true, message: String, status: 200 })
-    const ends = Date.parse(answer.json().expires_at) - Date.now()
+    t.match(response.json(), { success: true, message: String, status: 200 })
+    const ends = Date.parse(response.json().expires_at) - Date.now()
     t.ok(ends > 7.9 * HOUR_MS && ends <= 8 * HOUR_MS, 'at most eight hours')
-    const raw = [answer.headers['set-cookie']].flat().map((text) => String(text).split('; '))
+    const raw = [response.headers['set-cookie']].flat().map((text) => String(text).split('; '))
     t.same(raw.map(([pair]) => pair), ['service_admin_access=granted', `__Secure-locanda_admin=${value}`])
     for (const [, ...attributes] of raw) {
       t.same(attributes.sort(), ['HttpOnly', 'Path=/ad/', 'SameSite=Strict', 'Secure'])
     }
     t.match(value, /^[0-9a-f]{32}\.[0-9a-f]{64}$/)
-    t.equal(answer.headers['cache-control'], 'no-store')
+    t.equal(response.headers['cache-control'], 'no-store')
   })
 
   t.test('the database stores a hash, the audit log actor and time, and the log neither cookie', async (t) => {
@@ -48,7 +48,7 @@ t.test('the cookies', async (t) => {
       {
         actor: `user:${person.sub}`,
         object: `session:${person.session_id}`,
-        details: { expires_at: answer.json().expires_at }
+        details: { expires_at: response.json().expires_at }
       }
     )
     t.equal(await opens(app, cookie), 200)
@@ -174,7 +174,7 @@ t.test('the session behind the cookies', async (t) => {
   const [{ app, token }, { app: other }] = await twoServers(t)
 
   t.test('expires after 15 minutes without use; use extends it, up to its absolute end', async (t) => {
-    const { cookie, answer } = await granted(app, await token({ name: 'anna', role: 'admin' }))
+    const { cookie, response } = await granted(app, await token({ name: 'anna', role: 'admin' }))
     const age = (column: string, by: string) =>
       app.sql.unsafe(`update admin_sessions set ${column} = now() - interval '${by}'`)
     await age('last_seen_at', '14 minutes 50 seconds')
@@ -182,7 +182,7 @@ t.test('the session behind the cookies', async (t) => {
     const [used] =
       await app.sql`select extract(epoch from now() - last_seen_at) < 60 as now, expires_at from admin_sessions`
     t.equal(used!.now, true, 'it was seen just now')
-    t.equal(new Date(used!.expires_at).toISOString(), answer.json().expires_at, 'and ends when it did')
+    t.equal(new Date(used!.expires_at).toISOString(), response.json().expires_at, 'and ends when it did')
     await age('last_seen_at', '15 minutes')
     t.equal(await opens(app, cookie), 401)
     t.equal(await opens(app, cookie), 401, 'asking does not bring it back')

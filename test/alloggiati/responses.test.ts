@@ -7,7 +7,7 @@ import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 import { emptied } from './emptied.ts'
 import { administrator, deliveryOver } from './ledger/administrator.ts'
-import { answer } from './service/soap/server.ts'
+import { response } from './service/soap/server.ts'
 import { envelope } from './service/soap/xml.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
@@ -51,7 +51,7 @@ t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its locat
     ricevuta: late.json().ricevuta,
     stato: 'in_invio'
   })
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   await until(async () => await stateOf(one) === 'acquisito')
 })
 
@@ -62,10 +62,10 @@ t.test('a refusal by Send or Test after the caller got the answer raises an alar
   police.on.Send = reply.behaviour
   const late = await send()
   await reply.arrived
-  reply.release(answer(rowsReply('Send', [false])))
+  reply.release(response(rowsReply('Send', [false])))
   await until(() => told().length === 1)
   t.match(told(), [{ ricevuta: late.json().ricevuta, level: 50 }])
-  police.on.Test = answer(rowsReply('Test', [false]))
+  police.on.Test = response(rowsReply('Test', [false]))
   t.equal((await send({ prefer: 'foo, respond-async;x=1' }, 2)).statusCode, 202)
   await until(() => told().length === 2)
 })
@@ -95,7 +95,7 @@ t.test('a retry with the same key gets the current state of its submission', asy
   await reply.arrived
   t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: 'in_invio' })
   delete police.on.Send
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   await until(async () => await stateOf(one) === 'acquisito')
   const restarted = await production(t, police, { DATABASE_URL: one.url, DATA_DIR: one.dataDir })
   const after = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
@@ -121,7 +121,7 @@ t.test('a retry with the same key gets the reason why its submission failed', as
   police.on.Send = reply.behaviour
   const { ricevuta } = (await send(headers)).json()
   await reply.arrived
-  reply.release(answer(rowsReply('Send', [false])))
+  reply.release(response(rowsReply('Send', [false])))
   await until(async () => await stateOf(one) === 'rifiutato')
   t.match((await send(headers)).json(), {
     status: 422, codice: 'SCHEDINE_RIFIUTATE', ricevuta, schedine: [{ esito: 'rifiutata', codice_errore: '12' }]
@@ -231,7 +231,7 @@ t.test('a decision to send again is refused, with the time, while the earlier at
 t.test('refused credentials send nothing, and are not retried at once, which could lock the account', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
-  police.on.GenerateToken = answer(
+  police.on.GenerateToken = response(
     envelope(
       '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
         '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA parola-di-prova</ErroreDes>' +

@@ -6,7 +6,7 @@ import type { BuildOptions } from '#src/app.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
-import { answer, readRequest, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
+import { response, readRequest, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
 import { envelope, rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { testClock } from '#test/clock.ts'
 import { freePort } from '#test/free-port.ts'
@@ -80,7 +80,7 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
         self.calls.push(call)
         const behaviour = self.on[operation] ?? (() => {
           if (/Send$/.test(operation)) self.acquire(call.rows)
-          answer(good(call))(socket, call)
+          response(good(call))(socket, call)
         })
         behaviour(socket, call)
       }, () => socket.destroy())

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { addDays } from '#src/lib/time.ts'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { productionEnviron, refusalReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { booking } from '#test/bookings/samples.ts'
 import { user } from '#test/cli/process.ts'
@@ -75,7 +75,7 @@ t.test('missing settings and a late backup are warnings, with exit status 0', as
 t.test('each broken part is a fault that says what to do, with exit status 1', async (t) => {
   const closed = await freePort()
   const nonsense = await fakeProvider(t, json(405, {}))
-  police.on.Authentication_Test = answer(refusalReply('Authentication_Test', 'CREDENZIALI'))
+  police.on.Authentication_Test = response(refusalReply('Authentication_Test', 'CREDENZIALI'))
   const cases: [string, Record<string, string>, RegExp][] = [
     ['posta', { SMTP_URL: `smtp://127.0.0.1:${closed}` }, /SMTP_URL.*controllare/],
     ['redis', { REDIS_URL: `redis://127.0.0.1:${closed}` }, /REDIS_URL.*ECONNREFUSED/],
@@ -169,8 +169,8 @@ async function start (t: Test, env: typeof installed) {
 }
 
 async function bookings (): Promise<string[]> {
-  const answer = await fetch(`${address}/api/v1/prenotazioni`, { headers: { 'x-api-key': API_KEY } })
-  return (await answer.json() as { data: { nome_cognome: string }[] }).data.map(({ nome_cognome: name }) => name)
+  const response = await fetch(`${address}/api/v1/prenotazioni`, { headers: { 'x-api-key': API_KEY } })
+  return (await response.json() as { data: { nome_cognome: string }[] }).data.map(({ nome_cognome: name }) => name)
 }
 
 const FRESH = {

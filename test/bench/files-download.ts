@@ -40,9 +40,9 @@ async function download (url: string): Promise<void> {
   let left = DOWNLOADS
   await Promise.all(Array.from({ length: PARALLEL }, async () => {
     while (left-- > 0) {
-      const answer = await fetch(url, { headers: { 'x-api-key': API_KEY } })
-      const { byteLength } = await answer.arrayBuffer()
-      if (byteLength !== BYTES) throw new Error(`${answer.status}, ${byteLength} bytes`)
+      const response = await fetch(url, { headers: { 'x-api-key': API_KEY } })
+      const { byteLength } = await response.arrayBuffer()
+      if (byteLength !== BYTES) throw new Error(`${response.status}, ${byteLength} bytes`)
     }
   }))
 }

@@ -58,8 +58,8 @@ const agent = new Agent({ keepAlive: true })
 async function post<T> (url: string, path: string, body: Buffer): Promise<T> {
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': body.length }
   const sent = request(url + path, { agent, method: 'POST', headers }).end(body)
-  const [answer] = await once(sent, 'response') as [IncomingMessage]
-  const said = await json(answer)
-  if (answer.statusCode !== 200 && answer.statusCode !== 201) throw new Error(JSON.stringify(said))
+  const [response] = await once(sent, 'response') as [IncomingMessage]
+  const said = await json(response)
+  if (response.statusCode !== 200 && response.statusCode !== 201) throw new Error(JSON.stringify(said))
   return said as T
 }

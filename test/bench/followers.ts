@@ -27,11 +27,11 @@ export async function slowReceiver (server: Running, databaseUrl: string): Promi
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
   const headers = { authorization: `Bearer ${await firstSignIn(server)}`, 'content-type': 'application/json' }
   const ask = async (method: string, path: string, body?: object) => {
-    const answer = await fetch(`${server.url}/api/v1/webhooks${path}`, {
+    const response = await fetch(`${server.url}/api/v1/webhooks${path}`, {
       method, headers: body ? headers : { authorization: headers.authorization }, body: body && JSON.stringify(body)
     })
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
-    return await answer.json() as { data: { id: number, in_coda: number } }
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return await response.json() as { data: { id: number, in_coda: number } }
   }
   try {
     const name = `detail: p95 while ${EVENTS} events wait for a slow receiver / quiet`

@@ -64,11 +64,11 @@ export async function firstSignIn (server: Running): Promise<string> {
 
 async function signIn (server: Running): Promise<string> {
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${server.url}/auth/v1/token?grant_type=password`, {
+  const response = await fetch(`${server.url}/auth/v1/token?grant_type=password`, {
     method: 'POST',
     headers,
     body: JSON.stringify(ADMIN)
   })
-  if (!answer.ok) throw new Error(`sign-in: ${answer.status} ${await answer.text()}`)
-  return (await answer.json() as { access_token: string }).access_token
+  if (!response.ok) throw new Error(`sign-in: ${response.status} ${await response.text()}`)
+  return (await response.json() as { access_token: string }).access_token
 }

@@ -76,12 +76,12 @@ async function dispatches (server: Running, police: StandIn): Promise<BenchResul
     if (operation === 'Send') amounts.push(performance.now() - connected.get(socket)!)
   }
   for (let n = 0; n < WARM_UPS + SENDS; n++) {
-    const answer = await fetch(`${server.url}/api/alloggiati/invio`, {
+    const response = await fetch(`${server.url}/api/alloggiati/invio`, {
       method: 'POST',
       headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
       body: JSON.stringify(invio([guestNo(n)]))
     })
-    if (!answer.ok) throw new Error(`invio: ${answer.status} ${await answer.text()}`)
+    if (!response.ok) throw new Error(`invio: ${response.status} ${await response.text()}`)
   }
   return under(5, 'ms', { name: 'ledger: dispatch', amounts: amounts.slice(WARM_UPS) })
 }

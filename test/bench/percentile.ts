@@ -15,9 +15,9 @@ export async function p95 (server: Running, work?: Promise<unknown>): Promise<nu
   const over = (work ?? sleep(MEASURED_MS)).finally(() => end.abort())
   while (!end.signal.aborted) {
     const start = performance.now()
-    const answer = await fetch(server.url + DETAIL, { headers: { 'x-api-key': API_KEY } })
-    await answer.arrayBuffer()
-    if (!answer.ok) throw new Error(`${DETAIL}: ${answer.status}`)
+    const response = await fetch(server.url + DETAIL, { headers: { 'x-api-key': API_KEY } })
+    await response.arrayBuffer()
+    if (!response.ok) throw new Error(`${DETAIL}: ${response.status}`)
     times.push(performance.now() - start)
     await sleep(EVERY_MS)
   }

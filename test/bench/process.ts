@@ -138,5 +138,5 @@ function describe (child: ChildProcess, url: string, readyAfterMs: number): Runn
 }
 
 async function isReady (url: string): Promise<boolean> {
-  return await fetch(`${url}/health/ready`).then((answer) => answer.ok, () => false)
+  return await fetch(`${url}/health/ready`).then((response) => response.ok, () => false)
 }

@@ -145,9 +145,9 @@ export async function latency (server: Running, path: string, turns = SEQUENCE):
   const times: number[] = []
   for (let turn = 0; turn < turns; turn++) {
     const start = performance.now()
-    const answer = await fetch(server.url + path, { headers: KEY })
-    await answer.arrayBuffer()
-    if (!answer.ok) throw new Error(`${path}: ${answer.status}`)
+    const response = await fetch(server.url + path, { headers: KEY })
+    await response.arrayBuffer()
+    if (!response.ok) throw new Error(`${path}: ${response.status}`)
     times.push(performance.now() - start)
   }
   return median(times)
@@ -179,11 +179,11 @@ export async function growthOf (server: Running, path: string, atLeast: number, 
 }
 
 async function transfer (url: string, pauseMs: number): Promise<number> {
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { headers: KEY }, resolve).on('error', reject)
   })
   let bytes = 0
-  for await (const chunk of answer) {
+  for await (const chunk of response) {
     bytes += (chunk as Buffer).length
     if (pauseMs > 0) await sleep(pauseMs)
   }

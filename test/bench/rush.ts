@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClock } from '#src/lib/time.ts'
 import { oracle, twice } from '#test/alloggiati/oracle.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import {
   good, guestNo, invio, openStandIn, productionEnviron, type Call, type StandIn
 } from '#test/alloggiati/stand-in.ts'
@@ -45,7 +45,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
       const call = received as Call
       setTimeout(() => {
         if (operation === 'Send') police.acquire(call.rows)
-        answer(good(call))(socket, call)
+        response(good(call))(socket, call)
       }, rush.callMs)
     }
   }
@@ -64,7 +64,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
 /** One request per booking, all at once. Ideally the Sends follow each other without a gap. */
 async function oneByOne (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
   const start = performance.now()
-  const answers = await Promise.all(Array.from({ length: bookings }, async (_, n) => {
+  const responses = await Promise.all(Array.from({ length: bookings }, async (_, n) => {
     const { status, body } = await post(server, '/api/alloggiati/invio', invio(guestsOf(n)))
     const kept = status === 200 || body.dettagli?.codice_errore === 'INVIO_IN_CORSO'
     return { took: performance.now() - start, kept }
@@ -76,11 +76,11 @@ async function oneByOne (server: Running, police: StandIn, { bookings, callMs }:
   const what = `${bookings} bookings at once, ${callMs} ms a call`
   return [
     under(1.25, 'x', { name: `${what}: time / calls × time of a call`, amounts: [took / ideal] }),
-    under(1, 'refused', { name: `${what}: refused`, amounts: [answers.filter(({ kept }) => !kept).length] }),
+    under(1, 'refused', { name: `${what}: refused`, amounts: [responses.filter(({ kept }) => !kept).length] }),
     under(1, 'twice', { name: `${what}: acquired twice`, amounts: [twice(police.acquired()).length] }),
     under(ANSWER_S, 's', {
       name: `${what}: the last answer`,
-      amounts: [Math.max(...answers.map(({ took }) => took)) / 1000]
+      amounts: [Math.max(...responses.map(({ took }) => took)) / 1000]
     })
   ]
 }

@@ -144,13 +144,13 @@ async function memory (): Promise<BenchResult[]> {
 
 async function scan ({ url }: Running, pictures: readonly string[], count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
-    const answer = await fetch(`${url}/api/ocr`, {
+    const response = await fetch(`${url}/api/ocr`, {
       method: 'POST',
       headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
       body: JSON.stringify({ image: pictures[n % pictures.length], solo_mrz: true })
     })
-    if (!answer.ok) throw new Error(await answer.text())
-    await answer.arrayBuffer()
+    if (!response.ok) throw new Error(await response.text())
+    await response.arrayBuffer()
   }
 }
 

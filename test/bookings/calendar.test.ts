@@ -7,7 +7,7 @@ import { booking, BOOKINGS, CALENDAR, create, fieldsAtFault } from './samples.ts
 
 interface Entry { id: number, title: string, start: string, end: string, url: string }
 
-const answer = (call: TestApp['call'], query: Record<string, string>) =>
+const response = (call: TestApp['call'], query: Record<string, string>) =>
   call('GET', `${CALENDAR}?${new URLSearchParams(query)}`)
 
 const { app, call } = await build(t)
@@ -17,7 +17,7 @@ const empty = () => app.sql`truncate prenotazioni restart identity cascade`
 let stay: Booking
 
 async function shown (query: Record<string, string>): Promise<boolean> {
-  const entries = (await answer(call, query)).json<Entry[]>()
+  const entries = (await response(call, query)).json<Entry[]>()
   return entries.some(({ id }) => id === stay.id)
 }
 
@@ -94,15 +94,15 @@ t.test('a bound that is no day or instant is a 400 that names it', async (t) => 
     '2026-11-21T10', '2026-11-21 10:00', '2026-11', '0000-01-01', ''
   ]
   for (const bound of wrong) {
-    t.same(fieldsAtFault(await answer(call, { start: bound })), ['start'], bound)
-    t.same(fieldsAtFault(await answer(call, { end: bound })), ['end'], bound)
+    t.same(fieldsAtFault(await response(call, { start: bound })), ['start'], bound)
+    t.same(fieldsAtFault(await response(call, { end: bound })), ['end'], bound)
   }
 })
 
 t.test('an end before its start is a 400 that names it; an empty span is empty', async (t) => {
-  t.same(fieldsAtFault(await answer(call, { start: '2026-11-23', end: '2026-11-22' })), ['end'])
-  t.same((await answer(call, { start: '2026-11-22', end: '2026-11-22' })).json(), [])
-  t.same(fieldsAtFault(await answer(call, { start: '2026-02-30', end: '9999-99-99' })), ['start', 'end'])
+  t.same(fieldsAtFault(await response(call, { start: '2026-11-23', end: '2026-11-22' })), ['end'])
+  t.same((await response(call, { start: '2026-11-22', end: '2026-11-22' })).json(), [])
+  t.same(fieldsAtFault(await response(call, { start: '2026-02-30', end: '9999-99-99' })), ['start', 'end'])
 })
 
 t.test('the first and the last day of the calendar are valid bounds', async (t) => {
@@ -113,12 +113,12 @@ t.test('the first and the last day of the calendar are valid bounds', async (t) 
     t.ok(await shown({ start }), start)
   }
   for (const start of ['9999-12-31T23:30:00Z', '9999-12-31T12:00:00+01:00']) {
-    t.same((await answer(call, { start, end: '9999-12-31' })).json(), [], start)
+    t.same((await response(call, { start, end: '9999-12-31' })).json(), [], start)
   }
 })
 
 t.test('an unknown parameter is a 400 that names it', async (t) => {
-  t.same(fieldsAtFault(await answer(call, { da: '2026-11-01' })), ['da'])
+  t.same(fieldsAtFault(await response(call, { da: '2026-11-01' })), ['da'])
 })
 
 t.test('an entry is shown exactly when a night of its stay is in the span, in order of arrival', async (t) => {
@@ -139,6 +139,6 @@ t.test('an entry is shown exactly when a night of its stay is in the span, in or
     const span = new Set(daysOf(start.day, end.day))
     const expected = all.filter((entry) => daysOf(entry.start, entry.end).some((day) => span.has(day)))
       .sort((a, b) => a.start < b.start ? -1 : a.start > b.start ? 1 : a.id - b.id)
-    t.same((await answer(call, { start: start.text, end: end.text })).json(), expected)
+    t.same((await response(call, { start: start.text, end: end.text })).json(), expected)
   }), { numRuns: 100 })
 })

@@ -244,12 +244,12 @@ async function meeting (
   id: number,
   ...requests: (() => Promise<LightMyRequestResponse>)[]
 ): Promise<LightMyRequestResponse[]> {
-  const answers: Promise<LightMyRequestResponse>[] = []
+  const responses: Promise<LightMyRequestResponse>[] = []
   await app.sql.begin(async (tx) => {
     await tx`select 1 from prenotazioni where id = ${id} for update`
     for (const request of requests) {
-      answers.push(request())
-      for (let waiting = 0; waiting < answers.length;) {
+      responses.push(request())
+      for (let waiting = 0; waiting < responses.length;) {
         await tx`select pg_stat_clear_snapshot()`
         const [row] = await tx`
           select count(*)::int as n from pg_stat_activity
@@ -258,7 +258,7 @@ async function meeting (
       }
     }
   })
-  return await Promise.all(answers)
+  return await Promise.all(responses)
 }
 
 t.test('exactly one of two updates with the same If-Match wins', async (t) => {
@@ -266,12 +266,12 @@ t.test('exactly one of two updates with the same If-Match wins', async (t) => {
     const { id } = await create(call)
     const tag = await tagOf(id)
     const change = (nome_cognome: string) => () => put(id, { nome_cognome }, tag)
-    const answers =
+    const responses =
       round % 2 === 0
         ? await meeting(id, change('Uno'), change('Due'))
         : await Promise.all([change('Uno')(), change('Due')()])
-    t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 412])
-    const winner = answers.find(({ statusCode }) => statusCode === 200)?.json<{ data: { nome_cognome: string } }>()
+    t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 412])
+    const winner = responses.find(({ statusCode }) => statusCode === 200)?.json<{ data: { nome_cognome: string } }>()
       .data.nome_cognome
     t.equal((await read(call, id)).nome_cognome, winner)
   }
@@ -295,8 +295,8 @@ t.test('two concurrent guest lists leave exactly one of them, complete', async (
     const { id } = await create(call, { numero_ospiti: 6 })
     const lists = [guests(2 + round % 3, { cognome: 'Uno', sesso: 'F' }), guests(6, { cognome: 'Due' })]
     const saves = lists.map((dati) => () => saveGuests(call, id, dati))
-    const answers = round % 2 === 0 ? await meeting(id, ...saves) : await Promise.all(saves.map((save) => save()))
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 200])
+    const responses = round % 2 === 0 ? await meeting(id, ...saves) : await Promise.all(saves.map((save) => save()))
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 200])
     const stored = (await read(call, id)).ospiti.map(({ nome, cognome, sesso }) => ({ nome, cognome, sesso }))
     const expected = lists.map((dati) => dati.map(({ nome, cognome, sesso = null }) => ({ nome, cognome, sesso })))
     t.ok(expected.some((list) => JSON.stringify(list) === JSON.stringify(stored)), JSON.stringify(stored))
@@ -341,9 +341,9 @@ t.test('deletions that overlap in opposite orders do not deadlock, and each book
   for (let round = 0; round < 5; round++) {
     const ids: number[] = []
     for (let index = 0; index < 12; index++) ids.push((await create(call)).id)
-    const answers = await Promise.all([erase(...ids), erase(...ids.toReversed()), erase(...ids.slice(3, 9))])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 200, 200])
-    t.same(answers.flatMap((answer) => answer.json<{ deleted: number[] }>().deleted).sort((a, b) => a - b), ids)
+    const responses = await Promise.all([erase(...ids), erase(...ids.toReversed()), erase(...ids.slice(3, 9))])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 200, 200])
+    t.same(responses.flatMap((answer) => answer.json<{ deleted: number[] }>().deleted).sort((a, b) => a - b), ids)
   }
 })
 
@@ -362,21 +362,21 @@ t.test('twenty concurrent updates of different fields lose nothing', async (t) =
   }
   const single = Object.entries(changes).map(([name, value]) => ({ [name]: value }))
   const again = [...single, ...single, { lingua: 'FR' }, { paese_id: 250 }].slice(0, 20)
-  const answers = await Promise.all(again.map((change) => put(id, change)))
-  t.ok(answers.every(({ statusCode }) => statusCode === 200))
+  const responses = await Promise.all(again.map((change) => put(id, change)))
+  t.ok(responses.every(({ statusCode }) => statusCode === 200))
   t.match(await read(call, id), { ...changes, numero_notti: 9 })
-  t.equal(new Set(answers.map(({ headers }) => headers.etag)).size, 20, 'each has a version of its own')
+  t.equal(new Set(responses.map(({ headers }) => headers.etag)).size, 20, 'each has a version of its own')
 })
 
 t.test('concurrent changes of arrival and departure never leave a stay that ends before it begins', async (t) => {
   for (let round = 0; round < 5; round++) {
     const { id } = await create(call, { check_in: '2026-11-10', check_out: '2026-11-12' })
-    const answers = await meeting(
+    const responses = await meeting(
       id,
       () => put(id, { check_in: '2026-11-11' }),
       () => put(id, { check_out: '2026-11-11' })
     )
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 400])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 400])
     t.match(await read(call, id), { check_in: '2026-11-11', check_out: '2026-11-12', numero_notti: 1 })
   }
 })

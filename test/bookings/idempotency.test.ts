@@ -109,11 +109,11 @@ t.test('the stored answer is returned even when the booking has changed since', 
 t.test('ten concurrent requests with one key create one booking', async (t) => {
   for (let round = 0; round < 5; round++) {
     const before = await count()
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post(`insieme-${round}`)))
-    const created = answers.filter(({ statusCode }) => statusCode === 201)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => post(`insieme-${round}`)))
+    const created = responses.filter(({ statusCode }) => statusCode === 201)
     t.ok(created.length >= 1)
     t.equal(new Set(created.map(({ body }) => body)).size, 1)
-    for (const answer of answers.filter((each) => !created.includes(each))) {
+    for (const answer of responses.filter((each) => !created.includes(each))) {
       t.match(answer.json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
     }
     t.equal((await post(`insieme-${round}`)).body, created[0]?.body)
@@ -136,10 +136,10 @@ t.test('two callers do not share their keys', async (t) => {
       headers: { authorization: `Bearer ${await token({ name })}`, 'idempotency-key': 'comune' },
       payload: booking({ nome_cognome: name })
     })
-  const answers = [await post('comune'), await callAs('operatore-1'), await callAs('operatore-2')]
-  t.same(answers.map(({ statusCode }) => statusCode), [201, 201, 201])
+  const responses = [await post('comune'), await callAs('operatore-1'), await callAs('operatore-2')]
+  t.same(responses.map(({ statusCode }) => statusCode), [201, 201, 201])
   t.equal(await count(), before + 3)
-  t.equal((await callAs('operatore-1')).body, answers[1]?.body)
+  t.equal((await callAs('operatore-1')).body, responses[1]?.body)
 })
 
 t.test('a request that is refused before it runs leaves its key free', async (t) => {

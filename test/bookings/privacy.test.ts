@@ -76,8 +76,8 @@ t.test('the report lists a booking\'s data with retention and reason, and marks 
 t.test('a booking without data has no report, no export and nothing to erase', async (t) => {
   const before = await noted()
   for (const path of ['privacy', 'export']) {
-    const answer = await first.call('GET', `${BOOKINGS}/4711/${path}`)
-    t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
+    const response = await first.call('GET', `${BOOKINGS}/4711/${path}`)
+    t.match(response.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   }
   t.match((await erase(first, 4711)).json(), { status: 200, eliminati: [], conservati: [] })
   t.equal(await noted(), before)
@@ -86,14 +86,14 @@ t.test('a booking without data has no report, no export and nothing to erase', a
 t.test('the export is an archive of all data (booking, guests, submissions, images), and is audited', async (t) => {
   const id = covered.get('TRE QUATTRO')!
   const before = await noted()
-  const answer = await server.call('GET', exportOf(id))
-  t.equal(answer.statusCode, 200)
-  t.match(answer.headers, {
+  const response = await server.call('GET', exportOf(id))
+  t.equal(response.statusCode, 200)
+  t.match(response.headers, {
     'content-type': 'application/zip',
     'content-disposition': `attachment; filename=prenotazione_${id}.zip`,
     'cache-control': 'no-store'
   })
-  const files = await unzip(answer.rawPayload)
+  const files = await unzip(response.rawPayload)
   t.same([...files.keys()], [
     'privacy.json', 'prenotazione.json', 'ospiti.json', 'invii.json',
     'documenti/0/back.jpg', 'documenti/0/front.jpg', 'documenti/1/back.jpg', 'documenti/1/front.jpg'
@@ -125,17 +125,17 @@ t.test('an export that the audit log cannot record is refused', async (t) => {
   const { id } = await create(call)
   t.teardown(() => app.sql`alter table audit_log drop constraint refused`)
   await app.sql`alter table audit_log add constraint refused check (action <> 'dati_esportati') not valid`
-  const answer = await call('GET', exportOf(id))
-  t.match(answer.json(), { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' })
-  t.equal(answer.headers['content-disposition'], undefined)
+  const response = await call('GET', exportOf(id))
+  t.match(response.json(), { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' })
+  t.equal(response.headers['content-disposition'], undefined)
 })
 
 t.test('a damaged or missing image aborts the export, so an incomplete archive never ends properly', async (t) => {
   const id = await booked(first, [guest('SETTE')])
   const port = await listen(first.app)
   const load = async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}${exportOf(id)}`, { headers: { 'x-api-key': API_KEY } })
-    return await answer.bytes()
+    const response = await fetch(`http://127.0.0.1:${port}${exportOf(id)}`, { headers: { 'x-api-key': API_KEY } })
+    return await response.bytes()
   }
   t.equal((await unzip(Buffer.from(await load()))).size, 6)
   const [{ id: object } = {}] = await first.app.sql<{ id: string }[]>`
@@ -156,9 +156,9 @@ t.test('a damaged or missing image aborts the export, so an incomplete archive n
 t.test('an erasure deletes booking, guests and images, keeps what the law requires, and reports both', async (t) => {
   const id = covered.get('CINQUE SEI')!
   const before = await held(server, id)
-  const answer = await erase(server, id)
-  t.equal(answer.statusCode, 200)
-  const { message, eliminati, conservati } = answer.json<Static<typeof ErasureAnswer>>()
+  const response = await erase(server, id)
+  t.equal(response.statusCode, 200)
+  const { message, eliminati, conservati } = response.json<Static<typeof ErasureAnswer>>()
   t.equal(message, `Prenotazione ${id} cancellata`)
   t.same(eliminati, before.filter(({ per_legge: isLegal }) => !isLegal))
   t.same(conservati, before.filter(({ per_legge: isLegal }) => isLegal))

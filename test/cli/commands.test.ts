@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Job } from '#schemas/job.ts'
 import { foreigner, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, productionEnviron, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { create, guests, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, temporaryFolder, type TestApp, type Who } from '#test/helper.ts'
@@ -192,7 +192,7 @@ t.test(
   'a test that the police reject exits with 5 and lists the errors by guest; without an answer it exits with 1',
   async (t) => {
     const police = await standIn(t)
-    police.on.Test = answer(rowsReply('Test', [true, false]))
+    police.on.Test = response(rowsReply('Test', [true, false]))
     const real = await site(t, productionEnviron(police))
     const { act, keep } = user(t)
     keep({ url: real.url, key: API_KEY })

@@ -231,17 +231,17 @@ async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
 const asked = (received: readonly Received[]) => received.map(({ method, url }) => `${method} ${url.split('?', 1)[0]}`)
 
 /** A terminal at which these answers are typed after the questions. */
-function seat (t: Test, answers: Record<string, string> = {}) {
+function seat (t: Test, responses: Record<string, string> = {}) {
   const raw: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => { raw.push(mode) } })
   const written = { stdout: '', stderr: '' }
-  const questions = Object.keys(answers)
+  const questions = Object.keys(responses)
   const stdout = new Writable({ write: (chunk, _encoding, done) => { written.stdout += chunk; done() } })
   const stderr = new Writable({
     write (chunk, _encoding, done) {
       written.stderr += chunk
       const asked = questions.find((question) => String(chunk).endsWith(question))
-      if (asked !== undefined) setImmediate(() => stdin.write(answers[asked]))
+      if (asked !== undefined) setImmediate(() => stdin.write(responses[asked]))
       done()
     }
   })

@@ -35,9 +35,9 @@ export async function accessRows (
       // The row of the status code needs only one endpoint.
       for (const { method, url } of row === 'A2' ? closed : closed.slice(0, 1)) {
         for (const headers of [{}, { 'x-api-key': 'sbagliata' }, { authorization: 'Bearer a.b.c' }]) {
-          const answer = await app.inject({ method, url, headers })
-          exactly(t, answer, 401, anError(401, 'Autenticazione mancante o non valida'))
-          t.match(answer.headers['www-authenticate'], /./, url)
+          const response = await app.inject({ method, url, headers })
+          exactly(t, response, 401, anError(401, 'Autenticazione mancante o non valida'))
+          t.match(response.headers['www-authenticate'], /./, url)
         }
       }
     })
@@ -65,9 +65,9 @@ export async function accessRows (
 
   const few = await build(t, { RATE_LIMIT_MAX: '1', RATE_LIMIT_HEAVY_MAX: '1' })
   const refused = async (t: Test, { method, url }: (typeof ALL)[number]) => {
-    const answer = await few.call(method, url)
-    exactly(t, answer, 429, anError(429, /^Troppe richieste: riprovare fra \d+ secondi$/))
-    t.match(answer.headers, { 'retry-after': /^[1-9]\d?$/, 'ratelimit-limit': '1', 'ratelimit-remaining': '0' }, url)
+    const response = await few.call(method, url)
+    exactly(t, response, 429, anError(429, /^Troppe richieste: riprovare fra \d+ secondi$/))
+    t.match(response.headers, { 'retry-after': /^[1-9]\d?$/, 'ratelimit-limit': '1', 'ratelimit-remaining': '0' }, url)
   }
   await prove('L1', async (t) => {
     // Requests as a caller, for heavy work, and without credentials.

@@ -65,9 +65,9 @@ export async function administrationRows (
   })
   await prove('E30', async (t) => {
     const payload = form([['userId', operatorId], ['file', await jpeg(), 'io.jpg']])
-    const answer = await admin('POST', '/api/operators/pfp', payload, { 'content-type': FORM_TYPE })
+    const response = await admin('POST', '/api/operators/pfp', payload, { 'content-type': FORM_TYPE })
     const path = `avatars/${operatorId}.jpg`
-    exactly(t, answer, 200, { success: true, message: /./, path, url: `${PUBLIC_URL}/api/storage/${path}`, status: 200 })
+    exactly(t, response, 200, { success: true, message: /./, path, url: `${PUBLIC_URL}/api/storage/${path}`, status: 200 })
   })
   await prove('E32', async (t) => {
     const recipients = ['giulia@example.org', 'marco@example.org']
@@ -76,9 +76,9 @@ export async function administrationRows (
       recipient, id: anInteger, messageId: /^<.+>$/, stato: 'inviata', risposta: /^250/, spiegazione: /./
     })
     // On a busy machine the response may precede the delivery.
-    let answer = await admin('POST', '/api/send-email', mail)
-    for (let n = 0; n < 5 && answer.body.includes('in_coda'); n++) answer = await admin('POST', '/api/send-email', mail)
-    exactly(t, answer, 200, {
+    let response = await admin('POST', '/api/send-email', mail)
+    for (let n = 0; n < 5 && response.body.includes('in_coda'); n++) response = await admin('POST', '/api/send-email', mail)
+    exactly(t, response, 200, {
       success: true,
       message: /./,
       messageId: /^<.+>$/,
@@ -94,9 +94,9 @@ export async function administrationRows (
   })
   for (const row of ['E33', 'A6'] as const) {
     await prove(row, async (t) => {
-      const answer = await admin('POST', '/api/admin/grant-cookie')
-      exactly(t, answer, 200, { success: true, message: /./, expires_at: INSTANT, status: 200 })
-      const set = [answer.headers['set-cookie']].flat().map(String)
+      const response = await admin('POST', '/api/admin/grant-cookie')
+      exactly(t, response, 200, { success: true, message: /./, expires_at: INSTANT, status: 200 })
+      const set = [response.headers['set-cookie']].flat().map(String)
       const granted = set.find((each) => each.startsWith('service_admin_access=granted;')) ?? ''
       t.strictSame(granted.split('; ').sort(),
         ['HttpOnly', 'Path=/ad/', 'SameSite=Strict', 'Secure', 'service_admin_access=granted'])

@@ -38,8 +38,8 @@ const GUEST = {
 /** Rows about bookings, their rules and conventions. */
 export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Promise<void> {
   const create = async (changes: Record<string, unknown> = {}) => {
-    const answer = await key('POST', PATH, booking(changes))
-    return answer.json<{ data: Booking }>().data
+    const response = await key('POST', PATH, booking(changes))
+    return response.json<{ data: Booking }>().data
   }
   const detail = async (id: number) => (await key('GET', `${PATH}/${id}`)).json<{ data: BookingDetail }>().data
 
@@ -47,11 +47,11 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
     const whole = { email: 'anna@example.com', telefono: '+39 055 1', idf_gen: 'BK-1', check_out: '2026-11-24' }
     exactly(t, await key('POST', PATH, booking()), 201, { data: shown(), status: 201 })
     const { email, telefono, idf_gen } = whole
-    const answer = await key('POST', PATH, booking({ ...whole, numero_notti: undefined }))
-    const { data } = exactly<{ data: Booking }>(t, answer, 201, {
+    const response = await key('POST', PATH, booking({ ...whole, numero_notti: undefined }))
+    const { data } = exactly<{ data: Booking }>(t, response, 201, {
       data: shown({ email, telefono, idf_gen }), status: 201
     })
-    t.equal(answer.headers.location, `${PATH}/${data.id}`)
+    t.equal(response.headers.location, `${PATH}/${data.id}`)
     for (const name of ['nome_cognome', 'lingua', 'paese_id', 'check_in', 'numero_ospiti']) {
       exactly(t, await key('POST', PATH, booking({ [name]: undefined })), 400,
         anError(400, /./, { dettagli: [{ campo: name, messaggio: /./ }] }))
@@ -71,9 +71,9 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
 
   await prove('E02', async (t) => {
     const made = await create()
-    const answer = await key('GET', PATH)
-    t.equal(answer.statusCode, 200)
-    const { data, ...rest } = answer.json<{ data: Booking[] }>()
+    const response = await key('GET', PATH)
+    t.equal(response.statusCode, 200)
+    const { data, ...rest } = response.json<{ data: Booking[] }>()
     t.strictSame(rest, {})
     t.strictSame(data.find(({ id }) => id === made.id), made)
   })

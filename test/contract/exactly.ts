@@ -18,10 +18,10 @@ export function anError (status: number, error: Wanted, more: WantedFields = {})
 }
 
 /** Asserts exactly this status and body. @returns the body */
-export function exactly<Body> (t: Test, answer: LightMyRequestResponse, status: number, wanted: Wanted): Body {
-  t.equal(answer.statusCode, status, answer.body.slice(0, 500))
-  t.match(answer.headers['content-type'], /^application\/json/)
-  const body = answer.json<Body>()
+export function exactly<Body> (t: Test, response: LightMyRequestResponse, status: number, wanted: Wanted): Body {
+  t.equal(response.statusCode, status, response.body.slice(0, 500))
+  t.match(response.headers['content-type'], /^application\/json/)
+  const body = response.json<Body>()
   t.same(differences(body, wanted), [])
   return body
 }

@@ -23,13 +23,13 @@ const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
 /** Fails after the work is done and before its response is stored. */
 const FAILS_LATE = 'x-prova-guasto'
 const failed = new WeakSet<FastifyRequest>()
-const answer = { isDue: Promise.withResolvers<void>(), goesOut: Promise.withResolvers<void>() }
+const response = { isDue: Promise.withResolvers<void>(), goesOut: Promise.withResolvers<void>() }
 async function failLate (request: FastifyRequest, _reply: FastifyReply, payload: unknown) {
   if (request.headers[FAILS_LATE] === undefined || failed.has(request)) return payload
   failed.add(request)
   if (request.headers[FAILS_LATE] === 'aspetta') {
-    answer.isDue.resolve()
-    await answer.goesOut.promise
+    response.isDue.resolve()
+    await response.goesOut.promise
     return payload
   }
   throw new Error('guasto dopo il lavoro')
@@ -119,9 +119,9 @@ t.test('the contract', async (t) => {
       headers: { authorization, 'idempotency-key': 'in arrivo', ...more }
     })
     const first = send({ [FAILS_LATE]: 'aspetta' })
-    await answer.isDue.promise
+    await response.isDue.promise
     t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
-    answer.goesOut.resolve()
+    response.goesOut.resolve()
     t.equal((await first).statusCode, 201)
     t.equal((await send()).headers['idempotency-replayed'], 'true')
   })
@@ -212,9 +212,9 @@ t.test('every response carries the RateLimit headers, whatever its status', asyn
     422: { method: 'POST', url: '/api/alloggiati/invio', headers: KEY, payload: { ospiti: [{}], prenotazione: {} } },
     '200 of the page of the description': { url: '/docs' }
   } as const)) {
-    const answer = await app.inject({ ...request })
-    t.equal(answer.statusCode, Number.parseInt(status), `${status}: ${answer.body.slice(0, 200)}`)
-    t.match(answer.headers, {
+    const response = await app.inject({ ...request })
+    t.equal(response.statusCode, Number.parseInt(status), `${status}: ${response.body.slice(0, 200)}`)
+    t.match(response.headers, {
       'ratelimit-limit': '100000', 'ratelimit-remaining': /^\d+$/, 'ratelimit-reset': /^\d+$/
     }, status)
   }

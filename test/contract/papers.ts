@@ -95,10 +95,10 @@ export async function paperRows ({ key, operator, operatorId, call }: SharedServ
     const id = await newBooking()
     const base64Image = (await jpeg()).toString('base64')
     await key('POST', '/api/documents/upload', { booking_id: id, guest_idx: 1, side: 'back', base64Image, ext: 'jpg' })
-    const answer = await key('GET', `/api/documents/${id}/1/back`)
-    t.equal(answer.statusCode, 200)
-    t.equal(answer.headers['content-type'], 'image/jpeg')
-    t.equal(answer.rawPayload.subarray(0, 2).toString('hex'), 'ffd8')
+    const response = await key('GET', `/api/documents/${id}/1/back`)
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers['content-type'], 'image/jpeg')
+    t.equal(response.rawPayload.subarray(0, 2).toString('hex'), 'ffd8')
     t.equal((await key('GET', `/api/documents/${id}/1/sinistra`)).statusCode, 400)
   })
   await prove('F6', async (t) => {
@@ -138,9 +138,9 @@ export async function paperRows ({ key, operator, operatorId, call }: SharedServ
   })
   await prove('E23', async (t) => {
     const made = (await operator('POST', '/api/generate-pdf', pdf)).json<Made>()
-    const answer = await operator('GET', new URL(made.download_url).pathname)
-    t.equal(answer.statusCode, 200)
-    t.match(answer.headers, {
+    const response = await operator('GET', new URL(made.download_url).pathname)
+    t.equal(response.statusCode, 200)
+    t.match(response.headers, {
       'content-type': 'application/pdf', 'content-disposition': /^attachment; filename="[^"]+\.pdf"$/
     })
     exactly(t, await operator('GET', '/api/csv-pdf-download/nessuno'), 404, anError(404, /./))

@@ -2,7 +2,7 @@ import { LAYOUT, LENGTH } from '#src/alloggiati/codec/layout.ts'
 import type { InvioAnswer } from '#schemas/alloggiati.ts'
 import type { Codici } from '#schemas/codici.ts'
 import { family, foreigner, single } from '#test/alloggiati/rules/samples.ts'
-import { answer, closedPort } from '#test/alloggiati/service/soap/server.ts'
+import { response, closedPort } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { booking } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
@@ -52,10 +52,10 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
   const cutOff = await production(t, { endpoint: await closedPort() })
   for (const row of ['F7', 'C10'] as const) {
     await prove(row, async (t) => {
-      const answer = await cutOff.call('GET', `${PATH}/check`)
+      const response = await cutOff.call('GET', `${PATH}/check`)
       const error = /^Alloggiati Web: connessione rifiutata/
-      exactly(t, answer, 503, { ...anError(503, error, { connected: false }), codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
-      t.match(answer.headers['retry-after'], /^\d+$/)
+      exactly(t, response, 503, { ...anError(503, error, { connected: false }), codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
+      t.match(response.headers['retry-after'], /^\d+$/)
     })
   }
 
@@ -107,12 +107,12 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
     t.match(after.at(-1), /REGISTRATI/)
   })
   await prove('I3', async (t) => {
-    const answer = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
-    exactly<InvioAnswer>(t, answer, 200, sent('Send', /^AW-/))
+    const response = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
+    exactly<InvioAnswer>(t, response, 200, sent('Send', /^AW-/))
   })
   // Only the police reject this record: our validation rules must accept it.
   const police = await standIn(t)
-  police.on.Send = answer(rowsReply('Send', [false]))
+  police.on.Send = response(rowsReply('Send', [false]))
   const real = await production(t, police)
   for (const [at, row] of (['I4', 'F8', 'C7'] as const).entries()) {
     await prove(row, async (t) => {
@@ -188,12 +188,12 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
   // A day's receipt exists on the next day, so a second server has that date in its sandbox.
   await prove('E11', async (t) => {
     const next = await build(t, { TODAY: '2026-11-24', DATABASE_URL: url, DATA_DIR: dataDir })
-    const answer = await next.call('GET', `${PATH}/ricevute?data=${TODAY}`)
-    t.equal(answer.statusCode, 200, answer.body.slice(0, 200))
-    t.match(answer.headers, {
+    const response = await next.call('GET', `${PATH}/ricevute?data=${TODAY}`)
+    t.equal(response.statusCode, 200, response.body.slice(0, 200))
+    t.match(response.headers, {
       'content-type': 'application/pdf', 'content-disposition': `attachment; filename=ricevuta_${TODAY}.pdf`
     })
-    t.equal(answer.rawPayload.subarray(0, 5).toString(), '%PDF-')
+    t.equal(response.rawPayload.subarray(0, 5).toString(), '%PDF-')
     exactly(t, await key('GET', `${PATH}/ricevute`), 400,
       anError(400, /./, { dettagli: [{ campo: 'data', messaggio: /./ }] }))
   })

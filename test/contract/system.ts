@@ -15,11 +15,11 @@ export async function systemRows (server: SharedServer, prove: Prove): Promise<v
   })
   for (const row of ['E38', 'W2', 'L3'] as const) {
     await prove(row, async (t) => {
-      const answer = await nobody('GET', '/api/version')
-      exactly(t, answer, 200, {
+      const response = await nobody('GET', '/api/version')
+      exactly(t, response, 200, {
         version: manifest.version, latestCommit: /^([0-9a-f]{40})?$/, hostingDeploy: 'prova'
       })
-      t.equal(answer.headers['cache-control'], 'public, max-age=300')
+      t.equal(response.headers['cache-control'], 'public, max-age=300')
     })
   }
   await prove('E40', async (t) => {
@@ -74,8 +74,8 @@ export async function systemRows (server: SharedServer, prove: Prove): Promise<v
   for (const row of ['E45', 'L2'] as const) {
     await prove(row, async (t) => {
       await store(server, 'documents', '9/0/front.jpg')
-      const answer = await key('GET', '/api/storage/signed-url?bucket=documents&file=9/0/front.jpg')
-      const { signedUrl, expires_at } = exactly<{ signedUrl: string, expires_at: string }>(t, answer, 200, {
+      const response = await key('GET', '/api/storage/signed-url?bucket=documents&file=9/0/front.jpg')
+      const { signedUrl, expires_at } = exactly<{ signedUrl: string, expires_at: string }>(t, response, 200, {
         signedUrl: /^https:\/\/locanda\.example\/storage\/v1\/object\/sign\//, expires_at: INSTANT
       })
       const left = (Date.parse(expires_at) - Date.now()) / 1000
@@ -92,9 +92,9 @@ export async function systemRows (server: SharedServer, prove: Prove): Promise<v
   for (const row of ['E46', 'N2'] as const) {
     await prove(row, async (t) => {
       await store(server, 'documents', '9/0/back.jpg', 'contenuto')
-      const answer = await key('GET', '/api/storage/documents/9/0/back.jpg')
-      t.match(answer, { statusCode: 200, body: 'contenuto' })
-      t.match(answer.headers, { 'content-type': 'image/jpeg', 'x-content-type-options': 'nosniff' })
+      const response = await key('GET', '/api/storage/documents/9/0/back.jpg')
+      t.match(response, { statusCode: 200, body: 'contenuto' })
+      t.match(response.headers, { 'content-type': 'image/jpeg', 'x-content-type-options': 'nosniff' })
       exactly(t, await key('GET', '/api/storage/documents/nessuno'), 404, anError(404, /./))
       exactly(t, await key('GET', '/api/storage/nessuno/x'), 404, anError(404, /./))
     })
@@ -112,10 +112,10 @@ export async function systemRows (server: SharedServer, prove: Prove): Promise<v
     exactly(t, await admin('POST', '/api/querysql', { password: 'un’altra', sql: 'select 1' }), 403, anError(403, /./))
   })
   await prove('E49', async (t) => {
-    const answer = await nobody('GET', '/sitemap.xml')
-    t.equal(answer.statusCode, 200)
-    t.match(answer.headers['content-type'], /^application\/xml/)
-    t.match(answer.body, `<loc>${PUBLIC_URL}/docs</loc>`)
+    const response = await nobody('GET', '/sitemap.xml')
+    t.equal(response.statusCode, 200)
+    t.match(response.headers['content-type'], /^application\/xml/)
+    t.match(response.body, `<loc>${PUBLIC_URL}/docs</loc>`)
   })
   await prove('W3', async (t) => {
     const document = (await nobody('GET', '/openapi.json')).json<{ paths: Record<string, Record<string, object>> }>()
@@ -137,9 +137,9 @@ export async function systemRows (server: SharedServer, prove: Prove): Promise<v
     exactly(t, await key('GET', '/api/v1/nessuna'), 404, anError(404, 'Risorsa non trovata'))
   })
   await prove('C9', async (t) => {
-    const answer = await app.inject('/prova/guasto')
+    const response = await app.inject('/prova/guasto')
     const codice = 'ERRORE_INTERNO'
-    exactly(t, answer, 500, { error: 'Errore interno del server', status: 500, codice, requestId: UUID })
+    exactly(t, response, 500, { error: 'Errore interno del server', status: 500, codice, requestId: UUID })
   })
   await prove('L8', async (t) => {
     const long = { ...booking(), nome_cognome: 'x'.repeat(1024 * 1024) }

@@ -19,7 +19,7 @@ interface Surroundings {
   random: SeededRandom
   ask: Ask
   newGuests: () => Guest[]
-  note: (answer: ClientAnswer) => void
+  note: (response: ClientAnswer) => void
 }
 
 /** A client that saves bookings with guests, submits the day at once, and corrects guests afterwards. */

@@ -59,7 +59,7 @@ interface Records {
 export async function checkRecords (
   { sql, db }: Pick<Connection, 'sql' | 'db'>,
   keys: Keys,
-  answers: readonly ClientAnswer[],
+  responses: readonly ClientAnswer[],
   acquired: readonly string[]
 ): Promise<Faults> {
   const found = await sql<Omit<Entry, 'line'>[]>`
@@ -81,9 +81,9 @@ export async function checkRecords (
     submissions: records.references.size,
     double: findDouble(acquired, records),
     respelled: findRespelled(acquired, records),
-    lost: [...answers.flatMap((one) => findLost(one, records)), ...findNotAcquired(records)],
+    lost: [...responses.flatMap((one) => findLost(one, records)), ...findNotAcquired(records)],
     forgotten: [
-      ...answers.flatMap((one) => [...findWronglyNotSent(one, records), ...findGoneReference(one, records)]),
+      ...responses.flatMap((one) => [...findWronglyNotSent(one, records), ...findGoneReference(one, records)]),
       ...findUnfinished(records),
       ...findUnknownToLedger(records)
     ],

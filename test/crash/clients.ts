@@ -18,11 +18,11 @@ const RECENT = 40
  * unchanged, respelled or corrected. Some submit in a rush, some submit whole days of bookings.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
-  const answers: ClientAnswer[] = []
+  const responses: ClientAnswer[] = []
   const state = { next: 0, stopped: false }
   const newPerson = () => person(state.next++)
   const newGuests = () => Array.from({ length: 1 + random.integer(3) }, newPerson)
-  const desk = bookingDesk({ random, ask, newGuests, note: (answer) => answers.push(answer) })
+  const desk = bookingDesk({ random, ask, newGuests, note: (answer) => responses.push(answer) })
 
   async function work (): Promise<void> {
     while (!state.stopped) {
@@ -81,7 +81,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
   ): Promise<ClientAnswer | undefined> {
     const answer: ClientAnswer = { guests: guests.map(({ n }) => n), status: undefined }
     const body = invio(guests.map(({ schedina }) => schedina), { ...more })
-    answers.push(answer)
+    responses.push(answer)
     const got = await ask('/api/alloggiati/invio', body, headers)
     if (got) Object.assign(answer, got.body, { guests: answer.guests, status: got.status })
     return answer
@@ -97,5 +97,5 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }
   }
 
-  return { answers, work, stop: () => { state.stopped = true } }
+  return { responses, work, stop: () => { state.stopped = true } }
 }

@@ -114,7 +114,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     await Promise.all([...working, expiring])
     police.on = {}
     await finishAll(environ, sql, cluster)
-    const faults = await checkRecords({ sql, db }, createKeys(masterKey), clients.answers, police.acquired())
+    const faults = await checkRecords({ sql, db }, createKeys(masterKey), clients.responses, police.acquired())
     await endAll()
     return { ...done, ...faults }
   } catch (err) {

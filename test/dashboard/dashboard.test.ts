@@ -96,19 +96,19 @@ t.test('the counts match the bookings, whatever two servers create, change and d
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 10 }), async (steps) => {
       const known = [...ids]
       const at = (place: number) => known[place % Math.max(known.length, 1)] ?? 1
-      const answers = await Promise.all(steps.map(async (each, i) => {
+      const responses = await Promise.all(steps.map(async (each, i) => {
         const server = i % 2 === 0 ? first : second
         if (each.kind === 'create') {
           const { id } = await create(server.call, { paese_id: each.country })
           ids.push(id)
           return 201
         }
-        const answer = each.kind === 'move'
+        const response = each.kind === 'move'
           ? await server.call('PUT', `/api/v1/prenotazioni/${at(each.place)}`, { paese_id: each.country })
           : await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: each.places.map(at) })
-        return answer.statusCode
+        return response.statusCode
       }))
-      t.notOk(answers.some((status) => status >= 500), String(answers))
+      t.notOk(responses.some((status) => status >= 500), String(responses))
       const counted = await first.app.sql`
         select paese_id, totale from prenotazioni_per_paese where totale <> 0 order by paese_id`
       const real = await first.app.sql`
@@ -200,10 +200,10 @@ async function locations (t: Test, ...sitemaps: readonly string[]): Promise<stri
 
 t.test('the sitemap lists the public pages by absolute URL, and anybody can open them', async (t) => {
   const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: 'https://locanda.example/' })
-  const answer = await app.inject('/sitemap.xml')
-  t.equal(answer.statusCode, 200)
-  t.match(answer.headers, { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=3600' })
-  t.same(await locations(t, answer.body), [['https://locanda.example/docs']])
+  const response = await app.inject('/sitemap.xml')
+  t.equal(response.statusCode, 200)
+  t.match(response.headers, { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=3600' })
+  t.same(await locations(t, response.body), [['https://locanda.example/docs']])
   for (const page of app.publicPages) {
     const { statusCode, headers } = await app.inject(page)
     t.ok(statusCode === 200 || (statusCode === 302 && String(headers.location).includes(page)), page)
@@ -246,9 +246,9 @@ t.test('a job that an administrator starts runs at once, is audited, and keeps i
   const { app, ask, find } = server
   work = async () => { runs++ }
   const { prossimo_avvio: next } = await find('prova')
-  const answer = await ask('POST', start('prova'))
-  t.equal(answer.statusCode, 200)
-  const { data } = answer.json<JobAnswer>()
+  const response = await ask('POST', start('prova'))
+  t.equal(response.statusCode, 200)
+  const { data } = response.json<JobAnswer>()
   t.match(data, { nome: 'prova', in_corso: false, esito: 'riuscito', durata_ms: Number, prossimo_avvio: next })
   t.ok(Math.abs(Date.parse(data.ultimo_avvio!) - Date.now()) < 60_000)
   t.same(await find('prova'), data)
@@ -278,10 +278,10 @@ t.test('a start that cannot be audited runs nothing', async (t) => {
 t.test('a failed job is answered with its outcome, without its error message', async (t) => {
   const { ask } = server
   work = async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) }
-  const answer = await ask('POST', start('prova'))
-  t.equal(answer.statusCode, 200)
-  t.match(answer.json(), { data: { esito: 'fallito', errore: 'EPROVA' } })
-  t.notMatch(answer.body, /Anna/)
+  const response = await ask('POST', start('prova'))
+  t.equal(response.statusCode, 200)
+  t.match(response.json(), { data: { esito: 'fallito', errore: 'EPROVA' } })
+  t.notMatch(response.body, /Anna/)
 })
 
 t.test('a long job is answered before it ends, and meanwhile no other process starts it', async (t) => {
@@ -295,9 +295,9 @@ t.test('a long job is answered before it ends, and meanwhile no other process st
     t.match((await ask('POST', start('prova'))).json(), { status: 409, codice: 'LAVORO_IN_CORSO' })
     t.match(await find('prova'), { in_corso: true, esito: null, durata_ms: null, ultimo_avvio: String })
   }
-  const answer = await answering
-  t.equal(answer.statusCode, 202)
-  t.match(answer.json(), { data: { in_corso: true } })
+  const response = await answering
+  t.equal(response.statusCode, 202)
+  t.match(response.json(), { data: { in_corso: true } })
   held.end()
   await until(async () => !(await second.find('prova')).in_corso)
   t.match(await second.find('prova'), { esito: 'riuscito' })

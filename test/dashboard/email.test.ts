@@ -43,9 +43,9 @@ async function sender (
     post,
     async send (email) {
       const begun = performance.now()
-      const answer = await post(email)
-      t.equal(answer.statusCode, 200, answer.body)
-      return { ...answer.json<EmailAnswer>(), ms: performance.now() - begun }
+      const response = await post(email)
+      t.equal(response.statusCode, 200, response.body)
+      return { ...response.json<EmailAnswer>(), ms: performance.now() - begun }
     },
     async follow (ids) {
       const url = `/api/v1/email?ids=${ids.join()}`
@@ -80,19 +80,19 @@ function arriving () {
 
 t.test('each recipient gets a mail of their own, and the answer has the mail server\'s reply for each', async (t) => {
   const arrived = arriving()
-  const answer = await send({
+  const response = await send({
     recipients: ['ada', 'nessuno', 'filtro', 'lista', 'piena', 'bruno'].map((name) => `${name}@ospiti.example`)
   })
-  t.match(answer, {
+  t.match(response, {
     success: false,
     status: 200,
-    messageId: answer.recipients[0]!.messageId,
+    messageId: response.recipients[0]!.messageId,
     accepted: ['ada@ospiti.example', 'bruno@ospiti.example'],
     rejected: ['nessuno@ospiti.example', 'filtro@ospiti.example'],
     message: '2 e-mail accettate dal server di posta; 2 e-mail rifiutate; 2 e-mail in coda: la consegna prosegue da ' +
       'sola, GET /api/v1/email ne dice l’esito'
   })
-  t.same(answer.recipients.map(({ recipient, stato, risposta, spiegazione }) =>
+  t.same(response.recipients.map(({ recipient, stato, risposta, spiegazione }) =>
     [recipient.split('@')[0], stato, risposta, spiegazione]), [
     ['ada', 'inviata', '250', 'Accettata dal server di posta'],
     ['nessuno', 'fallita', '550 5.1.1', 'Non consegnata: la casella del destinatario non esiste'],
@@ -103,7 +103,7 @@ t.test('each recipient gets a mail of their own, and the answer has the mail ser
       'l’invio si ripete da solo, fino a 24 ore'],
     ['bruno', 'inviata', '250', 'Accettata dal server di posta']
   ])
-  t.ok(answer.ms < 9000, 'what was tried once is not waited for')
+  t.ok(response.ms < 9000, 'what was tried once is not waited for')
 
   t.same(arrived().map(({ envelope }) => envelope), ['ada', 'bruno'].map((name) =>
     ({ from: FROM, to: [`${name}@ospiti.example`] })), 'one recipient per mail')
@@ -112,9 +112,9 @@ t.test('each recipient gets a mail of their own, and the answer has the mail ser
     t.notOk(raw.includes('ada@') && raw.includes('bruno@'))
   }
 
-  const followed = await follow(answer.recipients.map(({ id }) => id))
+  const followed = await follow(response.recipients.map(({ id }) => id))
   t.match(followed.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })),
-    answer.recipients.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })))
+    response.recipients.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })))
   t.same(followed.map(({ prossimo_tentativo: next }) => next !== null), [false, false, false, true, true, false])
   t.notMatch(JSON.stringify(followed), /ospiti/, 'who a mail is for is not kept')
 })
@@ -140,9 +140,9 @@ t.test('a request with any error sends nothing, and the answer names all errors'
   ].map(({ id }) => String(id))
   const before = await kept()
   const fields = async (email: object) => {
-    const answer = await post(email)
-    t.equal(answer.statusCode, 400, answer.body)
-    return answer.json<{ dettagli: { campo: string }[] }>().dettagli.map(({ campo }) => campo)
+    const response = await post(email)
+    t.equal(response.statusCode, 400, response.body)
+    return response.json<{ dettagli: { campo: string }[] }>().dettagli.map(({ campo }) => campo)
   }
   t.same(await fields({ recipients: ['ada@ospiti.example', 'ada', 'b@ospiti.example', 'c@localhost'] }),
     ['recipients[1]', 'recipients[3]'])
@@ -281,9 +281,9 @@ t.test('a slow mail server does not delay the answer; its reply comes later, and
   const answered = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, { decide: () => answered.promise })
   const { app, send, follow } = await sender(t, smtp)
-  const answer = await send({ recipients: RECIPIENTS })
-  t.ok(answer.ms > 9000 && answer.ms < IN_TIME_MS, String(answer.ms))
-  t.match(answer, {
+  const response = await send({ recipients: RECIPIENTS })
+  t.ok(response.ms > 9000 && response.ms < IN_TIME_MS, String(response.ms))
+  t.match(response, {
     success: true,
     accepted: [],
     rejected: [],
@@ -291,7 +291,7 @@ t.test('a slow mail server does not delay the answer; its reply comes later, and
     recipients: RECIPIENTS.map((recipient) => ({ recipient, stato: 'in_coda', risposta: null, spiegazione: /coda/ }))
   })
   answered.resolve()
-  const ids = answer.recipients.map(({ id }) => id)
+  const ids = response.recipients.map(({ id }) => id)
   for (const id of ids) await over(app, id)
   t.match(await follow(ids), ids.map(() => ({ stato: 'inviata', risposta: '250', tentativi: 1 })))
   t.same(smtp.mails.map(({ envelope }) => envelope.to), RECIPIENTS.map((to) => [to]))

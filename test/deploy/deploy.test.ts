@@ -51,8 +51,8 @@ function ask ({ port, certificate }: Nginx, agent: Agent, path: string, body?: o
       path,
       method: body ? 'POST' : 'GET',
       headers: { host: 'locanda.example', 'x-api-key': API_KEY, 'content-type': 'application/json' }
-    }, (answer) => {
-      json(answer).then((body) => resolve({ status: answer.statusCode!, body: body as Answer['body'] }), reject)
+    }, (response) => {
+      json(response).then((body) => resolve({ status: response.statusCode!, body: body as Answer['body'] }), reject)
     })
     sent.on('error', reject)
     sent.end(body && JSON.stringify(body))
@@ -214,8 +214,8 @@ t.test('restarting instances in turn under load loses no request and repeats no 
   const names: string[] = []
   let reads = 0
   const over = new AbortController()
-  const note = async (name: string, answer: Promise<Answer>, status: number) => {
-    const { status: got } = await answer.catch((err: Error) => ({ status: err.message }))
+  const note = async (name: string, response: Promise<Answer>, status: number) => {
+    const { status: got } = await response.catch((err: Error) => ({ status: err.message }))
     if (got !== status) bad.push([name, got])
     await sleep(PAUSE_MS)
   }

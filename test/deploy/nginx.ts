@@ -77,10 +77,10 @@ export async function startNginx (t: Test, { folder, port, certificate }: Nginx)
   })
   for (;;) {
     const socket = connect({ port, host: '127.0.0.1', servername: 'locanda.example', ca: certificate })
-    const answer = await Promise.race([once(socket, 'secureConnect').catch(() => undefined), ended])
+    const response = await Promise.race([once(socket, 'secureConnect').catch(() => undefined), ended])
     socket.destroy()
     if (nginx.exitCode !== null) throw new Error(readFileSync(join(folder, 'error.log'), 'utf8'))
-    if (answer) return
+    if (response) return
     await sleep(50)
   }
 }

@@ -12,9 +12,9 @@ const front = await jpeg()
 
 t.test('an image is stored, and read back', async (t) => {
   const id = await newBooking()
-  const answer = await upload(id, { image: front })
-  t.equal(answer.statusCode, 200)
-  t.same(answer.json(), {
+  const response = await upload(id, { image: front })
+  t.equal(response.statusCode, 200)
+  t.same(response.json(), {
     success: true,
     message: 'Immagine salvata',
     path: `documents/${id}/0/front.jpg`,
@@ -42,8 +42,8 @@ t.test('every accepted format is stored as that format', async (t) => {
     { image: front, ext: 'jpg', type: 'image/jpeg' }
   ]
   for (const { image, ext, type } of cases) {
-    const answer = await upload(id, { image, ext })
-    t.equal(answer.json<{ path: string }>().path, `documents/${id}/0/front.${ext.replace('jpeg', 'jpg')}`)
+    const response = await upload(id, { image, ext })
+    t.equal(response.json<{ path: string }>().path, `documents/${id}/0/front.${ext.replace('jpeg', 'jpg')}`)
     t.equal((await show(id)).headers['content-type'], type)
     t.equal((await stored(id)).length, 1, 'in the place of the one before')
   }
@@ -54,34 +54,34 @@ t.test('a data URL of an image is accepted, of anything else refused', async (t)
   const text = front.toString('base64')
   t.equal((await upload(id, { base64Image: `data:image/jpeg;base64,${text}` })).statusCode, 200)
   for (const prefix of ['data:text/html;base64,', 'data:image/svg+xml;base64,', 'data:,', 'data:image/jpeg,']) {
-    const answer = await upload(id, { base64Image: prefix + text })
-    t.equal(answer.statusCode, 400, prefix)
-    t.same(fieldsAtFault(answer), ['base64Image'])
+    const response = await upload(id, { base64Image: prefix + text })
+    t.equal(response.statusCode, 400, prefix)
+    t.same(fieldsAtFault(response), ['base64Image'])
   }
 })
 
 t.test('invalid Base64 is reported with the other errors of the request', async (t) => {
   const id = await newBooking()
-  const answer = await upload(id, { guest: -1, base64Image: 'x', ext: 'svg' })
-  t.equal(answer.statusCode, 400)
-  t.same(fieldsAtFault(answer).toSorted(), ['base64Image', 'ext', 'guest_idx'])
+  const response = await upload(id, { guest: -1, base64Image: 'x', ext: 'svg' })
+  t.equal(response.statusCode, 400)
+  t.same(fieldsAtFault(response).toSorted(), ['base64Image', 'ext', 'guest_idx'])
 })
 
 t.test('the extension must match the content', async (t) => {
   const id = await newBooking()
-  const answer = await upload(id, { image: front, ext: 'png' })
-  t.equal(answer.statusCode, 400)
-  t.same(fieldsAtFault(answer), ['ext'])
-  t.match(answer.json(), { error: /JPEG \(jpg o jpeg\)/ })
+  const response = await upload(id, { image: front, ext: 'png' })
+  t.equal(response.statusCode, 400)
+  t.same(fieldsAtFault(response), ['ext'])
+  t.match(response.json(), { error: /JPEG \(jpg o jpeg\)/ })
   t.equal((await upload(id, { image: front, ext: 'svg' })).statusCode, 400)
   t.same(await stored(id), [])
 })
 
 t.test('the booking must exist and have a place for the guest, which is checked before the image', async (t) => {
   const id = await newBooking(2)
-  const answer = await upload(id, { guest: 2, base64Image: 'AAAA' })
-  t.equal(answer.statusCode, 400)
-  t.same(fieldsAtFault(answer), ['guest_idx'])
+  const response = await upload(id, { guest: 2, base64Image: 'AAAA' })
+  t.equal(response.statusCode, 400)
+  t.same(fieldsAtFault(response), ['guest_idx'])
   const missing = await upload(2_000_000, { base64Image: 'AAAA' })
   t.match(missing.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   t.equal((await upload(id, { guest: 1, image: front })).statusCode, 200)
@@ -99,9 +99,9 @@ t.test('an image over 10 MiB is a 413, and so is a body over 15 MiB', async (t) 
 t.test('a missing image is a 404 with its status', async (t) => {
   const id = await newBooking()
   const missing = [await show(id), await show(id, 1, 'back'), await show(2_000_000)]
-  for (const answer of missing) {
-    t.equal(answer.statusCode, 404)
-    t.match(answer.json(), { error: 'Documento non trovato', status: 404 })
+  for (const response of missing) {
+    t.equal(response.statusCode, 404)
+    t.match(response.json(), { error: 'Documento non trovato', status: 404 })
   }
 })
 
@@ -191,8 +191,8 @@ t.test('every upload is audited, without the image', async (t) => {
 t.test('concurrent uploads of one side leave one complete image', async (t) => {
   const id = await newBooking()
   const images = [front, await png(), await webp()]
-  const answers = await Promise.all(['jpg', 'png', 'webp'].map((ext, n) => upload(id, { image: images[n]!, ext })))
-  t.same(answers.map(({ statusCode }) => statusCode), [200, 200, 200])
+  const responses = await Promise.all(['jpg', 'png', 'webp'].map((ext, n) => upload(id, { image: images[n]!, ext })))
+  t.same(responses.map(({ statusCode }) => statusCode), [200, 200, 200])
   t.equal((await stored(id)).length, 1)
   const read = await show(id)
   t.match(await sharp(read.rawPayload).metadata(), { width: 64, height: 48 })
@@ -237,9 +237,9 @@ t.test('a body with names of JavaScript\'s own properties is refused, and the an
   for (const name of ['__proto__', 'constructor']) {
     const payload = `{"booking_id":${id},"guest_idx":0,"side":"front","base64Image":"","ext":"jpg","${name}":{}}`
     const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
-    const answer = await app.inject({ method: 'POST', url: '/api/documents/upload', headers, payload })
-    t.equal(answer.statusCode, 400)
-    t.same(fieldsAtFault(answer), [name])
+    const response = await app.inject({ method: 'POST', url: '/api/documents/upload', headers, payload })
+    t.equal(response.statusCode, 400)
+    t.same(fieldsAtFault(response), [name])
   }
 })
 

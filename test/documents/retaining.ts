@@ -75,9 +75,9 @@ export async function purge (server: TestApp): Promise<string | null> {
 }
 
 export async function held ({ call }: TestApp, id: number): Promise<HeldData[]> {
-  const answer = await call('GET', `${BOOKINGS}/${id}/privacy`)
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json<{ data: { conservati: HeldData[] } }>().data.conservati
+  const response = await call('GET', `${BOOKINGS}/${id}/privacy`)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json<{ data: { conservati: HeldData[] } }>().data.conservati
 }
 
 /** The state of a booking's images, by guest and side. */

@@ -37,17 +37,17 @@ export async function openStream (
   })
   sending.on('error', () => {}).end()
   t.teardown(() => sending.destroy())
-  const [answer] = await once(sending, 'response') as [IncomingMessage]
+  const [response] = await once(sending, 'response') as [IncomingMessage]
   const chunks: Buffer[] = []
-  answer.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => {})
+  response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => {})
   const text = () => Buffer.concat(chunks).toString()
   const events = () => text().split('\n\n').flatMap((part) => {
     const data = /^data: (.*)$/m.exec(part)
     return part.endsWith('}') && data ? [JSON.parse(data[1]!) as Event] : []
   })
   return {
-    status: answer.statusCode!,
-    headers: answer.headers,
+    status: response.statusCode!,
+    headers: response.headers,
     text,
     events,
     hears: (part) => until(() => text().includes(part)),
@@ -55,7 +55,7 @@ export async function openStream (
       await until(() => events().length >= count)
       return events()
     },
-    ended: new Promise((resolve) => answer.once('close', resolve)),
+    ended: new Promise((resolve) => response.once('close', resolve)),
     close: () => sending.destroy()
   }
 }

@@ -39,9 +39,9 @@ async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {
 }
 
 async function read (query = ''): Promise<Event[]> {
-  const answer = await call('GET', `${EVENTS}?limit=1000${query}`)
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json<{ data: Event[] }>().data
+  const response = await call('GET', `${EVENTS}?limit=1000${query}`)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json<{ data: Event[] }>().data
 }
 
 /** Returns a function that reads the events since this call. */
@@ -175,13 +175,13 @@ t.test('a cursor whose event is no longer kept is a 410', async (t) => {
   const [first] = all
   const [place] = all.at(-1)!.cursor.split('-')
   for (const cursor of ['2000000000-00000000', `${place}-00000000`]) {
-    const answer = await call('GET', `${EVENTS}?cursor=${cursor}`)
-    t.match(answer.json(), { status: 410, codice: 'CURSORE_SCADUTO' }, cursor)
+    const response = await call('GET', `${EVENTS}?cursor=${cursor}`)
+    t.match(response.json(), { status: 410, codice: 'CURSORE_SCADUTO' }, cursor)
   }
   for (const cursor of ['nonsense', '0-00000001', '00-00000000', '99999999999-00000000']) {
-    const answer = await call('GET', `${EVENTS}?cursor=${cursor}`)
-    t.equal(answer.statusCode, 400)
-    t.same(fieldsAtFault(answer), ['cursor'])
+    const response = await call('GET', `${EVENTS}?cursor=${cursor}`)
+    t.equal(response.statusCode, 400)
+    t.same(fieldsAtFault(response), ['cursor'])
   }
   await app.sql`update eventi set quando = now() - interval '31 days'`
   await runJob(server, 'old-events')
@@ -554,8 +554,8 @@ t.test('shutdown ends streams', async (t) => {
 
 t.test('a request that does not explicitly accept a stream gets a page', async (t) => {
   for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
-    const answer = await call('GET', '/api/v1/eventi?limit=1', undefined, { accept })
-    t.equal(answer.json<{ data: Event[] }>().data.length, 1, accept)
+    const response = await call('GET', '/api/v1/eventi?limit=1', undefined, { accept })
+    t.equal(response.json<{ data: Event[] }>().data.length, 1, accept)
   }
   const head = await fetch(`${address}/api/v1/eventi`, {
     method: 'HEAD', headers: { ...key, accept: 'text/event-stream' }

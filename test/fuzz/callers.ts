@@ -26,11 +26,11 @@ export function callers (
   async function signIn (): Promise<string> {
     const email = `${randomUUID()}@example.org`
     const post = async (path: string, headers: Record<string, string>, body: object) => {
-      const answer = await fetch(address + path, {
+      const response = await fetch(address + path, {
         method: 'POST', headers: { ...ONE_JSON, ...headers }, body: JSON.stringify(body)
       })
-      if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)
-      return await answer.json() as { access_token: string }
+      if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`)
+      return await response.json() as { access_token: string }
     }
     await post('/auth/v1/admin/users', { authorization: `Bearer ${serviceKey}` }, {
       email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'admin' }

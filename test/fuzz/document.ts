@@ -63,8 +63,8 @@ export function withAnswers<
   const resolve = resolver(document)
   const whole = structuredClone(document)
   for (const { responses } of Object.values(whole.paths).flatMap((methods) => Object.values(methods))) {
-    for (const [status, answer] of Object.entries(responses)) {
-      if ('$ref' in answer) responses[status] = resolve(String(answer.$ref))
+    for (const [status, response] of Object.entries(responses)) {
+      if ('$ref' in response) responses[status] = resolve(String(response.$ref))
     }
   }
   return whole

@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** @returns the violation of a response; undefined when it is correct */
-export type Judge = (request: FuzzedRequest, answer: Answer) => string | undefined
+export type Judge = (request: FuzzedRequest, response: Answer) => string | undefined
 
 /** Internal details that responses must not leak. */
 const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/
@@ -29,21 +29,21 @@ export function judge (document: Document): Judge {
   const isPromised = (header: { $ref?: string, required?: boolean }) =>
     (header.$ref === undefined ? header : named[header.$ref.split('/').at(-1)!])?.required === true
 
-  return ({ operation: { method, path, operation } }, answer) => {
-    const { status, body } = answer
+  return ({ operation: { method, path, operation } }, response) => {
+    const { status, body } = response
     if (status === 0) return `no answer (${body})`
     const declared = [String(status), `${Math.floor(status / 100)}XX`].find((each) => each in operation.responses)
     if (declared === undefined) return `status ${status} is not declared`
-    if (status >= 500 && !isNamed(operation, answer)) return `status ${status}: ${body}`
+    if (status >= 500 && !isNamed(operation, response)) return `status ${status}: ${body}`
     if (status >= 400 && INSIDE.test(body)) return `an answer tells of the inside: ${body}`
     const own = Object.keys(document.components.headers)
     const told = Object.keys(operation.responses[declared]!.headers ?? {})
-    const untold = own.filter((name) => name.toLowerCase() in answer.headers && !told.includes(name))
+    const untold = own.filter((name) => name.toLowerCase() in response.headers && !told.includes(name))
     if (untold.length > 0) return `status ${status} has the headers ${untold.join(', ')}, which are not declared`
     const promised = told.filter((name) => isPromised(operation.responses[declared]!.headers![name]!))
-    const missing = promised.filter((name) => !(name.toLowerCase() in answer.headers))
+    const missing = promised.filter((name) => !(name.toLowerCase() in response.headers))
     if (missing.length > 0) return `status ${status} lacks the headers ${missing.join(', ')}, which are promised`
-    const fault = faultOfBody(answer, Object.keys(operation.responses[declared]!.content ?? {}), (type) =>
+    const fault = faultOfBody(response, Object.keys(operation.responses[declared]!.content ?? {}), (type) =>
       compiled('paths', path, method.toLowerCase(), 'responses', declared, 'content', type, 'schema'))
     return fault && `status ${status} ${fault}`
   }

@@ -34,8 +34,8 @@ t.test('a connection may send any number of requests in sequence, and up to 8 at
   socket.setEncoding('utf8')
   for (let round = 0; round < 4; round++) {
     socket.write(target('GET', '/health/live', KEEP).repeat(8))
-    let answers = ''
-    while (answers.split('{"stato":"ok"}').length <= 8) answers += String((await once(socket, 'data'))[0])
+    let responses = ''
+    while (responses.split('{"stato":"ok"}').length <= 8) responses += String((await once(socket, 'data'))[0])
   }
   t.notOk(socket.destroyed)
 })
@@ -136,9 +136,9 @@ t.test('shutdown cuts an endless response', async (t) => {
   t.notOk(app.server.listening)
 })
 
-function answering (answers: Record<string, () => Buffer | Readable>) {
+function answering (responses: Record<string, () => Buffer | Readable>) {
   return extraRoutes((app) => {
-    for (const [url, answer] of Object.entries(answers)) {
+    for (const [url, answer] of Object.entries(responses)) {
       app.get(url, PUBLIC, async (_request, reply) => reply.type('text/plain').send(answer()))
     }
   })

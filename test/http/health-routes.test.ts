@@ -39,19 +39,19 @@ t.test('requests are counted by method, route pattern and status, and no URL is 
 
 t.test('/metrics requires credentials and uses the Prometheus format', async (t) => {
   t.equal((await app.inject('/metrics')).statusCode, 401)
-  const answer = await call('GET', '/metrics')
-  t.equal(answer.statusCode, 200)
-  t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/)
-  t.equal(answer.headers['cache-control'], 'no-store')
+  const response = await call('GET', '/metrics')
+  t.equal(response.statusCode, 200)
+  t.match(response.headers['content-type'], /^text\/plain; version=0\.0\.4/)
+  t.equal(response.headers['cache-control'], 'no-store')
   for (const [name, value] of [
     ['process_resident_memory_bytes', 123_456_789],
     ['process_cpu_seconds_total', 1.5],
     ['process_start_time_seconds', 1_790_000_000],
     ['process_open_fds', 42]
-  ] as const) t.equal(samples(answer.body, name)[''], value)
-  t.ok(samples(answer.body, 'locanda_event_loop_delay_seconds')['']! >= 0)
-  t.ok(samples(answer.body, 'locanda_database_connections')['state="active"']! >= 1)
-  t.match(answer.body, /^locanda_build_info\{version="[\d.]+",commit="\w*"\} 1$/m)
+  ] as const) t.equal(samples(response.body, name)[''], value)
+  t.ok(samples(response.body, 'locanda_event_loop_delay_seconds')['']! >= 0)
+  t.ok(samples(response.body, 'locanda_database_connections')['state="active"']! >= 1)
+  t.match(response.body, /^locanda_build_info\{version="[\d.]+",commit="\w*"\} 1$/m)
 
   const bearer = async (credential: string, url = '/metrics') =>
     (await app.inject({ url, headers: { authorization: `Bearer ${credential}` } })).statusCode

@@ -36,7 +36,7 @@ t.test(
     })
     const somebody = await token({ name: GUEST })
     const port = await listen(app)
-    const answers: string[] = []
+    const responses: string[] = []
     const send = async (method: string, url: string, payload?: object, headers: Record<string, string> = {}) => {
       const answer = await app.inject({
         method: method as 'GET',
@@ -44,7 +44,7 @@ t.test(
         headers: { 'user-agent': GUEST, cookie: `sid=${GUEST}`, referer: `http://a/${GUEST}`, ...headers },
         payload
       })
-      answers.push(JSON.stringify(answer.headers) + answer.payload)
+      responses.push(JSON.stringify(answer.headers) + answer.payload)
       return answer
     }
 
@@ -109,12 +109,12 @@ t.test(
       `GET /?api_key=${KEY}\r\n\r\n`,
       target('GET', `/?api_key=${KEY}`, { x: 'a'.repeat(20_000) })
     ]
-    for (const bytes of raw) answers.push(JSON.stringify(await exchange(port, bytes)))
+    for (const bytes of raw) responses.push(JSON.stringify(await exchange(port, bytes)))
 
     t.ok(logs.length > 50, 'there is a log to search')
     t.same(logs.filter((line) => JSON.stringify(line).includes('CANARY')), [])
-    t.same(answers.filter((answer) => answer.includes(KEY)), [])
-    t.ok(answers.some((answer) => answer.includes(GUEST)), 'the search would find one')
+    t.same(responses.filter((answer) => answer.includes(KEY)), [])
+    t.ok(responses.some((answer) => answer.includes(GUEST)), 'the search would find one')
   }
 )
 

@@ -26,9 +26,9 @@ const SAME = { DATABASE_URL: three.url, DATA_DIR: three.dataDir }
 
 /** The statuses of several equal requests in sequence. */
 async function statuses ({ app }: TestApp, times: number, url: string, options: From = {}): Promise<number[]> {
-  const answers: LightMyRequestResponse[] = []
-  while (answers.length < times) answers.push(await app.inject({ url, ...options }))
-  return answers.map(({ statusCode }) => statusCode)
+  const responses: LightMyRequestResponse[] = []
+  while (responses.length < times) responses.push(await app.inject({ url, ...options }))
+  return responses.map(({ statusCode }) => statusCode)
 }
 
 t.test('a caller has exactly the configured number of requests, with RateLimit headers and Retry-After', async (t) => {

@@ -52,9 +52,9 @@ async function begin (url: string, key = API_KEY): Promise<IncomingMessage> {
 }
 
 t.test('a caller gets eight long responses concurrently, and other callers get theirs meanwhile', async (t) => {
-  const answers = []
-  for (let n = 0; n < 8; n++) answers.push(await begin(address + PATHS[n % PATHS.length]!))
-  t.same(answers.map(({ statusCode }) => statusCode), Array(8).fill(200))
+  const responses = []
+  for (let n = 0; n < 8; n++) responses.push(await begin(address + PATHS[n % PATHS.length]!))
+  t.same(responses.map(({ statusCode }) => statusCode), Array(8).fill(200))
   for (const path of PATHS) {
     const refused = await begin(address + path)
     t.equal(refused.headers['retry-after'], '5')
@@ -64,7 +64,7 @@ t.test('a caller gets eight long responses concurrently, and other callers get t
   t.equal(JSON.parse(await text(short)).length, 2 * A_DAY, 'what is short needs no turn')
   const head = await fetch(address + CALENDAR, { method: 'HEAD', headers: { 'x-api-key': API_KEY } })
   t.equal(head.status, 200, 'a HEAD reads nothing')
-  for (const answer of answers) answer.destroy()
+  for (const answer of responses) answer.destroy()
   let again = await begin(address + CALENDAR)
   while (again.statusCode !== 200) {
     await sleep(20)
@@ -91,11 +91,11 @@ t.test('a client that does not read a long response is disconnected, and its tur
 })
 
 t.test('a long response is produced while it is read', async (t) => {
-  const answers = await Promise.all(PATHS.map((path) => begin(address + path)))
+  const responses = await Promise.all(PATHS.map((path) => begin(address + path)))
   // Rows not read by now no longer exist.
   await app.sql`truncate prenotazioni cascade`
   const [entries, { data }, { mancanti }] = await Promise.all(
-    answers.map(async (answer) => JSON.parse(await text(answer)))
+    responses.map(async (answer) => JSON.parse(await text(answer)))
   )
   for (const found of [entries, data, mancanti]) t.ok(found.length > 0 && found.length < MANY, `${found.length} rows`)
 })
@@ -120,17 +120,17 @@ t.test('bytes are produced while they are read, with limited concurrency, until 
     const failed = await server.call('GET', '/prova/byte', undefined, { 'x-prova': 'assente' })
     t.equal(failed.statusCode, 404, 'one that fails before it begins is answered, and its turn is free')
   }
-  const answers = []
+  const responses = []
   for (let n = 0; n < 8; n++) {
     const answer = (await begin(path)).resume()
     t.equal(answer.statusCode, 200)
-    answers.push(answer.on('error', () => {}))
+    responses.push(answer.on('error', () => {}))
   }
   const refused = await begin(path)
   t.equal(refused.statusCode, 503)
   if (refused.statusCode === 503) t.match(JSON.parse(await text(refused)), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
   t.equal(open.size, 8)
-  for (const answer of answers) answer.destroy()
+  for (const answer of responses) answer.destroy()
   await until(async () => open.size === 0)
   const unread = (await begin(path)).on('error', () => {})
   t.equal(open.size, 1)

@@ -158,8 +158,8 @@ t.test('one of 20 concurrent requests creates the letter: one file, one record, 
   }
   t.teardown(() => { app.pdf.make = make })
   const [rows, count] = [(await history()).length, files()]
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => generate(id, { nome_ospite: `Anna ${at}` })))
-  const statuses = answers.map(({ statusCode }) => statusCode).toSorted()
+  const responses = await Promise.all(Array.from({ length: 20 }, (_, at) => generate(id, { nome_ospite: `Anna ${at}` })))
+  const statuses = responses.map(({ statusCode }) => statusCode).toSorted()
   t.same(statuses, [201, ...Array(19).fill(409)])
   t.equal(rendered, 1)
   t.equal((await stored(id)).length, 1)
@@ -187,8 +187,8 @@ t.test('one of two processes that create the same letter succeeds, and the other
     }
     t.teardown(() => { each.pdf.make = make })
   }
-  const answers = await Promise.all([generate(id), lettering(other).generate(id)])
-  t.same(answers.map(({ statusCode }) => statusCode).toSorted(), [201, 409])
+  const responses = await Promise.all([generate(id), lettering(other).generate(id)])
+  t.same(responses.map(({ statusCode }) => statusCode).toSorted(), [201, 409])
   t.equal((await stored(id)).length, 1)
   await waitFor(() => files() === count + 1)
 })
@@ -229,10 +229,10 @@ t.test('letters are deleted with their bookings in one transaction; letters of o
 t.test('concurrent deletions of a letter and of its booking do not deadlock', async (t) => {
   const ids = await Promise.all(Array.from({ length: 6 }, () => newBooking()))
   for (const id of ids) await generate(id)
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...ids.map(remove), ...ids.map(remove), call('POST', '/api/v1/prenotazioni/delete-bulk', { ids })
   ])
-  t.ok(answers.every(({ statusCode }) => [200, 404].includes(statusCode)), answers.map((a) => a.body).join())
+  t.ok(responses.every(({ statusCode }) => [200, 404].includes(statusCode)), responses.map((a) => a.body).join())
   for (const id of ids) t.same(await stored(id), [])
 })
 

@@ -59,10 +59,10 @@ t.test('a change of nothing, or of read-only fields, changes neither version nor
   const before = await entries()
   const { headers, ...first } = await call('GET', URL)
   for (const body of [{}, { logo: null, updated_at: null }]) {
-    const answer = await put(body)
-    t.equal(answer.statusCode, 200)
-    t.equal(answer.headers.etag, headers.etag)
-    t.strictSame(answer.json().data, JSON.parse(first.body).data)
+    const response = await put(body)
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers.etag, headers.etag)
+    t.strictSame(response.json().data, JSON.parse(first.body).data)
   }
   t.equal((await entries()).length, before.length)
 })
@@ -108,9 +108,9 @@ t.test('concurrent first changes are all kept', async (t) => {
   const other = await build(t)
   const headers = { authorization: `Bearer ${await other.token({ role: 'admin', name: 'carla' })}` }
   const change = { nome: 'a', motto: 'b', luogo: 'c', cin: 'd', firma: 'e' }
-  const answers = await Promise.all(Object.entries(change).map(([name, value]) =>
+  const responses = await Promise.all(Object.entries(change).map(([name, value]) =>
     other.app.inject({ method: 'PUT', url: URL, headers, payload: { [name]: value } })))
-  t.ok(answers.every(({ statusCode }) => statusCode === 200))
+  t.ok(responses.every(({ statusCode }) => statusCode === 200))
   t.match((await other.call('GET', URL)).json(), { data: change })
 })
 

@@ -371,13 +371,13 @@ t.test('days do not depend on the time zone of the process', async (t) => {
   const script = fileURLToPath(new URL('./time-zone.ts', import.meta.url))
   const inZone = async (zone: string) => {
     const { stdout } = await promisify(execFile)(process.execPath, [script], { env: { ...process.env, TZ: zone } })
-    return JSON.parse(stdout) as { zone: string, answers: { rome: string[], spans: object[] } }
+    return JSON.parse(stdout) as { zone: string, responses: { rome: string[], spans: object[] } }
   }
   const [utc, ...others] = await Promise.all(['UTC', 'America/Los_Angeles', 'Pacific/Kiritimati'].map(inZone))
-  t.same(utc?.answers.rome, ['2026-03-29', '2026-03-30', '2026-10-26', '2027-01-01', '2026-06-30'])
-  t.same(utc?.answers.spans[3], { start: '2026-03-29', end: '2027-01-01' })
+  t.same(utc?.responses.rome, ['2026-03-29', '2026-03-30', '2026-10-26', '2027-01-01', '2026-06-30'])
+  t.same(utc?.responses.spans[3], { start: '2026-03-29', end: '2027-01-01' })
   t.same(others.map(({ zone }) => zone), ['America/Los_Angeles', 'Pacific/Kiritimati'])
-  for (const other of others) t.same(other.answers, utc?.answers)
+  for (const other of others) t.same(other.responses, utc?.responses)
 })
 
 const MEGABYTE = 1024 * 1024
@@ -390,9 +390,9 @@ t.teardown(() => mock.timers.reset())
 
 /** A client that does not read, and its responses. Those to `/lunga` are watched. */
 async function ask (t: Test, paths: readonly string[]) {
-  const answers: ServerResponse[] = []
+  const responses: ServerResponse[] = []
   const server = createServer((request, response) => {
-    answers.push(response)
+    responses.push(response)
     if (request.url === '/lunga') destroyWhenStalled(response, MS)
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
@@ -401,8 +401,8 @@ async function ask (t: Test, paths: readonly string[]) {
   const requests = paths.map((path) => target('GET', path, { connection: 'keep-alive' })).join('')
   const reader = (await openSocket(t, (server.address() as AddressInfo).port, requests)).pause()
   const [socket] = await connected
-  while (answers.length < paths.length) await sleep(1)
-  return { answers, reader, socket }
+  while (responses.length < paths.length) await sleep(1)
+  return { responses, reader, socket }
 }
 
 /** Mocked milliseconds until the connection is destroyed, at most three times its timeout. */
@@ -416,14 +416,14 @@ async function timeOf (socket: Socket): Promise<number> {
 }
 
 t.test('a connection that reads nothing of a response is destroyed after its timeout', async (t) => {
-  const { answers: [long], socket } = await ask(t, ['/lunga'])
+  const { responses: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   const ms = await timeOf(socket)
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
 t.test('a stalled response behind others on the same connection is cut as well', async (t) => {
-  const { answers: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
+  const { responses: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   t.notOk(await timeOf(socket) < 3 * MS, 'as long as the one before is made, nobody is waited for')
   first!.end('prima')
@@ -432,7 +432,7 @@ t.test('a stalled response behind others on the same connection is cut as well',
 })
 
 t.test('a connection that reads a few bytes now and then is cut as well', async (t) => {
-  const { answers: [long], socket } = await ask(t, ['/lunga'])
+  const { responses: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   // Mocks the system's byte counter, because how the system hands bytes to a reader varies.
   const handle = Reflect.get(socket, '_handle') as { writeQueueSize: number }
@@ -444,7 +444,7 @@ t.test('a connection that reads a few bytes now and then is cut as well', async 
 })
 
 t.test('a slow reader gets the whole response, however large a chunk is', async (t) => {
-  const { answers: [long], reader } = await ask(t, ['/lunga'])
+  const { responses: [long], reader } = await ask(t, ['/lunga'])
   // Its timeout passes three times while the response is read.
   long!.end(Buffer.alloc(6 * MUCH))
   let read = 0

@@ -13,7 +13,7 @@ const instants = [
   '2026-06-30T21:59:59Z'
 ]
 
-const answers = {
+const responses = {
   days: days.map((day) => [
     addDays(day, 1),
     addDays(day, -1),
@@ -39,4 +39,4 @@ const answers = {
   changes: days.map((check_in) => changedStay({ check_in, check_out: addDays(check_in, 9) }, { numero_notti: 1 })),
   spans: instants.map((end) => calendarSpan({ start: '2026-03-29T00:00:00+01:00', end }))
 }
-process.stdout.write(JSON.stringify({ zone: Intl.DateTimeFormat().resolvedOptions().timeZone, answers }))
+process.stdout.write(JSON.stringify({ zone: Intl.DateTimeFormat().resolvedOptions().timeZone, responses }))

@@ -32,12 +32,12 @@ function send (file: string | Buffer, fields: Record<string, string> = {}, heade
 
 t.test('a PDF is created from a template in the request, and its owner can download it', async (t) => {
   const body = { template: pageWith('<p>Buongiorno {{ ospite.nome }}</p>'), data: { ospite: { nome: 'Łukasz' } } }
-  const answer = await post('/api/generate-pdf', body, anna.headers)
-  t.equal(answer.statusCode, 200)
-  const made = answer.json<Made>()
+  const response = await post('/api/generate-pdf', body, anna.headers)
+  t.equal(response.statusCode, 200)
+  const made = response.json<Made>()
   t.match(made, { status: 'success', transaction_ref: /^[0-9a-f-]{36}$/ })
   t.equal(made.download_url, `${PUBLIC_URL}/api/csv-pdf-download/${made.transaction_ref}`)
-  t.equal(answer.headers['x-pdf-warnings'], undefined)
+  t.equal(response.headers['x-pdf-warnings'], undefined)
   const read = await get(pathOf(made.download_url), anna.headers)
   t.match(read.headers, {
     'content-type': 'application/pdf',
@@ -49,18 +49,18 @@ t.test('a PDF is created from a template in the request, and its owner can downl
 
 t.test('missing variables are listed in an ASCII header, and the PDF is created all the same', async (t) => {
   const body = { template: pageWith('<p>{{ città }}{{ nome }} x</p>'), data: {} }
-  const answer = await post('/api/generate-pdf', { ...body, nome: 'perché' }, anna.headers)
-  t.same(JSON.parse(String(answer.headers['x-pdf-warnings'])), [
+  const response = await post('/api/generate-pdf', { ...body, nome: 'perché' }, anna.headers)
+  t.same(JSON.parse(String(response.headers['x-pdf-warnings'])), [
     { codice: 'VARIABILE_MANCANTE', messaggio: 'i dati non hanno «nome»' }
   ])
-  const read = await get(pathOf(answer.json<Made>().download_url), anna.headers)
+  const read = await get(pathOf(response.json<Made>().download_url), anna.headers)
   t.match(read.headers['content-disposition'], "filename*=UTF-8''perch%C3%A9.pdf")
 })
 
 t.test('an unknown template is a 404, whatever form its id has', async (t) => {
   for (const template_id of ['0000000000000000', 'ZZ', '../../etc/passwd', '__proto__']) {
-    const answer = await call('POST', '/api/generate-pdf', { template_id, data: {} })
-    t.match(answer.json(), { status: 404, codice: 'MODELLO_NON_TROVATO' })
+    const response = await call('POST', '/api/generate-pdf', { template_id, data: {} })
+    t.match(response.json(), { status: 404, codice: 'MODELLO_NON_TROVATO' })
     const report = await call('POST', '/api/generate-template', { rows: [], templateId: template_id })
     t.match(report.json(), { status: 404, codice: 'MODELLO_NON_TROVATO' })
   }
@@ -75,20 +75,20 @@ t.test('exactly one of template and template_id is required', async (t) => {
 })
 
 t.test('a template error is a 400 with line and column', async (t) => {
-  const answer = await call('POST', '/api/generate-pdf', { template: '<document>\n<page><nix/></page></document>' })
-  t.match(answer.json(), {
+  const response = await call('POST', '/api/generate-pdf', { template: '<document>\n<page><nix/></page></document>' })
+  t.match(response.json(), {
     status: 400, codice: 'ELEMENTO_SCONOSCIUTO', riga: 2, colonna: 7, dettagli: [{ campo: 'template' }]
   })
 })
 
 t.test('a report is answered as PDF, and appears in the caller\'s list and history', async (t) => {
   const carla = await person(test, 'carla')
-  const answer = await post('/api/generate-template', { rows: sampleRows(7) }, carla.headers)
-  t.equal(answer.statusCode, 200)
-  t.match(answer.headers, {
+  const response = await post('/api/generate-template', { rows: sampleRows(7) }, carla.headers)
+  t.equal(response.statusCode, 200)
+  t.match(response.headers, {
     'content-type': 'application/pdf', 'content-disposition': 'attachment; filename="report-2026-11-23.pdf"'
   })
-  const [text] = await readPages(answer.rawPayload)
+  const [text] = await readPages(response.rawPayload)
   t.match(text, /Totale incassi 23,10 €/)
   const list = (await get(`/api/csv-pdf-list?user_id=${carla.id}`, carla.headers)).json<{ data: { id: string }[] }>()
   t.match(list.data, [{ nome: 'report-2026-11-23.pdf', download_url: `${PUBLIC_URL}/api/csv-pdf-download/` }])
@@ -101,7 +101,7 @@ t.test('a report is answered as PDF, and appears in the caller\'s list and histo
     stato: 'completato'
   }])
   const read = await get(pathOf(history.data[0]!.download_url), carla.headers)
-  t.ok(read.rawPayload.equals(answer.rawPayload), 'the same bytes')
+  t.ok(read.rawPayload.equals(response.rawPayload), 'the same bytes')
 })
 
 t.test('a caller who prefers JSON gets the report’s URL; for a machine the PDF is stored only then', async (t) => {
@@ -110,9 +110,9 @@ t.test('a caller who prefers JSON gets the report’s URL; for a machine the PDF
   const bytes = await call('POST', '/api/generate-template', { rows })
   t.equal(bytes.headers['content-type'], 'application/pdf')
   t.equal((await call('GET', '/api/history')).json<{ data: object[] }>().data.length, before)
-  const answer = await call('POST', '/api/generate-template', { rows }, { accept: 'application/json' })
-  t.match(answer.json(), { status: 'success' })
-  const read = await call('GET', pathOf(answer.json<Made>().download_url))
+  const response = await call('POST', '/api/generate-template', { rows }, { accept: 'application/json' })
+  t.match(response.json(), { status: 'success' })
+  const read = await call('GET', pathOf(response.json<Made>().download_url))
   t.ok(read.rawPayload.equals(bytes.rawPayload), 'the same rows and day give the same bytes')
   t.equal((await call('GET', '/api/history')).json<{ data: object[] }>().data.length, before + 1)
   for (const accept of ['*/*', 'application/json, text/plain, */*', 'application/pdf', 'application/json;q=0.5, */*']) {
@@ -206,10 +206,10 @@ t.test('rows that are no list of objects, or too many, are a 400; a body that is
 
 t.test('many concurrent requests are all answered, each with its own PDF', async (t) => {
   const names = Array.from({ length: 12 }, (_, at) => `nome ${at}`)
-  const answers = await Promise.all(names.map((nome) =>
+  const responses = await Promise.all(names.map((nome) =>
     post('/api/generate-pdf', { template: pageWith('{{ nome }}'), data: { nome } }, anna.headers)))
-  const texts = await Promise.all(answers.map(async (answer) =>
-    (await readPages((await get(pathOf(answer.json<Made>().download_url), anna.headers)).rawPayload))[0]))
+  const texts = await Promise.all(responses.map(async (response) =>
+    (await readPages((await get(pathOf(response.json<Made>().download_url), anna.headers)).rawPayload))[0]))
   t.same(texts, names)
 })
 
@@ -224,9 +224,9 @@ t.test('the key of a deleted PDF returns no PDF and creates no other', async (t)
 })
 
 t.test('a CSV file becomes a report, which is stored for the person', async (t) => {
-  const answer = await send('\uFEFFlistingTitle;Q1Payouts\nForlì;1.234,56\nLugo;0,44\n', { decimali: 'virgola' })
-  t.equal(answer.headers['content-type'], 'application/pdf')
-  t.match((await readPages(answer.rawPayload)).join(' '), /Totale incassi 1\.235,00 €.*Forlì 1\.234,56 €/)
+  const response = await send('\uFEFFlistingTitle;Q1Payouts\nForlì;1.234,56\nLugo;0,44\n', { decimali: 'virgola' })
+  t.equal(response.headers['content-type'], 'application/pdf')
+  t.match((await readPages(response.rawPayload)).join(' '), /Totale incassi 1\.235,00 €.*Forlì 1\.234,56 €/)
   const json = await send('a\n1', {}, { accept: 'application/json' })
   t.match(json.json(), { status: 'success' })
   const list = await app.inject({ url: `/api/csv-pdf-list?user_id=${gianni.id}`, headers: gianni.headers })

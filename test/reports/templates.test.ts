@@ -64,8 +64,8 @@ t.test('If-Match restricts a change to the version that was read', async (t) => 
 
 t.test('concurrent saves of one template each get their own version, and exactly one creates it', async (t) => {
   const id = 'cccccccccccccccc'
-  const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => put(id, { nome: `n${at}`, template })))
-  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 201])
+  const responses = await Promise.all(Array.from({ length: 6 }, (_, at) => put(id, { nome: `n${at}`, template })))
+  t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 201])
   const only = await Promise.all([1, 2, 3].map(() =>
     put('dddddddddddddddd', { nome: 'x', template }, { 'if-none-match': '*' })))
   t.same(only.map(({ statusCode }) => statusCode).sort(), [201, 412, 412])
@@ -130,8 +130,8 @@ t.test('a copy of the report’s template produces reports', async (t) => {
   const copy = { nome: 'Copia', template: template.replace('Dettaglio', 'Le righe') }
   t.equal((await put('abcdefabcdef0123', copy)).statusCode, 201)
   const body = { rows: [{ listingTitle: 'A', Q1Payouts: '1.00' }], templateId: 'abcdefabcdef0123' }
-  const answer = await call('POST', '/api/generate-template', body)
-  t.match((await readPages(answer.rawPayload)).join(' '), /Le righe .*A 1,00 €/)
+  const response = await call('POST', '/api/generate-template', body)
+  t.match((await readPages(response.rawPayload)).join(' '), /Le righe .*A 1,00 €/)
 })
 
 t.test('a preview uses the given data, else the example; nothing is stored', async (t) => {
@@ -189,27 +189,27 @@ t.test('names of JavaScript\'s own properties are refused, or treated as ordinar
     const rows = [{ [name]: '1.00', listingTitle: 'constructor' }, { listingTitle: '__proto__' }]
     t.equal((await call('POST', '/api/generate-template', { rows })).statusCode, 200, name)
   }
-  const answer = await call('POST', '/api/generate-template', JSON.parse('{"rows":[{"__proto__":{"x":1}}]}') as object)
-  t.ok(answer.statusCode === 400 || answer.statusCode === 200)
+  const response = await call('POST', '/api/generate-template', JSON.parse('{"rows":[{"__proto__":{"x":1}}]}') as object)
+  t.ok(response.statusCode === 400 || response.statusCode === 200)
 })
 
 t.test('rows with millions of values, or a value of megabytes, are refused', async (t) => {
   const wide = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`c${at}`, at]))
-  const answers = [
+  const responses = [
     await call('POST', '/api/generate-template', { rows: Array.from({ length: 9000 }, () => wide) }),
     await call('POST', '/api/generate-template', { rows: [wide] }),
     await call('POST', '/api/generate-template', { rows: [{ a: 'x'.repeat(2_000_000) }] }),
     await call('POST', '/api/generate-template', { rows: [{ a: 'x y '.repeat(20_000) }] })
   ]
-  for (const answer of answers) t.match(answer.json(), { status: 400 })
-  for (const answer of answers.slice(1)) t.match(answer.json(), { dettagli: [{ campo: 'rows' }], riga: null })
+  for (const response of responses) t.match(response.json(), { status: 400 })
+  for (const response of responses.slice(1)) t.match(response.json(), { dettagli: [{ campo: 'rows' }], riga: null })
 })
 
 t.test('rows that each have other columns are refused before all of them are examined', async (t) => {
   const rows = Array.from({ length: 8000 }, (_, row) =>
     Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${row}x${at}`, 1])))
-  const answer = await call('POST', '/api/generate-template', { rows })
-  t.match(answer.json(), { status: 400, codice: 'LIMITE_SUPERATO', dettagli: [{ campo: 'rows' }] })
+  const response = await call('POST', '/api/generate-template', { rows })
+  t.match(response.json(), { status: 400, codice: 'LIMITE_SUPERATO', dettagli: [{ campo: 'rows' }] })
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no fault of ours')
 })
 
@@ -234,8 +234,8 @@ t.test('a PDF that takes too long ends only its thread, and the next request is 
   const { run } = app.workers
   app.workers.run = (task, job, options) => run(task, job, { ...options, deadlineMs: 1000 })
   t.teardown(() => { app.workers.run = run })
-  const answer = await call('POST', '/api/generate-pdf', { template, data: { testo: 'uno due tre '.repeat(12) } })
-  t.match(answer.json(), { status: 503, codice: 'LAVORO_TROPPO_LUNGO' })
+  const response = await call('POST', '/api/generate-pdf', { template, data: { testo: 'uno due tre '.repeat(12) } })
+  t.match(response.json(), { status: 503, codice: 'LAVORO_TROPPO_LUNGO' })
   app.workers.run = run
   const next = await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })
   const read = await call('GET', pathOf(next.json<{ download_url: string }>().download_url))

@@ -38,9 +38,9 @@ const HOLDER: ZoneValues = {
 async function scan (values: Partial<ZoneValues>, name = 'TD3'): Promise<ParseMrzAnswer> {
   const lines = writeZone(LAYOUTS.find((layout) => layout.name === name)!, { ...HOLDER, ...values })
   t.equal(layoutOf(lines)!.name, name)
-  const answer = await call('POST', '/api/mrz/parse', { lines })
-  t.equal(answer.statusCode, 200)
-  return answer.json<ParseMrzAnswer>()
+  const response = await call('POST', '/api/mrz/parse', { lines })
+  t.equal(response.statusCode, 200)
+  return response.json<ParseMrzAnswer>()
 }
 
 const about = ({ avvisi }: ParseMrzAnswer, campo: string) =>
@@ -162,21 +162,21 @@ t.test('a code that is no state maps to its citizenship or stays empty with a wa
     XXA: '100000999', RKS: '100001002', GBD: '100000219', ROM: '100000235', XXB: '', UTO: '', UNO: '', XPO: ''
   }
   for (const [nationality, code] of Object.entries(citizenships)) {
-    const answer = await scan({ nationality })
-    t.equal(answer.parsed.nationality, nationality)
-    t.equal(answer.ospite.cittadinanza, code, nationality)
-    t.equal(answer.ospite.da_completare.includes('cittadinanza'), code === '')
-    t.equal(about(answer, 'cittadinanza').includes(nationality), code === '', nationality)
+    const response = await scan({ nationality })
+    t.equal(response.parsed.nationality, nationality)
+    t.equal(response.ospite.cittadinanza, code, nationality)
+    t.equal(response.ospite.da_completare.includes('cittadinanza'), code === '')
+    t.equal(about(response, 'cittadinanza').includes(nationality), code === '', nationality)
   }
   t.equal((await scan({ issuer: 'UNO' })).ospite.luogo_rilascio, '')
 })
 
 t.test('visas and residence permits are no identity documents, so their numbers are dropped', async (t) => {
   for (const [code, layout] of [['V', 'MRV-A'], ['VC', 'MRV-B'], ['IR', 'TD1']] as const) {
-    const answer = await scan({ code }, layout)
-    t.match(answer.ospite, { cognome: 'VERDI', tipo_documento: '', numero_documento: '', luogo_rilascio: '' })
-    t.match(about(answer, 'tipo_documento'), /visto|permesso/)
-    t.equal(answer.parsed.docNumber, 'V12345678')
+    const response = await scan({ code }, layout)
+    t.match(response.ospite, { cognome: 'VERDI', tipo_documento: '', numero_documento: '', luogo_rilascio: '' })
+    t.match(about(response, 'tipo_documento'), /visto|permesso/)
+    t.equal(response.parsed.docNumber, 'V12345678')
   }
 })
 
@@ -189,12 +189,12 @@ t.test('warns about expired documents and minors by calendar day', async (t) => 
 
 t.test('warns about each wrong check digit and each invalid date', async (t) => {
   const lines = ['P<FRAVERDI<<LUCA<<<<<<<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002300M30<<<<0<<<<<<<<<<<<<<00']
-  const answer = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzAnswer>()
-  t.match(answer.parsed, { valid: false, birthDate: '', expiryDate: '' })
-  t.match(about(answer, 'docNumber'), /numero.*non torna/)
-  t.match(about(answer, 'birthDate'), /800230.*non è un giorno/)
-  t.match(about(answer, 'expiryDate'), /30<<<<.*non è indicata per intero/)
-  t.same(answer.ospite.da_completare, ['data_nascita', 'stato_nascita', 'comune_nascita', 'provincia_nascita'])
+  const response = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzAnswer>()
+  t.match(response.parsed, { valid: false, birthDate: '', expiryDate: '' })
+  t.match(about(response, 'docNumber'), /numero.*non torna/)
+  t.match(about(response, 'birthDate'), /800230.*non è un giorno/)
+  t.match(about(response, 'expiryDate'), /30<<<<.*non è indicata per intero/)
+  t.same(response.ospite.da_completare, ['data_nascita', 'stato_nascita', 'comune_nascita', 'provincia_nascita'])
 })
 
 t.test('warns about truncated names and names with digits, and lists missing ones', async (t) => {
@@ -207,17 +207,17 @@ t.test('warns about truncated names and names with digits, and lists missing one
 })
 
 t.test('fillers inside a document number are removed for the guest with a warning', async (t) => {
-  const answer = await scan({ number: '123456<AA' })
-  t.equal(answer.parsed.docNumber, '123456<AA')
-  t.equal(answer.ospite.numero_documento, '123456AA')
-  t.match(about(answer, 'numero_documento'), /confrontarlo/)
+  const response = await scan({ number: '123456<AA' })
+  t.equal(response.parsed.docNumber, '123456<AA')
+  t.equal(response.ospite.numero_documento, '123456AA')
+  t.match(about(response, 'numero_documento'), /confrontarlo/)
 })
 
 t.test('the French card until 2021 has no expiry, which gives a warning', async (t) => {
-  const answer = await scan({ code: 'ID', number: '050693202043' }, 'FRA')
-  t.match(answer.parsed, { format: 'TD2', layout: 'FRA', expiryDate: '', valid: true })
-  t.match(about(answer, 'expiryDate'), /francese/)
-  t.equal(answer.ospite.tipo_documento, 'IDENT')
+  const response = await scan({ code: 'ID', number: '050693202043' }, 'FRA')
+  t.match(response.parsed, { format: 'TD2', layout: 'FRA', expiryDate: '', valid: true })
+  t.match(about(response, 'expiryDate'), /francese/)
+  t.equal(response.ospite.tipo_documento, 'IDENT')
 })
 
 t.test('proposes the comune of birth of an Italian card only when its text is unambiguous', async (t) => {
@@ -252,9 +252,9 @@ t.test('proposes the comune of birth of an Italian card only when its text is un
 
 for (const [title, lines, campi, text] of refused) {
   t.test(`returns 400 naming the line at fault: ${title}`, async (t) => {
-    const answer = await call('POST', '/api/mrz/parse', { lines })
-    const { status, error, dettagli } = answer.json<{ status: number, error: string, dettagli: { campo: string }[] }>()
-    t.equal(answer.statusCode, 400)
+    const response = await call('POST', '/api/mrz/parse', { lines })
+    const { status, error, dettagli } = response.json<{ status: number, error: string, dettagli: { campo: string }[] }>()
+    t.equal(response.statusCode, 400)
     t.equal(status, 400)
     t.same(dettagli.map(({ campo }) => campo), campi)
     t.match(error, text)
@@ -264,9 +264,9 @@ for (const [title, lines, campi, text] of refused) {
 t.test('accepts lower case and blanks around a line', async (t) => {
   const [first, second, third] = CARD
   const lines = [`  ${first!.toLowerCase()}`, `${second}\r\n`, `\t${third} `]
-  const answer = await call('POST', '/api/mrz/parse', { lines })
-  t.equal(answer.statusCode, 200)
-  t.match(answer.json(), { parsed: { format: 'TD1', surname: 'ROSSI', docNumber: 'CA00000AA', valid: true } })
+  const response = await call('POST', '/api/mrz/parse', { lines })
+  t.equal(response.statusCode, 200)
+  t.match(response.json(), { parsed: { format: 'TD1', surname: 'ROSSI', docNumber: 'CA00000AA', valid: true } })
 })
 
 for (const { title, lines, expected } of json<Vector>(new URL('../../fixtures/mrz/vectors.json', import.meta.url))) {

@@ -22,14 +22,14 @@ export function scanning ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
     save: (changes: Record<string, unknown> = {}) => call('POST', '/api/save-scan', { ...HOLDER, ...changes }),
 
     saved: async (changes: Record<string, unknown> = {}): Promise<number> => {
-      const answer = await call('POST', '/api/save-scan', { ...HOLDER, ...changes })
-      if (answer.statusCode !== 200) throw new Error(answer.body)
-      return answer.json<{ id: number }>().id
+      const response = await call('POST', '/api/save-scan', { ...HOLDER, ...changes })
+      if (response.statusCode !== 200) throw new Error(response.body)
+      return response.json<{ id: number }>().id
     },
 
     show: async (id: number): Promise<Scan | undefined> => {
-      const answer = await call('GET', `${SCANS}/${id}`)
-      return answer.statusCode === 404 ? undefined : answer.json<{ data: Scan }>().data
+      const response = await call('GET', `${SCANS}/${id}`)
+      return response.statusCode === 404 ? undefined : response.json<{ data: Scan }>().data
     },
 
     makeGuest: (id: number, body: Record<string, unknown>) => call('POST', `${SCANS}/${id}/ospite`, body),

@@ -24,26 +24,26 @@ const { first, on } = await retaining(t)
 const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito
 
 t.test('a scan is stored, and reads back as it was saved', async (t) => {
-  const answer = await save()
-  t.equal(answer.statusCode, 200, answer.body)
-  const { id, ...rest } = answer.json<{ id: number }>()
+  const response = await save()
+  t.equal(response.statusCode, 200, response.body)
+  const { id, ...rest } = response.json<{ id: number }>()
   t.same(rest, { success: true, message: 'Scansione salvata', avvisi: [] })
   t.match(await show(id), { id, ...HOLDER, prenotazione_id: null, guest_idx: null, immagine: null })
 })
 
 t.test('the required fields of the contract are enough', async (t) => {
   const { expiryDate: _date, documentCode: _code, issuingCountry: _issuer, ...least } = HOLDER
-  const answer = await call('POST', '/api/save-scan', least)
-  t.equal(answer.statusCode, 200)
-  t.match(await show(answer.json<{ id: number }>().id), { ...least, expiryDate: '', documentCode: '' })
+  const response = await call('POST', '/api/save-scan', least)
+  t.equal(response.statusCode, 200)
+  t.match(await show(response.json<{ id: number }>().id), { ...least, expiryDate: '', documentCode: '' })
 })
 
 t.test('an invalid scan is a 400 that names every wrong field, and nothing is stored', async (t) => {
   const before = await app.sql`select count(*)::int as n from scansioni`
-  const answer = await call('POST', '/api/save-scan', {
+  const response = await call('POST', '/api/save-scan', {
     name: ' ', docNum: '', birthDate: '1964-02-30', gender: 'X', nationality: 'Italia', expiryDate: 'domani', altro: 1
   })
-  t.same(fieldsAtFault(answer).sort(),
+  t.same(fieldsAtFault(response).sort(),
     ['altro', 'birthDate', 'docNum', 'expiryDate', 'gender', 'name', 'nationality', 'surname'])
   t.same(fieldsAtFault(await save({ birthDate: '2026-11-22' })), ['birthDate'])
   t.same(fieldsAtFault(await save({ prenotazione_id: 1 })), ['guest_idx'])
@@ -104,12 +104,12 @@ t.test('a picture is stored with the scan, without its metadata, and is deleted 
   const gone = await call('DELETE', `${SCANS}/${id}`)
   t.same(gone.json(), { success: true, message: 'Scansione eliminata' })
   t.same(await pictures(), [])
-  const answers = [
+  const responses = [
     await call('DELETE', `${SCANS}/${id}`),
     await call('GET', `${SCANS}/${id}`),
     await call('GET', `${SCANS}/${id}/immagine`)
   ]
-  for (const answer of answers) t.match(answer.json(), { status: 404, codice: 'SCANSIONE_NON_TROVATA' })
+  for (const response of responses) t.match(response.json(), { status: 404, codice: 'SCANSIONE_NON_TROVATA' })
 })
 
 t.test('the list is newest first, in pages, and can be limited to a booking', async (t) => {
@@ -118,9 +118,9 @@ t.test('the list is newest first, in pages, and can be limited to a booking', as
   const seen: number[] = []
   let url: string | undefined = `${SCANS}?limit=2`
   while (url !== undefined) {
-    const answer = await call('GET', url)
-    seen.push(...answer.json<{ data: Scan[] }>().data.map(({ id }) => id))
-    url = /<(.*)>/.exec(String(answer.headers.link ?? ''))?.[1]
+    const response = await call('GET', url)
+    seen.push(...response.json<{ data: Scan[] }>().data.map(({ id }) => id))
+    url = /<(.*)>/.exec(String(response.headers.link ?? ''))?.[1]
   }
   t.same(seen.slice(0, 3), ids.toReversed())
   t.same(seen, [...new Set(seen)].sort((a, b) => b - a))
@@ -166,8 +166,8 @@ t.test('a scan with its picture is also stored over a real connection', async (t
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
   const body = JSON.stringify({ ...HOLDER, image })
-  const answer = await fetch(`${address}/api/save-scan`, { method: 'POST', headers, body })
-  t.equal(answer.status, 200, await answer.text())
+  const response = await fetch(`${address}/api/save-scan`, { method: 'POST', headers, body })
+  t.equal(response.status, 200, await response.text())
 })
 
 t.test('every saved or deleted scan is audited, without the document\'s data', async (t) => {
@@ -182,9 +182,9 @@ t.test('every saved or deleted scan is audited, without the document\'s data', a
 
 t.test('a scan becomes a guest of a booking in one call, which lists missing data', async (t) => {
   const [id, booking] = [await saved(), await newBooking(1)]
-  const answer = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0 })
-  t.equal(answer.statusCode, 200, answer.body)
-  const { ospite, errors, avvisi } = answer.json<{ data: Data }>().data
+  const response = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0 })
+  t.equal(response.statusCode, 200, response.body)
+  const { ospite, errors, avvisi } = response.json<{ data: Data }>().data
   t.match(ospite, {
     nome: 'BIANCA',
     cognome: 'PROVETTI',
@@ -211,16 +211,16 @@ t.test('a scan becomes a guest of a booking in one call, which lists missing dat
 t.test('a foreign passport requires only the state of birth', async (t) => {
   const id = await saved({ nationality: 'FRA', issuingCountry: 'FRA', documentCode: 'P', docNum: 'V12345678' })
   const booking = await newBooking(1)
-  const answer = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0, dati: { stato_nascita: '100000215' } })
-  t.match(answer.json(), {
+  const response = await makeGuest(id, { prenotazione_id: booking, guest_idx: 0, dati: { stato_nascita: '100000215' } })
+  t.match(response.json(), {
     data: { errors: [], ospite: { cittadinanza: '100000215', tipo_documento: 'PASOR', luogo_rilascio: '100000215' } }
   })
 })
 
 t.test('the police\'s code is accepted as nationality, too', async (t) => {
   const id = await saved({ nationality: '100000215' })
-  const answer = await makeGuest(id, { prenotazione_id: await newBooking(), guest_idx: 0 })
-  t.match(answer.json(), { data: { ospite: { cittadinanza: '100000215' } } })
+  const response = await makeGuest(id, { prenotazione_id: await newBooking(), guest_idx: 0 })
+  t.match(response.json(), { data: { ospite: { cittadinanza: '100000215' } } })
 })
 
 t.test('a guest keeps the fields that are still valid: the birth place of the same birth date, the type', async (t) => {
@@ -252,8 +252,8 @@ t.test('guests fill places in order: a place behind a free one, or a missing one
 t.test('a second guest with the same document causes a notice', async (t) => {
   const booking = await newBooking(2)
   await makeGuest(await saved(), { prenotazione_id: booking, guest_idx: 0 })
-  const answer = await makeGuest(await saved({ name: 'ADA' }), { prenotazione_id: booking, guest_idx: 1 })
-  t.match(answer.json(), { data: { avvisi: [{ campo: 'docNum', messaggio: /ospite 1/ }] } })
+  const response = await makeGuest(await saved({ name: 'ADA' }), { prenotazione_id: booking, guest_idx: 1 })
+  t.match(response.json(), { data: { avvisi: [{ campo: 'docNum', messaggio: /ospite 1/ }] } })
 })
 
 t.test('a missing scan or booking is a 404, and nothing changes', async (t) => {

@@ -27,20 +27,20 @@ t.test('GET /api/settings/features answers anybody with a bare array in the orde
   for (const key of ['b', 'a_2', 'a.1', 'a-3', '9', 'z'.repeat(64)]) {
     await admin('POST', FEATURES, { key, enabled: key !== 'b' })
   }
-  const answer = await server.app.inject(FEATURES)
-  t.equal(answer.statusCode, 200)
-  t.equal(answer.headers['cache-control'], 'no-cache')
+  const response = await server.app.inject(FEATURES)
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers['cache-control'], 'no-cache')
   t.strictSame(
-    answer.json(),
+    response.json(),
     ['9', 'a-3', 'a.1', 'a_2', 'b', 'z'.repeat(64)].map((key) => ({ key, enabled: key !== 'b' }))
   )
 })
 
 t.test('POST /api/settings/features creates an unknown key, sets a known one, and returns it', async (t) => {
   for (const enabled of [true, false, false]) {
-    const answer = await admin('POST', FEATURES, { key: 'check_in_online', enabled })
-    t.equal(answer.statusCode, 200)
-    t.strictSame(answer.json(), { key: 'check_in_online', enabled })
+    const response = await admin('POST', FEATURES, { key: 'check_in_online', enabled })
+    t.equal(response.statusCode, 200)
+    t.strictSame(response.json(), { key: 'check_in_online', enabled })
     t.strictSame(await flag('check_in_online'), [{ key: 'check_in_online', enabled }])
   }
   const logged = await server.app.sql`
@@ -59,9 +59,9 @@ t.test('POST /api/settings/features creates an unknown key, sets a known one, an
 
 t.test('an invalid key or value is refused, and the answer names the field', async (t) => {
   for (const key of ['', 'A', 'a b', 'è', 'a/b', 'z'.repeat(65), 'a\n', 'a\u0000', 7, null]) {
-    const answer = await admin('POST', FEATURES, { key, enabled: true })
-    t.equal(answer.statusCode, 400, JSON.stringify(key))
-    t.match(answer.json(), { dettagli: [{ campo: 'key' }] })
+    const response = await admin('POST', FEATURES, { key, enabled: true })
+    t.equal(response.statusCode, 400, JSON.stringify(key))
+    t.match(response.json(), { dettagli: [{ campo: 'key' }] })
   }
   for (const [campo, body] of [['enabled', { enabled: 'true' }], ['more', { enabled: true, more: 1 }]] as const) {
     t.match((await admin('POST', FEATURES, { key: 'a', ...body })).json(), { dettagli: [{ campo }] })
@@ -101,12 +101,12 @@ const within = ({ app }: TestApp): Ask => async (asking) => {
 }
 
 const across = (address: string): Ask => async ({ url, payload, headers, ...rest }) => {
-  const answer = await fetch(address + url, {
+  const response = await fetch(address + url, {
     ...rest,
     headers: { ...headers, ...(payload && { 'content-type': 'application/json' }) },
     ...(payload && { body: JSON.stringify(payload) })
   })
-  return { status: answer.status, body: await answer.text() }
+  return { status: response.status, body: await response.text() }
 }
 
 t.test('a change is effective in every process when it is answered', async (t) => {
@@ -136,11 +136,11 @@ t.test('a change is effective in every process when it is answered', async (t) =
     })
     if (status !== 200) misses.push({ round, status })
     await Promise.all(servers.map(async (ask) => {
-      const answer = await ask(isFlag ? { url: FEATURES } : { url: '/api/v1/paesi', headers: operator })
+      const response = await ask(isFlag ? { url: FEATURES } : { url: '/api/v1/paesi', headers: operator })
       const seen = isFlag
-        ? (JSON.parse(answer.body) as FeatureFlag[]).find(({ key }) => key === 'prova')!.enabled
-        : answer.status === 503
-      if (seen !== enabled) misses.push({ round, isFlag, answer })
+        ? (JSON.parse(response.body) as FeatureFlag[]).find(({ key }) => key === 'prova')!.enabled
+        : response.status === 503
+      if (seen !== enabled) misses.push({ round, isFlag, response })
     }))
   }
   t.same(misses, [])
@@ -257,9 +257,9 @@ t.test('switching it on again replaces message and exceptions, and keeps the sta
 
 t.test('an invalid change is refused, and the answer names the field', async (t) => {
   const fields = async (body: object) => {
-    const answer = await admin('POST', MAINTENANCE, body)
-    t.equal(answer.statusCode, 400)
-    return answer.json<{ dettagli: { campo: string }[] }>().dettagli.map(({ campo }) => campo).sort()
+    const response = await admin('POST', MAINTENANCE, body)
+    t.equal(response.statusCode, 400)
+    return response.json<{ dettagli: { campo: string }[] }>().dettagli.map(({ campo }) => campo).sort()
   }
   t.same(await fields({ enabled: false, message: 'Fine', allow: [] }), ['allow', 'message'])
   t.same(await fields({}), ['enabled'])
@@ -302,13 +302,13 @@ t.test('during maintenance every route that is not public answers non-administra
   const by = bearer(await token({ service: true }))
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true, message: 'Alle 14' } })
   for (const route of mapBackendErrors) {
-    const answers = await Promise.all(callers.map((headers) => ask(route, headers)))
+    const responses = await Promise.all(callers.map((headers) => ask(route, headers)))
     // One comparison for all callers, because each costs as much as a request.
-    t.match(answers, callers.map(() => ({
+    t.match(responses, callers.map(() => ({
       statusCode: 503, headers: { 'retry-after': '60', 'cache-control': 'no-store' }
     })), route.name)
     if (route.method === 'HEAD') continue
-    const bodies = answers.map((answer) => answer.json<object>())
+    const bodies = responses.map((response) => response.json<object>())
     const all = (expected: object) => callers.map(() => expected)
     if (route.url.startsWith('/auth/v1/')) {
       t.match(bodies, all({ code: 503, error_code: 'unexpected_failure' }), route.name)

@@ -24,7 +24,7 @@ export interface Answer { status: number, headers: Headers, bytes: Buffer, json<
 
 /** Sends requests to the current server and counts the responses. */
 export interface Caller {
-  answers: Answers
+  responses: Answers
   /** Undefined when no server ran, it died first, or the response was unexpected. */
   ask (method: string, path: string, asked?: Asked): Promise<Answer | undefined>
   /** Counts a response received by other code. */
@@ -39,17 +39,17 @@ export function createCaller (
   address: () => string | undefined,
   { now, excuse }: Pick<Disturbances, 'now' | 'excuse'>
 ): Caller {
-  const answers: Answers = { classes: {}, excused: 0, surprises: new Map() }
+  const responses: Answers = { classes: {}, excused: 0, surprises: new Map() }
 
   function surprise (what: string): void {
-    answers.surprises.set(what, (answers.surprises.get(what) ?? 0) + 1)
+    responses.surprises.set(what, (responses.surprises.get(what) ?? 0) + 1)
   }
 
   function count (name: string, status: number | undefined, since: number, expected: readonly number[] = [200]) {
     const group = status === undefined ? 'none' : `${String(status)[0]}xx`
-    answers.classes[group] = (answers.classes[group] ?? 0) + 1
+    responses.classes[group] = (responses.classes[group] ?? 0) + 1
     if (status !== undefined && expected.includes(status)) return true
-    if ((status === undefined || status === 503) && excuse(since)) answers.excused++
+    if ((status === undefined || status === 503) && excuse(since)) responses.excused++
     else surprise(`${name}: ${status ?? 'no answer'}`)
     return false
   }
@@ -60,7 +60,7 @@ export function createCaller (
     const { body, headers, expected, leaveAfterMs } = asked
     const since = now()
     try {
-      const answer = await fetch(base + path, {
+      const response = await fetch(base + path, {
         method,
         headers: {
           ...headers?.authorization === undefined ? { 'x-api-key': API_KEY } : {},
@@ -70,9 +70,9 @@ export function createCaller (
         signal: AbortSignal.timeout(leaveAfterMs ?? ANSWER_MS),
         ...body === undefined ? {} : { body: JSON.stringify(body) }
       })
-      const bytes = Buffer.from(await answer.arrayBuffer())
-      if (!count(nameOf(method, path), answer.status, since, expected)) return undefined
-      const { status, headers: got } = answer
+      const bytes = Buffer.from(await response.arrayBuffer())
+      if (!count(nameOf(method, path), response.status, since, expected)) return undefined
+      const { status, headers: got } = response
       return { status, headers: got, bytes, json: <T>() => JSON.parse(bytes.toString()) as T }
     } catch {
       if (leaveAfterMs === undefined) count(nameOf(method, path), undefined, since)
@@ -80,7 +80,7 @@ export function createCaller (
     }
   }
 
-  return { answers, ask, count, surprise }
+  return { responses, ask, count, surprise }
 }
 
 /** The request without query and ids, for counting. */

@@ -87,8 +87,8 @@ async function inspectorOf (pid: number, port: number): Promise<string> {
   const limit = performance.now() + ASKED_MS
   for (;;) {
     try {
-      const answer = await fetch(`http://127.0.0.1:${port}/json/list`)
-      const [target] = await answer.json() as { webSocketDebuggerUrl: string }[]
+      const response = await fetch(`http://127.0.0.1:${port}/json/list`)
+      const [target] = await response.json() as { webSocketDebuggerUrl: string }[]
       return target!.webSocketDebuggerUrl
     } catch (err) {
       if (performance.now() > limit) throw err

@@ -19,7 +19,7 @@ if (!(minutes > 0)) throw new Error('MINUTES is a number of minutes')
 const print = (text: string) => process.stdout.write(`${text}\n`)
 print(`soak: ${minutes} minutes, seed ${SEED}`)
 
-const { samples, disturbances, answers, servers, errors, findings } = await soak(minutes, Number(SEED))
+const { samples, disturbances, responses, servers, errors, findings } = await soak(minutes, Number(SEED))
 const verdicts = judgeFlatness(samples)
 for (const { name, value, bound, ok } of verdicts) {
   print(`${ok ? 'ok   ' : 'MISS '} ${name.padEnd(52)} ${value.padStart(16)}  ${bound}`)
@@ -31,7 +31,7 @@ for (const { name, detail, faults } of findings) {
   for (const fault of faults.slice(0, SHOWN)) print(`        ${fault}`)
   if (faults.length > SHOWN) print(`        and ${faults.length - SHOWN} more`)
 }
-const total = Object.values(answers.classes).reduce((sum, count) => sum + count, 0)
+const total = Object.values(responses.classes).reduce((sum, count) => sum + count, 0)
 print(`      ${total} requests, ${servers} servers, ${disturbances.length} faults`)
 for (const [message, count] of errors) print(`      log at level error: ${message} (${count}×)`)
 

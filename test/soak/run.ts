@@ -27,7 +27,7 @@ import { startSurroundings, type Surroundings } from './surroundings.ts'
 export interface SoakResult {
   samples: Sample[]
   disturbances: readonly Disturbance[]
-  answers: Answers
+  responses: Answers
   servers: number
   /** Lines at level error, by message. */
   errors: ReadonlyMap<string, number>
@@ -82,12 +82,12 @@ export async function soak (minutes: number, seed: number): Promise<SoakResult> 
     return {
       samples: await sampling,
       disturbances: disturbances.all,
-      answers: caller.answers,
+      responses: caller.responses,
       servers: lives.number,
       errors: lives.errors,
       findings: [
-        judgeAnswers(caller.answers, lives),
-        await judgeRecords(surroundings, sending.answers),
+        judgeAnswers(caller.responses, lives),
+        await judgeRecords(surroundings, sending.responses),
         await judgeMails(seen, mailing.promised),
         await judgeEvents(seen, from, following.heard),
         {
@@ -124,10 +124,10 @@ function judgeAnswers ({ classes, excused, surprises }: Answers, lives: Lives): 
 }
 
 async function judgeRecords (
-  { connection, keys, police }: Surroundings, answers: readonly ClientAnswer[]
+  { connection, keys, police }: Surroundings, responses: readonly ClientAnswer[]
 ): Promise<Finding> {
   const { submissions, states, double, respelled, lost, forgotten, broken } =
-    await checkRecords(connection, keys, answers, police.acquired())
+    await checkRecords(connection, keys, responses, police.acquired())
   const counts = Object.entries(states).map(([state, count]) => `${state} ${count}`).join(', ')
   return {
     name: 'police records',

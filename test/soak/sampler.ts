@@ -42,14 +42,14 @@ const HEAP_EVERY = 3
 
 /** Takes samples at an interval until aborted. */
 export async function takeSamples (subject: Subject, everyMs: number, signal: AbortSignal): Promise<Sample[]> {
-  const { lives, caller: { answers }, disturbances } = subject
+  const { lives, caller: { responses }, disturbances } = subject
   const samples: Sample[] = []
-  let before = { at: disturbances.now(), classes: { ...answers.classes } }
+  let before = { at: disturbances.now(), classes: { ...responses.classes } }
   for (let turn = 0; !signal.aborted; turn++) {
     await sleep(everyMs, undefined, { signal }).catch(() => {})
     const pid = lives.current?.pid
     if (pid === undefined || signal.aborted) continue
-    const now = { at: disturbances.now(), classes: { ...answers.classes } }
+    const now = { at: disturbances.now(), classes: { ...responses.classes } }
     const seconds = (now.at - before.at) / 1000
     const rates = Object.fromEntries(Object.entries(now.classes).map(([name, count]) =>
       [name, (count - (before.classes[name] ?? 0)) / seconds]))

@@ -67,9 +67,9 @@ t.test('no statement leaves the SQL role: each ends as expected, and protected d
   for (let at = 0; at < ATTACKS.length; at += AT_A_TIME) {
     const some = ATTACKS.slice(at, at + AT_A_TIME)
     for (const { sql: statement, ends } of some) {
-      const answer = await run(statement)
-      const { sqlstate, codice } = answer.json()
-      t.equal(sqlstate ?? codice ?? String(answer.statusCode), ends, statement)
+      const response = await run(statement)
+      const { sqlstate, codice } = response.json()
+      t.equal(sqlstate ?? codice ?? String(response.statusCode), ends, statement)
     }
     t.same(await fingerprint(), before, `unchanged after: ${some.map(({ sql: statement }) => statement).join('; ')}`)
   }
@@ -206,9 +206,9 @@ t.test('bookings and guests can be written, and the counts of countries follow',
 })
 
 t.test('a statement that PostgreSQL rejects is a 400 with the SQLSTATE, the position and the message', async (t) => {
-  const answer = await run('select nome from prenotazioni')
-  t.equal(answer.statusCode, 400)
-  t.match(answer.json(), {
+  const response = await run('select nome from prenotazioni')
+  t.equal(response.statusCode, 400)
+  t.match(response.json(), {
     codice: 'SQL_NON_VALIDO', status: 400, sqlstate: '42703', posizione: 8, messaggio: 'column "nome" does not exist'
   })
   t.match((await run('select 1/0')).json(), { sqlstate: '22012', posizione: null })
@@ -270,21 +270,21 @@ t.test('no log line contains SQL, a password or a value', async (t) => {
 t.test('without QUERY_PASSWORD the console is off and says so, whatever the body', async (t) => {
   const { app, token } = await build(t)
   for (const payload of [{ password: PASSWORD, sql: 'select 1' }, {}]) {
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'POST',
       url: '/api/querysql',
       headers: { authorization: `Bearer ${await token({ role: 'admin', name: 'capo' })}` },
       payload
     })
-    t.equal(answer.statusCode, 403)
-    t.match(answer.json(), { codice: 'SQL_SPENTO', error: /QUERY_PASSWORD/ })
+    t.equal(response.statusCode, 403)
+    t.match(response.json(), { codice: 'SQL_SPENTO', error: /QUERY_PASSWORD/ })
   }
 })
 
 t.test('only the beginning of a message of millions of characters is shown', async (t) => {
-  const answer = await run('do $$ begin raise exception using message = repeat(chr(1), 9000000); end $$')
-  t.equal(answer.statusCode, 400)
-  t.ok(answer.body.length < 10_000)
+  const response = await run('do $$ begin raise exception using message = repeat(chr(1), 9000000); end $$')
+  t.equal(response.statusCode, 400)
+  t.ok(response.body.length < 10_000)
 })
 
 t.test('forged questions to the processes are not answered, real ones are', async (t) => {
@@ -340,11 +340,11 @@ t.test('a value of every built-in type becomes JSON from which PostgreSQL restor
     type, text, literal: `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'::${type}`
   })))
   // All in one row, because each statement of the console has a connection of its own.
-  const answer = await run(`select ${
+  const response = await run(`select ${
     given.map(({ literal }, n) => `${literal} as v${n}, (${literal})::text as t${n}`).join()}`)
-  t.equal(answer.statusCode, 200)
-  const { data: [row], fields } = answer.json<{ data: [Record<string, unknown>], fields: { type: string }[] }>()
-  const { body } = answer
+  t.equal(response.statusCode, 200)
+  const { data: [row], fields } = response.json<{ data: [Record<string, unknown>], fields: { type: string }[] }>()
+  const { body } = response
   const values = given.map(({ type }, n) => {
     const value = row[`v${n}`]
     if (typeof value === 'string' && !/^jsonb?$/.test(type)) return value
@@ -408,19 +408,19 @@ t.test('a value of a gigabyte does not enter the memory of the server', async (t
   const before = process.memoryUsage().rss
   let peak = before
   const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss) }, 5)
-  const answer = await run("select repeat('x', 1000000000)")
+  const response = await run("select repeat('x', 1000000000)")
   clearInterval(watch)
   // On a busy machine PostgreSQL needs more than ten seconds to produce it.
-  t.match(answer.json(), { status: 400, codice: /^SQL_(RISPOSTA_TROPPO_GRANDE|NON_VALIDO)$/ })
+  t.match(response.json(), { status: 400, codice: /^SQL_(RISPOSTA_TROPPO_GRANDE|NON_VALIDO)$/ })
   t.match((await run("select repeat('x', 50000000)")).json(), { status: 400, codice: 'SQL_RISPOSTA_TROPPO_GRANDE' })
   t.ok(peak - before < 150_000_000, `${peak - before} bytes`)
 })
 
 t.test('a statement whose answer is too large is rolled back', async (t) => {
-  const answer = await run(`insert into prenotazioni
+  const response = await run(`insert into prenotazioni
     (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'x', 'IT', 1, '2026-03-01', '2026-03-02', 1 from generate_series(1, 10001) returning id`)
-  t.match(answer.json(), { codice: 'SQL_RISPOSTA_TROPPO_GRANDE' })
+  t.match(response.json(), { codice: 'SQL_RISPOSTA_TROPPO_GRANDE' })
   const left = await run("select count(*)::int as n from prenotazioni where nome_cognome = 'x'")
   t.same(left.json().data, [{ n: 0 }])
   t.equal((await run('select generate_series(1, 10000)')).json().rowCount, 10_000, 'ten thousand rows are not too many')
@@ -434,7 +434,7 @@ t.test('a statement is cancelled after ten seconds, even if it catches that; a t
   const third = await run('select 1')
   t.equal(third.statusCode, 503)
   t.ok(third.headers['retry-after'])
-  for (const answer of await both) t.match(answer.json(), { status: 400, sqlstate: '57014' })
+  for (const response of await both) t.match(response.json(), { status: 400, sqlstate: '57014' })
   while ((await running()) > 0) await sleep(50)
   t.equal((await run('select 1')).statusCode, 200)
 })

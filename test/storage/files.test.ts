@@ -44,10 +44,10 @@ const filesOnDisk = () => readdirSync(join(dataDir, 'files'), { recursive: true,
 
 t.test('the proxy serves a file with headers that let a browser show it, and do nothing else with it', async (t) => {
   const { id } = await store(test, 'documents', NAME)
-  const answer = await call('GET', `/api/storage/documents/${NAME}`)
-  t.equal(answer.statusCode, 200)
-  t.same(answer.rawPayload, JPEG)
-  t.match(answer.headers, {
+  const response = await call('GET', `/api/storage/documents/${NAME}`)
+  t.equal(response.statusCode, 200)
+  t.same(response.rawPayload, JPEG)
+  t.match(response.headers, {
     'content-type': 'image/jpeg',
     'content-length': String(JPEG.length),
     'content-disposition': 'inline; filename="front.jpg"',
@@ -116,16 +116,16 @@ t.test('an unknown bucket, an unknown file and another person\'s report get the 
   await store(test, 'reports', 'q1.pdf', 'pdf', { owner: `user:${anna.user.id}`, contentType: 'application/pdf' })
   const get = (url: string, who: typeof anna) => app.inject({ url, headers: bearer(who) })
   t.equal((await get('/api/storage/reports/q1.pdf', anna)).statusCode, 200)
-  const answers = [
+  const responses = [
     await get('/api/storage/reports/q1.pdf', bruno), await get('/api/storage/reports/q2.pdf', bruno),
     await get('/api/storage/nessuno/q1.pdf', bruno),
     await get('/api/storage/signed-url?bucket=reports&file=q1.pdf', bruno)
-  ].map((answer) => {
-    const { requestId, ...body } = answer.json() as Record<string, unknown>
+  ].map((response) => {
+    const { requestId, ...body } = response.json() as Record<string, unknown>
     t.type(requestId, 'string')
     return body
   })
-  for (const body of answers) t.same(body, { error: 'File non trovato', status: 404, codice: 'FILE_NON_TROVATO' })
+  for (const body of responses) t.same(body, { error: 'File non trovato', status: 404, codice: 'FILE_NON_TROVATO' })
   const list = await app.inject({
     method: 'POST',
     url: '/storage/v1/object/list/reports',
@@ -141,10 +141,10 @@ t.test('an unknown bucket, an unknown file and another person\'s report get the 
 t.test('a signed link is valid for sixty seconds, without credentials', async (t) => {
   await store(test, 'documents', NAME)
   const before = Date.now()
-  const answer = await link('documents', NAME)
-  const { signedUrl, expires_at: end } = answer.json() as { signedUrl: string, expires_at: string }
+  const response = await link('documents', NAME)
+  const { signedUrl, expires_at: end } = response.json() as { signedUrl: string, expires_at: string }
   t.ok(Date.parse(end) <= Date.now() + 60_000 && Date.parse(end) > before + 58_000)
-  t.equal(answer.headers['cache-control'], 'no-store')
+  t.equal(response.headers['cache-control'], 'no-store')
   t.match(signedUrl, /^https:\/\/locanda\.example\/storage\/v1\/object\/sign\/documents\/12\/0\/front\.jpg\?token=/)
   const read = await app.inject(pathOf(signedUrl))
   t.same(read.rawPayload, JPEG)
@@ -183,7 +183,7 @@ t.test('neither a log line nor an answer repeats the token of a link', async (t)
   const url = pathOf(((await link('documents', NAME)).json() as { signedUrl: string }).signedUrl)
   const [, secret = ''] = url.split('?token=')
   const signature = secret.split('.')[2]!
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     app.inject(url),
     app.inject(url.replace('front', 'back')),
     app.inject(url.replace('/0/', '/%zz/')),
@@ -192,7 +192,7 @@ t.test('neither a log line nor an answer repeats the token of a link', async (t)
     app.inject(`/storage/v1/niente?token=${secret}`),
     app.inject(`${url}&token=${secret}`)
   ])
-  for (const { body, headers } of answers) t.notOk((body + JSON.stringify(headers)).includes(signature))
+  for (const { body, headers } of responses) t.notOk((body + JSON.stringify(headers)).includes(signature))
   t.notOk(JSON.stringify(logs).includes(signature))
   t.notOk((await call('GET', '/metrics')).body.includes(signature))
 })
@@ -233,8 +233,8 @@ t.test('a link with any changed character, or signed by another installation, is
 })
 
 t.test('a large file is sent complete, and each range matches its headers', async (t) => {
-  const answer = await fetch(`${base}/api/storage/public/grande`, { headers: KEY })
-  t.equal(LARGE.compare(Buffer.from(await answer.arrayBuffer())), 0)
+  const response = await fetch(`${base}/api/storage/public/grande`, { headers: KEY })
+  t.equal(LARGE.compare(Buffer.from(await response.arrayBuffer())), 0)
   const part = await fetch(`${base}/api/storage/public/grande`, { headers: { ...KEY, range: 'bytes=65000-200000' } })
   t.equal(part.status, 206)
   t.equal((await part.arrayBuffer()).byteLength, 135_001)
@@ -306,8 +306,8 @@ t.test('a client is told that its file is too large, even without Content-Length
     }
   })
   for (const [body, headers] of [[pieces(), { 'content-type': 'text/plain' }], [form, {}]] as const) {
-    const answer = await send(body, headers as Record<string, string>)
-    t.match(await answer.json(), { statusCode: '413', message: 'The object exceeded the maximum allowed size' })
+    const response = await send(body, headers as Record<string, string>)
+    t.match(await response.json(), { statusCode: '413', message: 'The object exceeded the maximum allowed size' })
   }
   t.equal((await call('GET', '/api/storage/piccolo/x')).statusCode, 404)
   while (filesOnDisk().length > before.length) await sleep(20)
@@ -354,9 +354,9 @@ t.test('an invalid or truncated form is refused as such', async (t) => {
     ['multipart/form-data; boundary=x', part.slice(0, 30)]
   ] as const) {
     const headers = { ...KEY, 'content-type': type }
-    const answer = await app.inject({ method: 'POST', url: '/storage/v1/object/public/modulo', headers, payload })
-    t.equal(answer.statusCode, 400, `${type}: ${payload}`)
-    t.match(answer.json(), { statusCode: '400', code: 'InvalidRequest' })
+    const response = await app.inject({ method: 'POST', url: '/storage/v1/object/public/modulo', headers, payload })
+    t.equal(response.statusCode, 400, `${type}: ${payload}`)
+    t.match(response.json(), { statusCode: '400', code: 'InvalidRequest' })
   }
   t.same(test.logs.filter(({ level }) => Number(level) >= 50), [])
 })

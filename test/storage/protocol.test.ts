@@ -212,10 +212,10 @@ t.test('the official client', async (t) => {
     await files.upload('firma/con spazio & segni.txt', 'ciao')
     const { data, error } = await files.createSignedUrl('firma/con spazio & segni.txt', 60, { download: 'pero.txt' })
     t.equal(error, null)
-    const answer = await fetch(data!.signedUrl)
-    t.equal(await answer.text(), 'ciao')
-    t.equal(answer.headers.get('content-disposition'), 'attachment; filename="pero.txt"')
-    t.equal(answer.headers.get('cache-control'), 'no-store')
+    const response = await fetch(data!.signedUrl)
+    t.equal(await response.text(), 'ciao')
+    t.equal(response.headers.get('content-disposition'), 'attachment; filename="pero.txt"')
+    t.equal(response.headers.get('cache-control'), 'no-store')
     t.match((await files.createSignedUrl('firma/manca.txt', 60)).error, { statusCode: '404' })
 
     const many = await files.createSignedUrls(['firma/con spazio & segni.txt', 'firma/manca.txt'], 60)
@@ -236,9 +236,9 @@ t.test('the official client', async (t) => {
     await anna.storage.from('public').upload('aperto/logo.png', PNG, { contentType: 'image/png', cacheControl: '300' })
     const nobody = (await client()).storage
     const { data: { publicUrl } } = nobody.from('public').getPublicUrl('aperto/logo.png')
-    const answer = await fetch(publicUrl)
-    t.same(Buffer.from(await answer.arrayBuffer()), PNG)
-    t.equal(answer.headers.get('cache-control'), 'max-age=300')
+    const response = await fetch(publicUrl)
+    t.same(Buffer.from(await response.arrayBuffer()), PNG)
+    t.equal(response.headers.get('cache-control'), 'max-age=300')
     t.equal((await fetch(`${base}/storage/v1/object/public/documents/1/0/front.png`)).status, 400)
     t.equal((await nobody.from('public').download('aperto/logo.png')).error, null)
     t.match((await nobody.from('documents').download('1/0/front.png')).error, { status: 401 })
@@ -248,9 +248,9 @@ t.test('the official client', async (t) => {
   t.test('transformations and unknown routes are refused in the protocol’s form', async (t) => {
     const transformed = await anna.storage.from('public').download('x.png', { transform: { width: 10 } })
     t.match(transformed.error, { code: 'FeatureNotEnabled' })
-    const answer = await fetch(`${base}/storage/v1/niente`)
-    t.equal(answer.status, 400)
-    t.same(await answer.json(), {
+    const response = await fetch(`${base}/storage/v1/niente`)
+    t.equal(response.status, 400)
+    t.same(await response.json(), {
       statusCode: '404', error: 'Not Found', message: 'Route not found', code: 'InvalidRequest'
     })
   })
@@ -260,8 +260,8 @@ for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
   t.test(`${names.length} concurrent moves, each to the name of another file, are all refused`, async (t) => {
     const stored = await Promise.all(names.map((name) => store(test, 'public', name, name)))
     await meet(names.length, async () => {
-      const answers = await Promise.all(names.map((name, at) => move(name, names[(at + 1) % names.length]!)))
-      for (const answer of answers) t.match(answer.json(), { statusCode: '409', code: 'KeyAlreadyExists' })
+      const responses = await Promise.all(names.map((name, at) => move(name, names[(at + 1) % names.length]!)))
+      for (const response of responses) t.match(response.json(), { statusCode: '409', code: 'KeyAlreadyExists' })
     })
     for (const { id, name } of stored) t.equal((await app.files.find(app.db, 'public', name))?.id, id)
     t.same(logs.filter(({ level }) => Number(level) >= 40), [])
@@ -270,18 +270,18 @@ for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
 
 t.test('exactly one of two concurrent moves to one free name succeeds', async (t) => {
   for (const name of ['d', 'e']) await store(test, 'public', name, name)
-  const answers = await Promise.all([move('d', 'f'), move('e', 'f')])
-  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 400])
-  t.match(answers.find(({ statusCode }) => statusCode === 400)!.json(), { code: 'KeyAlreadyExists' })
+  const responses = await Promise.all([move('d', 'f'), move('e', 'f')])
+  t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 400])
+  t.match(responses.find(({ statusCode }) => statusCode === 400)!.json(), { code: 'KeyAlreadyExists' })
 })
 
 t.test('the protocol uploads no file to the product’s buckets, whoever calls', async (t) => {
   await upload('public/da.txt', KEY)
   for (const bucket of CLOSED) {
     for (const who of [KEY, OPERATOR, ADMIN]) {
-      const answer = await upload(`${bucket}/1/0/front.jpg`, who)
-      t.equal(answer.statusCode, 403, bucket)
-      t.same(answer.json(), denied)
+      const response = await upload(`${bucket}/1/0/front.jpg`, who)
+      t.equal(response.statusCode, 403, bucket)
+      t.same(response.json(), denied)
       t.same((await send('POST', `/object/upload/sign/${bucket}/x`, who, {})).json(), denied)
       const into = { bucketId: 'public', sourceKey: 'da.txt', destinationBucket: bucket, destinationKey: 'x' }
       t.same((await send('POST', '/object/move', who, into)).json(), denied)
@@ -336,11 +336,11 @@ t.test('a read-only key reads, lists and signs links, and changes nothing', asyn
   t.equal((await send('GET', '/object/public/k.txt', reading)).statusCode, 200)
   t.equal((await send('POST', '/object/list/public', reading, { prefix: '' })).statusCode, 200)
   t.equal((await send('POST', '/object/sign/public/k.txt', reading, { expiresIn: 60 })).statusCode, 200)
-  for (const answer of [
+  for (const response of [
     await upload('public/l.txt', reading), await send('POST', '/object/upload/sign/public/l.txt', reading, {}),
     await send('DELETE', '/object/public', reading, { prefixes: ['k.txt'] }),
     await send('POST', '/bucket', reading, { name: 'x' })
-  ]) t.same([answer.statusCode, answer.json()], [403, denied])
+  ]) t.same([response.statusCode, response.json()], [403, denied])
 })
 
 t.test('uploads, moves and deletions are audited, without names', async (t) => {
@@ -383,15 +383,15 @@ t.test('headers that are stored with the file are validated', async (t) => {
     { 'x-metadata': Buffer.from('{"a":"\\u0000"}').toString('base64') }
   ]
   for (const headers of wrong) {
-    const answer = await upload('public/intestazioni', { ...OPERATOR, ...headers })
-    t.equal(answer.statusCode, 400, JSON.stringify(headers).slice(0, 60))
+    const response = await upload('public/intestazioni', { ...OPERATOR, ...headers })
+    t.equal(response.statusCode, 400, JSON.stringify(headers).slice(0, 60))
   }
   const form = new FormData()
   form.append('metadata', JSON.stringify({ a: 'è'.repeat(METADATA_MAX) }))
   form.append('', new Blob(['x']), 'x.txt')
   const url = '/storage/v1/object/public/intestazioni'
-  const answer = await app.inject({ method: 'POST', url, headers: OPERATOR, payload: form })
-  t.match(answer.json(), { code: 'EntityTooLarge', message: /metadata/ })
+  const response = await app.inject({ method: 'POST', url, headers: OPERATOR, payload: form })
+  t.match(response.json(), { code: 'EntityTooLarge', message: /metadata/ })
 })
 
 t.test('invalid names are refused, and found nowhere', async (t) => {
@@ -424,10 +424,10 @@ t.test('rate limits, invalid URLs and maintenance are refused in the protocol’
   const ask = (url: string) => busy.app.inject({ url, headers: KEY })
   for (let count = 0; count < 3; count++) await ask('/storage/v1/bucket')
   for (const url of ['/storage/v1/bucket', '/storage/v1/niente']) {
-    const answer = await ask(url)
-    t.equal(answer.statusCode, 429, url)
-    t.match(answer.json(), { statusCode: '429', code: 'SlowDown' })
-    t.ok(answer.headers['retry-after'])
+    const response = await ask(url)
+    t.equal(response.statusCode, 429, url)
+    t.match(response.json(), { statusCode: '429', code: 'SlowDown' })
+    t.ok(response.headers['retry-after'])
   }
   const invalid = await app.inject('/storage/v1/object/%zz')
   t.match(invalid.json(), { statusCode: '400', code: 'InvalidRequest' })
@@ -445,9 +445,9 @@ t.test('preflight requests are answered without credentials on every path', asyn
     origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-upsert'
   }
   for (const path of ['/object/public/a.txt', '/object/list/public', '/bucket', '/nessuno']) {
-    const answer = await app.inject({ method: 'OPTIONS', url: `/storage/v1${path}`, headers })
-    t.equal(answer.statusCode, 204, path)
-    t.match(answer.headers, {
+    const response = await app.inject({ method: 'OPTIONS', url: `/storage/v1${path}`, headers })
+    t.equal(response.statusCode, 204, path)
+    t.match(response.headers, {
       'access-control-allow-origin': ORIGIN,
       'access-control-allow-methods': /POST/,
       'access-control-allow-headers': 'authorization,x-upsert'

@@ -90,11 +90,11 @@ t.test('no URL, in any encoding, names a file outside the storage', { skip: noSt
   symlinkSync(join(folder, 'segreto.txt'), linked)
 
   const end = await watchFiles(server.pid, join(folder, 'calls'))
-  await get('collegato').then((answer) => t.notMatch(answer, CANARY), () => {})
-  let answers = 0
+  await get('collegato').then((response) => t.notMatch(response, CANARY), () => {})
+  let responses = 0
   await fc.assert(fc.asyncProperty(way, async (request) => {
     const { status, body, head } = await exchange(port, request)
-    answers++
+    responses++
     return status >= 200 && status < 600 && !(head + body).includes(CANARY) && !body.includes('root:')
   }), { numRuns: CASES })
   t.match(await get('saluto'), 'ciao', 'the server goes on')
@@ -110,7 +110,7 @@ t.test('no URL, in any encoding, names a file outside the storage', { skip: noSt
     named.filter(({ path, succeeded }) => path === linked && succeeded).map(({ text }) => text), [],
     'the link is not followed'
   )
-  t.comment(`traversal: ${answers} requests, ${calls.length} calls that name files, none outside the storage`)
+  t.comment(`traversal: ${responses} requests, ${calls.length} calls that name files, none outside the storage`)
 })
 
 /** The other files that a running server names: the heads of its chains. */
@@ -131,10 +131,10 @@ async function prepare (address: string, folder: string) {
   const object = (name: string) => `${address}/storage/v1/object/authenticated/public/${name}`
   const get = async (name: string) => await (await fetch(object(name), { headers })).text()
   const put = async (name: string) => {
-    const answer = await fetch(`${address}/storage/v1/object/public/${name}`, {
+    const response = await fetch(`${address}/storage/v1/object/public/${name}`, {
       method: 'PUT', headers: { ...headers, 'content-type': 'text/plain' }, body: 'ciao'
     })
-    return (await answer.json() as { Id: string }).Id
+    return (await response.json() as { Id: string }).Id
   }
   await put('saluto')
   await get('saluto')

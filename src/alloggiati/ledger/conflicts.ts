@@ -14,7 +14,7 @@ import { unsealLine } from './submission-rows.ts'
 
 /** A guest of a list who was or may have been sent before, or who is listed twice. */
 export interface Conflict {
-  told: Duplicato
+  duplicate: Duplicato
   /** Outcome and booking of the earlier row; null for a duplicate within the list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
   /** The very same person. A confirmation does not lift this, so a repeated confirmation sends no guest twice. */
@@ -40,7 +40,7 @@ export async function findConflicts (
   const earlier = prints.flatMap(({ identita, persona, documento }, ospite) => {
     const samePerson = new Set([...rowsWith(identita), ...rowsWith(persona)])
     return [...new Set([...samePerson, ...rowsWith(documento)])].map((row): Conflict => ({
-      told: {
+      duplicate: {
         ospite,
         ricevuta: row.ricevuta,
         stato: row.stato,
@@ -71,7 +71,7 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
     const samePerson = before === 0
     const motivo = samePerson ? 'stessa_persona' : 'stesso_documento'
     const certain = isCertain(prints[altro_ospite]!, guest, samePerson)
-    return { told: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, certain }
+    return { duplicate: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, certain }
   })
 }
 
@@ -134,8 +134,8 @@ export async function findMoved (
       if (!samePerson && (documento === null || row.documento?.equals(documento) !== true)) return []
       const { ricevuta, stato, esito, prenotazione_id, data_arrivo: movedFrom } = row
       const motivo = samePerson ? 'stessa_persona' : 'stesso_documento'
-      const told: Duplicato = { ospite, ricevuta, stato, motivo }
-      return [{ told, earlier: { esito, prenotazione_id }, certain: false, movedFrom }]
+      const duplicate: Duplicato = { ospite, ricevuta, stato, motivo }
+      return [{ duplicate, earlier: { esito, prenotazione_id }, certain: false, movedFrom }]
     })
   })
 }

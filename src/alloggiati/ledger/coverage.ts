@@ -87,9 +87,9 @@ function is (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]):
 export function coverageCounter (comparison: Comparison) {
   const adopted = new Set<string>()
 
-  /** @returns what `tell` says of each stay; its `count` counts guests covered by rows that pass `isCounted` */
+  /** @returns what `report` says of each stay; its `count` counts guests covered by rows that pass `isCounted` */
   return async <Stay extends StayFrom, Told>(
-    stays: readonly Stay[], tell: (stay: Stay, count: (isCounted: (row: SentRow) => boolean) => number) => Told
+    stays: readonly Stay[], report: (stay: Stay, count: (isCounted: (row: SentRow) => boolean) => number) => Told
   ): Promise<Told[]> => {
     const told: Told[] = []
     for (let at = 0; at < stays.length; at += CHUNK) {
@@ -97,7 +97,7 @@ export function coverageCounter (comparison: Comparison) {
       const compared = await compare(comparison, chunk, adopted)
       told.push(...chunk.map((stay, n) => {
         const { places, rows } = compared[n]!
-        return tell(stay, (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled)
+        return report(stay, (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled)
       }))
     }
     return told

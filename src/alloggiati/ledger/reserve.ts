@@ -221,7 +221,7 @@ function confirmedOf (
   const certain = conflicts.filter((each) => each.certain)
   if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
     const matches = confirmation === undefined ? conflicts : certain
-    const duplicati = matches.map(({ told }) => renumbered(told, indices))
+    const duplicati = matches.map(({ duplicate }) => renumbered(duplicate, indices))
     const days = matches.map(({ movedFrom }) => movedFrom)
     throw underWay(duplicati, waiting) ?? new SchedineGiaInviate(duplicati, {
       confirmable: certain.length === 0,
@@ -240,23 +240,23 @@ function confirmedOf (
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
   if (conflicts.length === 0 && first === undefined) return undefined
   return {
-    rows: new Set(conflicts.map(({ told }) => told.ospite)),
+    rows: new Set(conflicts.map(({ duplicate }) => duplicate.ospite)),
     references: [...new Set(referencesOf({ conflicts, excess }))]
   }
 }
 
 function referencesOf ({ conflicts, excess }: Obstacles): string[] {
   return [
-    ...conflicts.flatMap(({ told }) => told.ricevuta ?? []),
+    ...conflicts.flatMap(({ duplicate }) => duplicate.ricevuta ?? []),
     ...excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
   ]
 }
 
-function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato {
-  if (indices === undefined) return told
-  const { ospite, altro_ospite } = told
+function renumbered (duplicate: Duplicato, indices: Submission['indices']): Duplicato {
+  if (indices === undefined) return duplicate
+  const { ospite, altro_ospite } = duplicate
   const other = altro_ospite === undefined ? {} : { altro_ospite: indices[altro_ospite]! }
-  return { ...told, ospite: indices[ospite]!, ...other }
+  return { ...duplicate, ospite: indices[ospite]!, ...other }
 }
 
 /** The error for a list whose only obstacles are submissions under way. */

@@ -10,12 +10,12 @@ import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.t
 import { authorOf } from '#src/services/audit/log.ts'
 import { SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept-schedine.ts'
-import { answerBegun, submit } from '../schedine/submission.ts'
+import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, refuseUnnamedRenewal, findMissing } from '../schedine/from-booking.ts'
 import { requesterOf, type Requester } from '../schedine/requester.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
-import { answerBegunDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
+import { respondToRepeatedDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
 
 // An Idempotency-Key reused for another request is also a 422, of the common shape.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
@@ -141,7 +141,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.post('/api/v1/invii/giornata', giornata, (request, reply) => {
     const { body, begun } = request
     const requester = requesterOf(request, reply)
-    if (begun !== null) return answerBegunDay(db, context, { body, begun }, requester)
+    if (begun !== null) return respondToRepeatedDay(db, context, { body, begun }, requester)
     request.isUndecided = true
     return submitDay(context, body, authorOf(request), requester)
   })
@@ -151,7 +151,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
 async function answerRepeated (db: Executor, request: FastifyRequest, reply: FastifyReply) {
   const [ricevuta] = request.begun ?? []
   if (ricevuta === undefined) return undefined
-  return reply.send(await answerBegun(db, ricevuta, requesterOf(request, reply)))
+  return reply.send(await respondToRepeat(db, ricevuta, requesterOf(request, reply)))
 }
 
 /** Sends the saved guests of a booking, or the missing ones. */

@@ -140,11 +140,11 @@ export async function findMissing (
   const guests = documents.map((guest) => guestAt(check_in, guest))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
   // The same document with another name may be another guest: a person must confirm.
-  const earlier = conflicts.flatMap(({ told: { ospite, ricevuta, motivo } }) =>
+  const earlier = conflicts.flatMap(({ duplicate: { ospite, ricevuta, motivo } }) =>
     ricevuta === null || motivo !== 'stessa_persona' ? [] : { ospite, ricevuta })
   const sent = new Set(earlier.map(({ ospite }) => ospite))
   if (sent.size > 0 && sent.size === guests.length) {
-    for (const { told: { ricevuta, stato } } of conflicts) {
+    for (const { duplicate: { ricevuta, stato } } of conflicts) {
       if (isUnderWay(stato) && ricevuta !== null && stato !== null) {
         const waiting = await readWaiting(db, [ricevuta])
         throw new SchedineInCorso(ricevuta, stato, { waitsUntil: waiting.get(ricevuta) })

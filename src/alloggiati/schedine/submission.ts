@@ -15,7 +15,7 @@ import type { Submission } from '../ledger/reserve.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { type RowResult, type SubmissionResult, readResult } from '../ledger/sending/dispatch.ts'
-import { tellWaiting, SchedineInCorso } from '../sent-errors.ts'
+import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
@@ -43,9 +43,9 @@ export async function submit (
   const accepted = await accept(context, body)
   if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   if (body.testMode !== true) return send(context.ledger, { ...accepted, confirmation }, author, requester)
-  const answer = await dryRun(context.ledger.service, accepted)
+  const response = await dryRun(context.ledger.service, accepted)
   requester.end()
-  return answer
+  return response
 }
 
 /** Makes only the test call: neither the service nor the ledger registers anything. */
@@ -95,14 +95,14 @@ async function send (
     requester.leaveOpen()
     requester.tellUnawaited()
     const until = (await readWaiting(db, [ricevuta])).get(ricevuta)
-    const told = until && tellWaiting(until)
+    const told = until && describeWaiting(until)
     throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, told }, requester.isAsync ? 202 : 422)
   }
   closeIfDecided(requester, result.stato)
-  const answer = answerOf(result, { ricevuta, metodo, prenotazione_id })
+  const response = answerOf(result, { ricevuta, metodo, prenotazione_id })
   const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
   const avvisi = [...stayRemarks, ...others]
-  return avvisi.length === 0 ? answer : { ...answer, avvisi }
+  return avvisi.length === 0 ? response : { ...response, avvisi }
 }
 
 /** A remark if fewer guests were sent than the booking has. */
@@ -187,7 +187,7 @@ export function textsOf ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowR
  * Answers a repeated request with the current state of the submission that the first one created.
  * @throws SchedineInCorso while it is under way; InvioFallito
  */
-export async function answerBegun (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
+export async function respondToRepeat (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
   const { id, metodo, prenotazione_id } = invii
   const [found] = await db.select({ id, metodo, prenotazione_id }).from(invii).where(eq(invii.ricevuta, ricevuta))
   const { id: submission, ...told } = found!

@@ -44,8 +44,8 @@ export async function resetPassword (context: Context, options: ResetOptions): P
 
 async function findUser (context: Context, given: string): Promise<AuthUser> {
   const email = given.trim().toLowerCase()
-  const answer = await callLocalServer(context, USERS, { query: { filter: email, per_page: PER_PAGE } })
-  const { users } = expectBody<{ users: AuthUser[] }>(answer, 'users')
+  const response = await callLocalServer(context, USERS, { query: { filter: email, per_page: PER_PAGE } })
+  const { users } = expectBody<{ users: AuthUser[] }>(response, 'users')
   const found = users.find((user) => user.email === email)
   if (!found) throw new CliError(EXIT.failed, 'UTENTE_NON_TROVATO', `Nessun utente ha l'indirizzo ${email}`)
   return found
@@ -83,11 +83,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 /** @throws CliError with an Italian text for mistakes of the person */
-function userOf (answer: Answer): AuthUser {
-  const code = String(fieldsOf(answer.body)?.error_code)
+function userOf (response: Answer): AuthUser {
+  const code = String(fieldsOf(response.body)?.error_code)
   const text = REFUSALS[code]
-  if (answer.status >= 400 && answer.status < 500 && text !== undefined) {
+  if (response.status >= 400 && response.status < 500 && text !== undefined) {
     throw new CliError(EXIT.failed, code.toUpperCase(), text)
   }
-  return expectBody<AuthUser>(answer, 'id', 'email')
+  return expectBody<AuthUser>(response, 'id', 'email')
 }

@@ -18,17 +18,17 @@ const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
 
 /** Checks that the server reaches the police service with its credentials. */
 export async function checkConnection (context: Context): Promise<Exit> {
-  const answer = await call(context, '/api/alloggiati/check')
-  const checked = expectBody<Check>(answer, 'connected', 'message', 'endpoint')
-  const modalita = answer.headers.get('x-alloggiati-mode') ?? 'production'
+  const response = await call(context, '/api/alloggiati/check')
+  const checked = expectBody<Check>(response, 'connected', 'message', 'endpoint')
+  const modalita = response.headers.get('x-alloggiati-mode') ?? 'production'
   context.out.result(`${checked.message} (${modalita}: ${checked.endpoint})`, { ...checked, modalita })
   return EXIT.ok
 }
 
 /** Validates records by the official rules, without sending anything to the police. */
 export async function validate (context: Context, source: Source): Promise<Exit> {
-  const answer = await callWithRecords(context, source, { ofFile: 'valida', ofBooking: 'schedine' })
-  const checked = expectBody<CheckAnswer>(answer, 'valid', 'errors', 'warnings')
+  const response = await callWithRecords(context, source, { ofFile: 'valida', ofBooking: 'schedine' })
+  const checked = expectBody<CheckAnswer>(response, 'valid', 'errors', 'warnings')
   const { valid, errors, warnings } = checked
   const parts = [
     errors.length > 0 ? `Le schedine contengono errori:\n${remarks(errors)}` : 'Le schedine sono valide.',
@@ -40,9 +40,9 @@ export async function validate (context: Context, source: Source): Promise<Exit>
 
 /** Has the police service validate records with a test call, which registers nothing. */
 export async function testCall (context: Context, source: Source): Promise<Exit> {
-  const answer = await callWithRecords(context, source, { ofFile: 'invio', ofBooking: 'invio' }, { testMode: true })
-  if (answer.status === 422) return rejected(context, answer)
-  const accepted = expectBody<{ success: boolean, message: string }>(answer, 'success', 'message')
+  const response = await callWithRecords(context, source, { ofFile: 'invio', ofBooking: 'invio' }, { testMode: true })
+  if (response.status === 422) return rejected(context, response)
+  const accepted = expectBody<{ success: boolean, message: string }>(response, 'success', 'message')
   context.out.result(`${accepted.message}.`, accepted)
   return EXIT.ok
 }
@@ -62,16 +62,16 @@ async function callWithRecords (
   return call(context, `/api/v1/prenotazioni/${prenotazione}/${ofBooking}`, { method: 'POST', body })
 }
 
-function rejected (context: Context, answer: Answer): Exit {
-  const refused = refusal(answer)
+function rejected (context: Context, response: Answer): Exit {
+  const refused = refusal(response)
   if (!RECORDS_AT_FAULT.includes(refused.codice)) throw refused
-  const { errors = [], schedine = [] } = answer.body as { errors?: Segnalazione[], schedine?: EsitoSchedina[] }
+  const { errors = [], schedine = [] } = response.body as { errors?: Segnalazione[], schedine?: EsitoSchedina[] }
   const parts = [
     `${refused.message}.`,
     ...(errors.length > 0 ? [remarks(errors)] : []),
     ...(schedine.length > 0 ? [outcomes(schedine)] : [])
   ]
-  context.out.result(parts.join('\n'), answer.body)
+  context.out.result(parts.join('\n'), response.body)
   return EXIT.invalid
 }
 

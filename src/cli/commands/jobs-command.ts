@@ -19,8 +19,8 @@ const COLUMNS: readonly Column[] = [
 /** Runs a job now and waits for its end. Without a name, lists the jobs. */
 export async function job (context: Context, name: string | undefined): Promise<Exit> {
   if (name === undefined) return await listJobs(context)
-  const answer = await call(context, `${PATH}/${encodeURIComponent(name)}/avvia`, { method: 'POST' })
-  const { data: begun } = expectBody<JobAnswer>(answer, 'data')
+  const response = await call(context, `${PATH}/${encodeURIComponent(name)}/avvia`, { method: 'POST' })
+  const { data: begun } = expectBody<JobAnswer>(response, 'data')
   const ended = begun.in_corso ? await waitForEnd(context, begun) : begun
   context.out.result(`${ended.nome}: ${outcome(ended)} in ${duration(ended)}`, ended)
   if (ended.esito === 'fallito') {

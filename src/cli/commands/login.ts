@@ -60,8 +60,8 @@ export async function key (context: Context, { email, giorni: days, scope: scope
 /** Revokes a key on its server. If the server does not know it any more, nothing is left to do. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
   const path = `/api/v1/keys/${encodeURIComponent(id)}`
-  const answer = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })
-  if (answer.status < 300 || answer.status === 401) return
-  const refused = refusal(answer)
+  const response = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })
+  if (response.status < 300 || response.status === 401) return
+  const refused = refusal(response)
   if (refused.codice !== 'CHIAVE_NON_TROVATA') throw refused
 }

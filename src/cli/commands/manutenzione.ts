@@ -26,8 +26,8 @@ export async function endMaintenance (context: Context, { server }: { server?: b
   return show(context, await (server ? callLocalServer : call)(context, PATH, { method: 'POST', body }))
 }
 
-function show ({ out }: Context, answer: Answer): Exit {
-  const state = expectBody<MaintenanceState>(answer, 'enabled', 'message', 'since', 'allow')
+function show ({ out }: Context, response: Answer): Exit {
+  const state = expectBody<MaintenanceState>(response, 'enabled', 'message', 'since', 'allow')
   const { enabled, since, message, allow } = state
   out.result(
     enabled

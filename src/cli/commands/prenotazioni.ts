@@ -33,9 +33,9 @@ export async function listBookings (
   context: Context,
   { q, da, a, limit = DEFAULT_LIMIT, sort }: ListOptions
 ): Promise<Exit> {
-  const answer = await call(context, PATH, { query: { q, check_in_da: da, check_in_a: a, limit, sort } })
-  const { data } = expectBody<{ data: Booking[] }>(answer, 'data')
-  const totale = Number(answer.headers.get('x-total-count') ?? data.length)
+  const response = await call(context, PATH, { query: { q, check_in_da: da, check_in_a: a, limit, sort } })
+  const { data } = expectBody<{ data: Booking[] }>(response, 'data')
+  const totale = Number(response.headers.get('x-total-count') ?? data.length)
   const rows = data.map((row) =>
     [row.id, row.check_in, row.check_out, row.numero_notti, row.numero_ospiti, row.nome_cognome, row.idf_gen ?? ''].map(
       String

@@ -138,17 +138,17 @@ async function exchange (receivers: Receivers, message: Message, signal: AbortSi
   const options = { method: 'POST', agent: false, signal, lookup: pinned(addresses), headers }
   const sending: ClientRequest = url.protocol === 'http:' ? plainRequest(url, options) : request(url, options)
   sending.end(message.body)
-  const [answer] = await once(sending, 'response', { signal }) as [IncomingMessage]
-  await readSome(answer)
+  const [response] = await once(sending, 'response', { signal }) as [IncomingMessage]
+  await readSome(response)
   sending.destroy()
-  return answer
+  return response
 }
 
 /** Reads up to `BODY_MAX` bytes. An error in the body does not matter, because the status is already known. */
-async function readSome (answer: IncomingMessage): Promise<void> {
+async function readSome (response: IncomingMessage): Promise<void> {
   let size = 0
   try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > BODY_MAX) return
     }

@@ -60,26 +60,26 @@ export class ExternalDirectory implements Directory {
     }
     this.#requireServiceKey()
     return await audited(this.#app, entry, async () => {
-      const answer = await this.#asService('POST', '/admin/users', body)
-      const user = isSuccess(answer) ? readUser(answer.body) : undefined
-      if (user === undefined) throw notCreated(answer)
+      const response = await this.#asService('POST', '/admin/users', body)
+      const user = isSuccess(response) ? readUser(response.body) : undefined
+      if (user === undefined) throw notCreated(response)
       await noteDone(db)
       return user
     }, ({ id }) => ({ user: id }))
   }
 
   async checkOperator (id: string): Promise<void> {
-    const answer = await this.#asService('GET', `/admin/users/${id}`)
-    const user = isSuccess(answer) ? readUser(answer.body) : undefined
-    if (user === undefined || !isStaff(user.app_metadata)) throw userProblem(answer)
+    const response = await this.#asService('GET', `/admin/users/${id}`)
+    const user = isSuccess(response) ? readUser(response.body) : undefined
+    if (user === undefined || !isStaff(user.app_metadata)) throw userProblem(response)
   }
 
   async setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void> {
     this.#requireServiceKey()
     await audited(this.#app, { ...by, action: 'immagine_profilo', object: `user:${id}` }, async () => {
       // The provider keeps the fields that the request does not name.
-      const answer = await this.#asService('PUT', `/admin/users/${id}`, { user_metadata: { avatar_url: url } })
-      if (!isSuccess(answer)) throw userProblem(answer)
+      const response = await this.#asService('PUT', `/admin/users/${id}`, { user_metadata: { avatar_url: url } })
+      if (!isSuccess(response)) throw userProblem(response)
       await this.#app.db.transaction(store)
     })
   }
@@ -120,8 +120,8 @@ export class ExternalDirectory implements Directory {
     const object = `user:${caller.userId}`
     const entry: AuditEntry = { ...authorOf(request), action: 'identita_scollegata', object, details: { provider } }
     await audited(this.#app, entry, async () => {
-      const answer = await client.asPerson(token, 'DELETE', `/user/identities/${identity.identity_id}`)
-      if (!isSuccess(answer)) throw notUnlinked(answer, provider)
+      const response = await client.asPerson(token, 'DELETE', `/user/identities/${identity.identity_id}`)
+      if (!isSuccess(response)) throw notUnlinked(response, provider)
     })
   }
 
@@ -135,9 +135,9 @@ export class ExternalDirectory implements Directory {
     await seen.flush()
     const entry: AuditEntry = { ...authorOf(request), action: 'sessioni_revocate', object: `user:${caller.userId}` }
     const { revoked } = await audited(this.#app, entry, async () => {
-      const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
+      const response = await client.asPerson(token, 'POST', '/logout?scope=global')
       // Sessions that have already ended at the provider must still be ended here.
-      if (!isSuccess(answer) && !ENDED_CODES.has(answer.code)) throw refusal(answer)
+      if (!isSuccess(response) && !ENDED_CODES.has(response.code)) throw refusal(response)
       return await this.#app.db.transaction(async (tx) => ({
         revoked: await seen.endAll(tx, session, clientOf(request)),
         keys: alsoKeys ? await revokeKeys(tx, caller.userId) : 0
@@ -184,12 +184,12 @@ function refusal ({ status }: IdpResponse): Error {
   return status === 401 || status === 403 ? new NonAutenticato() : new ProviderNonRaggiungibile()
 }
 
-function userProblem (answer: IdpResponse): Error {
-  return isSuccess(answer) || answer.status === 404 ? new UtenteNonTrovato() : refusal(answer)
+function userProblem (response: IdpResponse): Error {
+  return isSuccess(response) || response.status === 404 ? new UtenteNonTrovato() : refusal(response)
 }
 
-function notCreated (answer: IdpResponse): Error {
-  const { status, code } = answer
+function notCreated (response: IdpResponse): Error {
+  const { status, code } = response
   if (code === 'email_exists' || code === 'user_already_exists') return new EmailGiaRegistrata()
   if (code === 'weak_password') {
     return new CampiNonValidi({ campo: 'password', messaggio: 'non è abbastanza forte per il provider di identità' })
@@ -197,16 +197,16 @@ function notCreated (answer: IdpResponse): Error {
   if (status === 400 || status === 422) {
     return new CampiNonValidi({ campo: 'email', messaggio: 'o password non accettata dal provider di identità' })
   }
-  return refusal(answer)
+  return refusal(response)
 }
 
-function notUnlinked (answer: IdpResponse, provider: string): Error {
-  switch (answer.code) {
+function notUnlinked (response: IdpResponse, provider: string): Error {
+  switch (response.code) {
     case 'single_identity_not_deletable': return new UnicaIdentita()
     case 'identity_not_found': return new ProviderNonCollegato(provider)
     case 'email_conflict_identity_not_deletable': return new EmailGiaRegistrata()
     case 'manual_linking_disabled': return new ScollegamentoNonAmmesso()
-    default: return refusal(answer)
+    default: return refusal(response)
   }
 }
 

@@ -19,24 +19,24 @@ export function userLookup (
   { client: Pick<IdpClient, 'asService'>, serviceKey: string, clock?: () => number }
 ) {
   /** Lookups of the last minute, so that concurrent callers share one. Failed lookups are dropped. */
-  const asked = new LRUCache<string, { at: number, answer: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
+  const asked = new LRUCache<string, { at: number, response: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
 
   return {
     /** At most a minute old. @throws ProviderNonRaggiungibile */
     async recent (userId: string): Promise<AuthUser | undefined> {
       const known = asked.get(userId)
       const isRecent = known !== undefined && clock() - known.at < RECENT_MS
-      return unlessBannedOrDeleted(await (isRecent ? known.answer : ask(userId)))
+      return unlessBannedOrDeleted(await (isRecent ? known.response : ask(userId)))
     },
     /** Not cached. @throws ProviderNonRaggiungibile */
     now: async (userId: string) => unlessBannedOrDeleted(await ask(userId))
   }
 
   function ask (userId: string): Promise<AuthUser | undefined> {
-    const question = { at: clock(), answer: find(userId) }
+    const question = { at: clock(), response: find(userId) }
     asked.set(userId, question)
-    question.answer.catch(() => { if (asked.peek(userId) === question) asked.delete(userId) })
-    return question.answer
+    question.response.catch(() => { if (asked.peek(userId) === question) asked.delete(userId) })
+    return question.response
   }
 
   async function find (userId: string): Promise<AuthUser | undefined> {

@@ -38,7 +38,7 @@ interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { 
  */
 export async function callRoute<T = unknown> (request: FastifyRequest, { method, url, token, payload }: RouteCall): Promise<T> {
   const { 'user-agent': agent, cookie } = request.headers
-  const answer = await request.server.inject({
+  const response = await request.server.inject({
     method,
     url,
     remoteAddress: request.ip,
@@ -50,8 +50,8 @@ export async function callRoute<T = unknown> (request: FastifyRequest, { method,
     },
     ...(payload === undefined ? {} : { payload })
   })
-  const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = answer
-  const body: unknown = answer.body === '' ? {} : answer.json()
+  const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = response
+  const body: unknown = response.body === '' ? {} : response.json()
   if (statusCode < 400) return body as T
   const { error_code, codice = '', weak_password } = body as ErrorAnswer
   throw new Refused(statusCode, error_code ?? codice, weak_password?.reasons, Number(retryAfter))

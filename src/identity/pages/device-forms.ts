@@ -46,8 +46,8 @@ ${hidden({ challenge: '', credential: '', ...values })}<button class="quiet">${b
 /** The device's response as the script wrote it. @throws Refused */
 export function parseResponse (credential = ''): object {
   try {
-    const answer: unknown = JSON.parse(credential)
-    if (typeof answer === 'object' && answer !== null) return answer
+    const response: unknown = JSON.parse(credential)
+    if (typeof response === 'object' && response !== null) return response
   } catch {
     // Not JSON.
   }

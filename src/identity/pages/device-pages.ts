@@ -97,11 +97,11 @@ async function signInWithPasskey (
   }
 }
 
-async function proveDevice (request: FastifyRequest, reply: FastifyReply, answer: DeviceAnswer): Promise<FastifyReply> {
-  const { id, dopo } = answer
+async function proveDevice (request: FastifyRequest, reply: FastifyReply, response: DeviceAnswer): Promise<FastifyReply> {
+  const { id, dopo } = response
   const visitor = await requireVisitor(request, ['proof'])
   try {
-    const tokens = await prove(request, visitor, 'request', answer)
+    const tokens = await prove(request, visitor, 'request', response)
     return await afterProof(request, reply, await beginVisit(request, reply, tokens), dopo)
   } catch (err) {
     return showProof(request, reply, visitor, { dopo, refused: refusalOf(err), id })

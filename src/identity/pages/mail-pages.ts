@@ -106,18 +106,18 @@ async function prove (
   isRecovery = payload.type === 'recovery'
 ): Promise<FastifyReply> {
   const { db, identity: { keys } } = request.server
-  const answer = await callRoute<AuthSession | { msg: string }>(request, {
+  const response = await callRoute<AuthSession | { msg: string }>(request, {
     method: 'POST', url: '/auth/v1/verify', payload
   })
   // A change of address waits for the other address, unless that has confirmed meanwhile.
-  if ('msg' in answer) {
+  if ('msg' in response) {
     const { email = '', token_hash } = payload
     const confirmed = token_hash === undefined
       ? await confirmedByAddress(db, normalizeEmail(email))
       : await confirmedByLink(db, keys, token_hash)
     return confirmed ? showWaiting(request, reply, confirmed) : await reply.redirect('/auth/', 303)
   }
-  const visitor = await beginVisit(request, reply, answer)
+  const visitor = await beginVisit(request, reply, response)
   const isForPassword = isRecovery || needsPassword(visitor)
   return isForPassword ? await reply.redirect(PASSWORD, 303) : await backToAccount(reply, 'indirizzo')
 }

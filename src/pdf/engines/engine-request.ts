@@ -58,9 +58,9 @@ async function exchanged (
   }
 }
 
-function bytesOf (answer: Exchanged | undefined): Buffer {
-  if (answer === undefined || answer.status >= 500) throw new MotorePdfIrraggiungibile()
-  if (answer.status === 429) throw new MotorePdfOccupato()
-  if (answer.status < 200 || answer.status > 299) throw new MotorePdfRifiuta(`HTTP ${answer.status}`)
-  return answer.bytes
+function bytesOf (response: Exchanged | undefined): Buffer {
+  if (response === undefined || response.status >= 500) throw new MotorePdfIrraggiungibile()
+  if (response.status === 429) throw new MotorePdfOccupato()
+  if (response.status < 200 || response.status > 299) throw new MotorePdfRifiuta(`HTTP ${response.status}`)
+  return response.bytes
 }

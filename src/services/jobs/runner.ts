@@ -121,7 +121,7 @@ export function jobRunner (
     if (isEnding()) return
     const own = [...jobs.values()].filter(({ everyProcess, next }) => everyProcess && next <= now)
     await Promise.all([...own.map((job) => runOwn(job, now)), track(runShared(now).catch((err: unknown) =>
-      tell(err, 'due jobs could not be read')))])
+      report(err, 'due jobs could not be read')))])
   }
 
   async function runOwn (job: ScheduledJob, now: Date): Promise<void> {
@@ -135,7 +135,7 @@ export function jobRunner (
       .filter(({ name, everyProcess }) => !everyProcess && !running.has(name))
       .map(({ name }) => name)
     await Promise.all((await findDue(db, names, now)).map(async (due) => {
-      await runTaken(due, now).catch((err: unknown) => tell(err, 'job could not be started', due.name))
+      await runTaken(due, now).catch((err: unknown) => report(err, 'job could not be started', due.name))
     }))
   }
 
@@ -225,7 +225,7 @@ export function jobRunner (
       await recordRun(db, name, nextAfter(new Date()), { ...end, durationMs })
     } catch (err) {
       // If the database is down, only the job's own failure is logged.
-      if (end.outcome === 'riuscito') tell(err, 'the end of a job could not be recorded', name)
+      if (end.outcome === 'riuscito') report(err, 'the end of a job could not be recorded', name)
     }
   }
 
@@ -238,7 +238,7 @@ export function jobRunner (
         log.info({ job: name }, 'a job was interrupted by shutdown: it is run again')
         return { outcome: 'interrotto', error: null }
       }
-      tell(err, 'job failed', name)
+      report(err, 'job failed', name)
       return { outcome: 'fallito', error: errorCode(err) }
     }
   }
@@ -251,7 +251,7 @@ export function jobRunner (
     }
   }
 
-  function tell (err: unknown, message: string, job?: string): void {
+  function report (err: unknown, message: string, job?: string): void {
     if (!isReported(err)) log.error({ err, job }, message)
   }
 

@@ -8,7 +8,7 @@ import { waitingCaller } from '#src/alloggiati/schedine/requester.ts'
 import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { connect, type Executor } from '#src/database/connect.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
-import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
+import { response, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, type StandIn, until } from '#test/alloggiati/stand-in.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { testClock } from '#test/clock.ts'
@@ -67,7 +67,7 @@ t.test('a suspension between Test and Send stops the Send', async (t) => {
   const done = carryOut(await worker(), id, true)
   await testCall.arrived
   await suspendSending(db, 'prova', 'prova')
-  testCall.release(answer(rowsReply('Test', [true])))
+  testCall.release(response(rowsReply('Test', [true])))
   t.equal((await done).stato, 'non_inviato')
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -127,7 +127,7 @@ t.test('a worker whose dispatch fails writes nothing about another worker\'s att
   await late
   t.same(await states(), ['in_invio/in_corso'])
   t.same(await sql`select from invii_esiti`, [])
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.equal((await other).stato, 'acquisito')
 })
 
@@ -188,7 +188,7 @@ t.test('around midnight nothing is dispatched: submissions stay ready, and are s
         await testCall.arrived
         now = eve
         delete police.on.Test
-        testCall.release(answer(rowsReply('Test', [true])))
+        testCall.release(response(rowsReply('Test', [true])))
         await until(async () => (await states())[0] === 'pronto/in_corso')
       }
       t.same(await states(), ['pronto/in_corso'])
@@ -230,7 +230,7 @@ t.test('a late proof of acquisition stops a resend that a person decided', async
   await decideToResend(sql, id)
   t.same(await states(), ['pronto/in_corso'])
   delete police.on.Send
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.equal((await late).stato, 'acquisito')
   t.equal((await carryOut(await worker(), id, true)).stato, 'acquisito')
   t.equal(police.callsOf('Send').length, 1)
@@ -249,7 +249,7 @@ t.test(
     police.on.Send = second.behaviour
     const again = carryOut(await worker(), id, true)
     await second.arrived
-    first.release(answer(rowsReply('Send', [true])))
+    first.release(response(rowsReply('Send', [true])))
     t.equal((await late).stato, 'in_invio')
     t.ok(logs.some((line) => line.level === 50 && line.ricevuta === ricevuta && /duplicate/.test(String(line.msg))))
     second.release(respond('404 Not Found', ''))
@@ -267,9 +267,9 @@ t.test(
 t.test('when the second Send fails, the first one stays unknown, and a person decides', async (t) => {
   const failures: Record<string, (police: StandIn) => void> = {
     'the Send is turned away': (police) => { police.on.Send = respond('404 Not Found', '') },
-    'the Send refuses every row': (police) => { police.on.Send = answer(rowsReply('Send', [false, false])) },
-    'the test call refuses every row': (police) => { police.on.Test = answer(rowsReply('Test', [false, false])) },
-    'the test call refuses one row': (police) => { police.on.Test = answer(rowsReply('Test', [true, false])) },
+    'the Send refuses every row': (police) => { police.on.Send = response(rowsReply('Send', [false, false])) },
+    'the test call refuses every row': (police) => { police.on.Test = response(rowsReply('Test', [false, false])) },
+    'the test call refuses one row': (police) => { police.on.Test = response(rowsReply('Test', [true, false])) },
     'the login is refused': (police) => { police.on.GenerateToken = respond('503 Service Unavailable', '') }
   }
   for (const [name, fail] of Object.entries(failures)) {
@@ -297,7 +297,7 @@ t.test(
     police.on.Send = (socket) => socket.resetAndDestroy()
     await carryOut(await worker(), id, true)
     await decideToResend(sql, id)
-    police.on.Send = answer(rowsReply('Send', [true, false]))
+    police.on.Send = response(rowsReply('Send', [true, false]))
     t.equal((await carryOut(await worker(), id, true)).stato, 'da_verificare')
     t.same(await states(), ['da_verificare/acquisita,sconosciuta'])
   }
@@ -313,7 +313,7 @@ t.test('a reply that contradicts the receipt is kept, and stops the resend', asy
   await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
   await sql`update invii set stato = 'sconosciuto'`
   await sql`update invii set stato = 'pronto'`
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.equal((await late).stato, 'da_verificare')
   t.same(await states(), ['da_verificare/in_corso'])
   t.same(await sql`select esito, fonte, schedine, risposta is not null as kept from invii_esiti order by id`, [

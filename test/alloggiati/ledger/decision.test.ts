@@ -2,7 +2,7 @@ import t from 'tap'
 import { addDays, inRome } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
-import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
+import { response, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -180,8 +180,8 @@ t.test('when administrators decide at once on two servers, one wins and the othe
   const id = await unknown(police, server)
   const people = Array.from({ length: 8 }, (_, n) => administrator(n % 2 ? server : other, `amministratore-${n}`))
   const choices = ['reinvia', 'acquisito', 'depositato', 'annulla']
-  const answers = await Promise.all(people.map(({ decide }, n) => decide(id, choices[n % 4]!)))
-  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, ...Array.from({ length: 7 }, () => 409)])
+  const responses = await Promise.all(people.map(({ decide }, n) => decide(id, choices[n % 4]!)))
+  t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, ...Array.from({ length: 7 }, () => 409)])
   t.equal((await detail(server, id)).decisioni.length, 1)
 })
 
@@ -205,7 +205,7 @@ t.test('a submission that a late reply has proven acquired is neither sent again
     1,
     'and nothing is added to the proof'
   )
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   await sending
 })
 

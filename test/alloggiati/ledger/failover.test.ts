@@ -38,9 +38,9 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
 
   await t.test('requests during the failover are a 503 with Retry-After, soon', async (t) => {
     const from = performance.now()
-    for (const answer of await Promise.all(keys.map(once))) {
-      t.match(answer, { statusCode: 503, headers: { 'retry-after': '5' } })
-      t.match(answer.json(), { codice: 'DATABASE_NON_DISPONIBILE' })
+    for (const response of await Promise.all(keys.map(once))) {
+      t.match(response, { statusCode: 503, headers: { 'retry-after': '5' } })
+      t.match(response.json(), { codice: 'DATABASE_NON_DISPONIBILE' })
     }
     t.ok(performance.now() - from < 60_000)
   })

@@ -8,7 +8,7 @@ import { records } from '#test/alloggiati/codec/arbitraries.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
@@ -206,7 +206,7 @@ t.test(
 
 t.test('the detail shows rows, attempt, transitions in order, and no receipt yet', async (t) => {
   const server = await emptied(real, police)
-  police.on.Send = answer(rowsReply('Send', [true, false]))
+  police.on.Send = response(rowsReply('Send', [true, false]))
   const id = await sent(server, [guestNo(1), guestNo(2)])
   const found = await detail(server, id)
   t.match(found, {

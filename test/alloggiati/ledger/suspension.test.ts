@@ -6,7 +6,7 @@ import { checkSuspension, suspendSending } from '#src/alloggiati/ledger/suspensi
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { connect } from '#src/database/connect.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
 import { temporaryFolder, type TestApp, writtenWith } from '#test/helper.ts'
@@ -191,7 +191,7 @@ t.test('a truncated chain found only at the dispatch stops the Send, and raises 
   await testCall.arrived
   // As if another process had recorded a chain head that this database lacks.
   await headIn(folder).note(db, { id: 4711, hash: '00' })
-  testCall.release(answer(rowsReply('Test', [true])))
+  testCall.release(response(rowsReply('Test', [true])))
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { ACQUIRED_STATES, type State, UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { connect } from '#src/database/connect.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import {
   type Call, good, guestNo, held, invio, production, productionEnviron, standIn, until
 } from '#test/alloggiati/stand-in.ts'
@@ -24,10 +24,10 @@ const { police, flights, post, sql } = await twoServers(t)
 
 t.test('one of 20 concurrent identical requests to two processes is sent, and the others name it', async (t) => {
   const acquired = anew()
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
-  const winners = answers.filter(({ status }) => status === 200)
+  const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
+  const winners = responses.filter(({ status }) => status === 200)
   t.equal(winners.length, 1)
-  t.ok(answers.every(({ status, ricevuta }) => (status === 200 || status === 409) && ricevuta === winners[0]!.ricevuta))
+  t.ok(responses.every(({ status, ricevuta }) => (status === 200 || status === 409) && ricevuta === winners[0]!.ricevuta))
   t.equal(police.callsOf('Send').length, 1)
   t.equal(police.callsOf('Test').length, 1)
   t.equal(acquired().length, 1)
@@ -38,9 +38,9 @@ t.test('20 concurrent guests through two processes are acquired once each, one c
   const acquired = anew()
   const [{ before } = { before: 0 }] = await sql<{ before: number }[]>`
     select coalesce(max(id), 0)::int as before from invii`
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(100 + n)]))))
-  t.same(answers.map(({ status }) => status), answers.map(() => 200))
-  t.equal(new Set(answers.map(({ ricevuta }) => ricevuta)).size, 20)
+  const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(100 + n)]))))
+  t.same(responses.map(({ status }) => status), responses.map(() => 200))
+  t.equal(new Set(responses.map(({ ricevuta }) => ricevuta)).size, 20)
   t.equal(acquired().length, 20)
   t.same(twice(acquired()), [])
   t.equal(flights.most, 1, 'never two in flight: a receipt only counts')
@@ -56,10 +56,10 @@ t.test('20 overlapping lists through two processes send every guest at most once
   const lists = Array.from({ length: 20 }, (_, n) =>
     [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(200 + each))
   )
-  const answers = await Promise.all(lists.map((guests, n) => post(n, invio(n % 2 ? guests : guests.toReversed()))))
-  t.ok(answers.every(({ status }) => status === 200 || status === 409))
+  const responses = await Promise.all(lists.map((guests, n) => post(n, invio(n % 2 ? guests : guests.toReversed()))))
+  t.ok(responses.every(({ status }) => status === 200 || status === 409))
   t.same(twice(acquired()), [])
-  const told = answers.flatMap(({ status }, at) => status === 200 ? lists[at]! : [])
+  const told = responses.flatMap(({ status }, at) => status === 200 ? lists[at]! : [])
   t.equal(acquired().length, told.length)
   t.equal(flights.most, 1)
 })
@@ -84,7 +84,7 @@ async function twoServers (t: Test) {
     police.acquire(call.rows)
     sleep(REPLY_MS).then(() => {
       flights.now--
-      answer(good(call))(socket, call)
+      response(good(call))(socket, call)
     }, t.fail)
   }
   const { url, sql } = await testDatabase(t)

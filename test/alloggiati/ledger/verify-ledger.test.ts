@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 import t from 'tap'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { type Call, guestNo, invio, rowsReply } from '#test/alloggiati/stand-in.ts'
 import type { TestApp } from '#test/helper.ts'
 import { administrator, detail, ledgerServer, sent, unknown } from './administrator.ts'
@@ -25,7 +25,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
   const verify = async (query = ''): Promise<object> => (await admin('GET', VERIFY + query)).json()
 
   const acquired = await sent(server, [guestNo(1), guestNo(2)])
-  police.on.Test = (socket, call) => answer(rowsReply('Test', [false]))(socket, call as Call)
+  police.on.Test = (socket, call) => response(rowsReply('Test', [false]))(socket, call as Call)
   const refused = await sent(server, [guestNo(3)])
   delete police.on.Test
   const decided = await unknown(police, server, [guestNo(4)])
@@ -36,7 +36,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
   const filed = await unknown(police, server, [guestNo(6)])
   await decide(filed, 'depositato')
   const lost = await unknown(police, server, [guestNo(7)])
-  police.on.Send = (socket, call) => answer(rowsReply('Send', [true, false]))(socket, call as Call)
+  police.on.Send = (socket, call) => response(rowsReply('Send', [true, false]))(socket, call as Call)
   const partial = await sent(server, [guestNo(8), guestNo(9)])
   delete police.on.Send
 

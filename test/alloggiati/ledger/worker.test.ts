@@ -9,7 +9,7 @@ import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
-import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
+import { response, respond } from '#test/alloggiati/service/soap/server.ts'
 import { good, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import { build } from '#test/helper.ts'
@@ -35,7 +35,7 @@ t.test('a Test call with the same rows precedes the Send', async (t) => {
 
 t.test('a row that Test refuses is not sent, nor is the rest of its family', async (t) => {
   const { police, worker, reserve, states } = await anew()
-  police.on.Test = answer(rowsReply('Test', [true, false, true]))
+  police.on.Test = response(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), guestNo(1)])
   const { schedine } = await carryOut(await worker(), id, true)
   t.match(schedine, [
@@ -78,7 +78,7 @@ t.test('an account has one Send in flight: another process makes the next Test c
   t.same(await states(), ['in_invio/in_corso', 'preso/in_corso'])
   t.equal(police.begun.filter((operation) => operation === 'Send').length, 1)
   delete police.on.Send
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.same((await Promise.all([first, second])).map(({ stato }) => stato), ['acquisito', 'acquisito'])
   t.same(await states(), ['acquisito/acquisita', 'acquisito/acquisita'])
   t.equal(police.callsOf('Test').length, 2, 'the test call stays valid')
@@ -101,7 +101,7 @@ t.test('a process makes four Test calls at a time, and sends submissions in orde
   )
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.same((await Promise.all(all)).map(({ stato }) => stato), reserved.map(() => 'acquisito'))
   const numbers = police.acquired().map((line) => /CA(\d{5})AA/.exec(line)![1])
   t.same(numbers, [...numbers].sort(), 'first come first served')
@@ -127,7 +127,7 @@ t.test('on shutdown waiting submissions stay ready, and the Send in flight is co
   t.notOk(isEmpty, 'one is out')
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.equal((await all[0]!).stato, 'acquisito')
   await emptied
   await sweep(await worker())
@@ -142,10 +142,10 @@ t.test('a refused token is replaced once before the submission fails', async (t)
   let tests = 0
   police.on.Test = (socket, received) => {
     const reply = ++tests === 1 ? refusalReply('Test', 'TOKEN_NON_VALIDO') : rowsReply('Test', [true])
-    answer(reply)(socket, received)
+    response(reply)(socket, received)
   }
   t.equal((await carryOut(mine, (await reserve([guestNo(2)])).id, true)).stato, 'acquisito')
-  police.on.Test = answer(refusalReply('Test', 'TOKEN_NON_VALIDO'))
+  police.on.Test = response(refusalReply('Test', 'TOKEN_NON_VALIDO'))
   const before = police.callsOf('Test').length
   t.match(await carryOut(mine, (await reserve([guestNo(3)])).id, true), { causa: 'RIFIUTATO_DAL_SERVIZIO' })
   t.equal(police.callsOf('Test').length, before + 2, 'and not for ever')
@@ -165,7 +165,7 @@ t.test('each step of a worker renews its lease', async (t) => {
       operation
     )
     await expire()
-    release(answer(good({ operation, rows: [''] })))
+    release(response(good({ operation, rows: [''] })))
   }
   t.equal((await done).stato, 'acquisito')
 })
@@ -231,11 +231,11 @@ t.test('a worker that lost its claim frees no row that another worker is about t
   police.on.Test = its.behaviour
   const other = carryOut(await worker(), id, true)
   await its.arrived
-  mine.release(answer(rowsReply('Test', [true, false])))
+  mine.release(response(rowsReply('Test', [true, false])))
   t.equal((await sleeper).stato, 'preso')
   t.same(await states(), ['preso/in_corso,in_corso'])
   await t.rejects(reserve([guestNo(2)]), { code: 'INVIO_IN_CORSO' })
-  its.release(answer(rowsReply('Test', [true, true])))
+  its.release(response(rowsReply('Test', [true, true])))
   t.equal((await other).stato, 'acquisito')
   t.equal(police.callsOf('Send').length, 1)
 })
@@ -252,8 +252,8 @@ t.test(
   'an attempt tells how many rows were handed over, and its outcome how many were acquired, with their nights',
   async (t) => {
     const { police, worker, reserve, sql } = await anew()
-    police.on.Test = answer(rowsReply('Test', [true, true, false]))
-    police.on.Send = answer(rowsReply('Send', [true, false]))
+    police.on.Test = response(rowsReply('Test', [true, true, false]))
+    police.on.Send = response(rowsReply('Send', [true, false]))
     await carryOut(await worker(), (await reserve([guestNo(1), guestNo(2), guestNo(3)])).id, true)
     t.same(await sql`select schedine, notti from invii_tentativi`, [{ schedine: 2, notti: 6 }])
     t.same(await sql`select esito, schedine, notti from invii_esiti`, [{ esito: 'K', schedine: 1, notti: 3 }])
@@ -418,7 +418,7 @@ t.test(
   async (t) => {
     const { police, worker, reserve, expire, states } = await anew()
     await reserve([guestNo(1), guestNo(2)])
-    police.on.Test = answer(rowsReply('Test', [true, false]))
+    police.on.Test = response(rowsReply('Test', [true, false]))
     police.on.Send = respond('404 Not Found', '')
     await expire()
     await sweep(await worker())

@@ -1,4 +1,4 @@
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { good, loginReply, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { Misbehaviour } from './table.ts'
 
@@ -40,7 +40,7 @@ export async function misbehave (
   if (before === undefined) return fire()
   police.on[before] = (socket, received) => {
     fire()
-    answer(before === 'GenerateToken' ? loginReply(0) : good(received as Call))(socket, received)
+    response(before === 'GenerateToken' ? loginReply(0) : good(received as Call))(socket, received)
   }
 }
 
@@ -71,7 +71,7 @@ const FIRE: Readonly<
 export async function behave (police: StandIn): Promise<void> {
   delete police.connection
   delete police.firstByte
-  police.on = { GenerateToken: answer(loginReply(0)) }
+  police.on = { GenerateToken: response(loginReply(0)) }
   await police.stop()
   await police.start()
 }

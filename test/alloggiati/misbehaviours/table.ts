@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { State } from '#schemas/submission.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
+import { response, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { good, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
 
 /* The misbehaviours of a police service, the rows that it then acquires, and the expected verdicts. */
@@ -50,8 +50,8 @@ const bodyOf =
 const status = (line: string, body = '', ...headers: string[]) => () => respond(line, body, ...headers)
 const outcomes =
   (change: (rows: number) => [outcomes: boolean[], valid?: number]) => (operation: string, rows: number) =>
-    answer(rowsReply(operation, ...change(rows)))
-const refusal = (name: string) => (operation: string) => answer(refusalReply(operation, name))
+    response(rowsReply(operation, ...change(rows)))
+const refusal = (name: string) => (operation: string) => response(refusalReply(operation, name))
 
 const fault12 = (code: string) => envelope(`<s:Fault><s:Code><s:Value>s:${code}</s:Value></s:Code>` +
   '<s:Reason><s:Text xml:lang="it">non riuscito</s:Text></s:Reason></s:Fault>')
@@ -87,7 +87,7 @@ function whole (body: string): string {
 const cut = (body: string, sent: number) =>
   `HTTP/1.1 200 OK\r\n${XML}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, sent)}`
 const late = (operation: string, rows: number): Behaviour => (socket, received) => {
-  setTimeout(() => answer(fine(operation, rows))(socket, received), 10_000).unref()
+  setTimeout(() => response(fine(operation, rows))(socket, received), 10_000).unref()
 }
 const accented = (body: string) =>
   body
@@ -135,7 +135,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
     'replies malformed XML': bodyOf((body) => body.replace(/<\/\w+Response>/, '')),
     'replies with a DOCTYPE': bodyOf((body) => body.replace('?>', '?><!DOCTYPE x [<!ENTITY y "z">]>')),
     'replies the element of the operation beside': (operation, rows) =>
-      answer(fine(operation === 'Send' ? 'Test' : 'Send', rows)),
+      response(fine(operation === 'Send' ? 'Test' : 'Send', rows)),
     'replies without a namespace': bodyOf((body) => body.replace(' xmlns="AlloggiatiService"', '')),
     'replies hugely': bodyOf((body) => `${body}${' '.repeat(21 * 1024 * 1024)}`),
     'replies compressed': bodyOf((body) => gzipSync(body), XML, 'Content-Encoding: gzip'),
@@ -151,10 +151,10 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
     'counts none': outcomes((rows) => [all(rows), 0]),
     'answers for fewer rows': outcomes((rows) => [all(rows - 1)]),
     'answers for more rows': outcomes((rows) => [all(rows + 1)]),
-    'answers for no row': (operation, rows) => answer(fine(operation, rows).replace(/<result>.*<\/result>/, '')),
+    'answers for no row': (operation, rows) => response(fine(operation, rows).replace(/<result>.*<\/result>/, '')),
     'refuses for a reason of its own': refusal('ERRORE_GENERICO'),
     'refuses the token beside rows that it took': (operation, rows) =>
-      answer(fine(operation, rows).replace(
+      response(fine(operation, rows).replace(
         '<esito>true</esito><ErroreCod/><ErroreDes/>',
         '<esito>false</esito><ErroreCod/><ErroreDes>TOKEN_NON_VALIDO</ErroreDes>'
       ))

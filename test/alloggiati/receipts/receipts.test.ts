@@ -16,7 +16,7 @@ import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledg
 import { family, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
-import { answer, type Behaviour, respond } from '#test/alloggiati/service/soap/server.ts'
+import { response, type Behaviour, respond } from '#test/alloggiati/service/soap/server.ts'
 import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
 import { type Call, production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
@@ -28,11 +28,11 @@ const yesterday = addDays(realToday, -1)
 /** A day whose receipt is final at any hour. Yesterday's is final only from 02:00 on. */
 const lately = addDays(realToday, -2)
 const path = (day: Day) => `/api/alloggiati/ricevute?data=${day}`
-const none = answer(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
+const none = response(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
 const dayAsked = ({ body }: Pick<Call, 'body'>) => find(parse(body), '{AlloggiatiService}Data')?.text.slice(0, 10) ?? ''
 
 function receiptReply (pdf: Buffer): Behaviour {
-  return answer(
+  return response(
     plainAnswer('Ricevuta').replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`)
   )
 }
@@ -112,7 +112,7 @@ t.test('a PDF that cannot be read is kept without totals', async (t) => {
 
 t.test('a day without a receipt is a 404, and the next request calls the service again', async (t) => {
   const { app, call } = await emptied(real, police)
-  for (const reply of [none, answer(plainAnswer('Ricevuta'))]) {
+  for (const reply of [none, response(plainAnswer('Ricevuta'))]) {
     police.on.Ricevuta = reply
     t.match((await call('GET', path(yesterday))).json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
   }
@@ -162,7 +162,7 @@ t.test(
   'a nightly job whose token is refused stops at once, and does not take the refusal for 30 missing receipts',
   async (t) => {
     const { archive } = await nightly()
-    police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
+    police.on.Ricevuta = response(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
     await t.rejects(archive.fetchMissing())
     t.equal(police.callsOf('Ricevuta').length, 1)
   }
@@ -353,9 +353,9 @@ async function missing (server: TestApp) {
 }
 
 async function verified ({ call }: TestApp, query = '') {
-  const answer = await call('GET', PATH + query)
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json()
+  const response = await call('GET', PATH + query)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json()
 }
 
 t.test(
@@ -589,7 +589,7 @@ t.test('uncovered bookings are found among thousands of covered ones, at any pos
     await tx`alter table invii enable trigger user`
     await tx`alter table invii_schedine enable trigger user`
   })
-  const answer = await verified(server)
-  t.same((answer.mancanti as Booked[]).map(({ prenotazione_id }) => prenotazione_id), uncovered)
-  t.match(answer, { totale_prenotazioni: 8100, totale_ricevute: 8093, in_attesa: [] })
+  const response = await verified(server)
+  t.same((response.mancanti as Booked[]).map(({ prenotazione_id }) => prenotazione_id), uncovered)
+  t.match(response, { totale_prenotazioni: 8100, totale_ricevute: 8093, in_attesa: [] })
 })

@@ -8,7 +8,7 @@ import { addDays, createClock } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { family, foreigner, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { invio, production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -120,10 +120,10 @@ t.test(
     const { service } = await policeService({
       config, keys: createKeys(config.MASTER_KEY), clock: testClock(), db: app.db, log: app.log
     })
-    police.on.Tabella = answer(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
+    police.on.Tabella = response(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
     t.equal(await downloadTable(service!, 'ListaAppartamenti'), '', 'an account without apartments')
     await t.rejects(downloadTable(service!, 'Luoghi'))
-    police.on.Tabella = answer(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
+    police.on.Tabella = response(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
     await t.rejects(downloadTable(service!, 'ListaAppartamenti'), { name: 'AlloggiatiCredentialsError' })
     delete police.on.Tabella
     await downloadTable(service!, 'ListaAppartamenti')

@@ -9,7 +9,7 @@ import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
 import { judge, member } from '#test/alloggiati/rules/samples.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
@@ -212,7 +212,7 @@ t.test('a refusal for one booking does not hold back others', async (t) => {
   const [one, two, three] = [
     await book(server, family(1, 2)), await book(server, family(2, 2)), await book(server, [guestNo(3)])
   ]
-  police.on.Test = answer(rowsReply('Test', [true, true, true, false, true]))
+  police.on.Test = response(rowsReply('Test', [true, true, true, false, true]))
   const done = await sendDay(server)
   t.same(states(done), { [one]: 'acquisita', [two]: 'rifiutata', [three]: 'acquisita' })
   t.match(done.prenotazioni[1]!.schedine, [
@@ -235,7 +235,7 @@ t.test('a day without an outcome in time continues, and the same key returns the
   t.match(done.prenotazioni, [{ prenotazione_id: id, stato: 'in_corso', ricevute: [/^AW-/] }, { stato: 'incompleta' }])
   t.match(states(await ask()), { [id]: 'in_corso' })
   await reply.arrived
-  reply.release(answer(good({ operation: 'Send', rows: [''] })))
+  reply.release(response(good({ operation: 'Send', rows: [''] })))
   await until(async () => (await server.app.sql`select from invii where stato = 'acquisito'`).length === 1)
   const { ricevute } = done.prenotazioni[0]!
   const acquired = { prenotazione_id: id, stato: 'acquisita', ricevute, schedine: [{ ospite: 0, esito: 'acquisita' }] }
@@ -291,7 +291,7 @@ t.test('after a crash the same key returns all submissions of the day, in the or
   const large = await book(server, [...family(1, 30), ...family(2, 30), ...family(3, 10)])
   police.on.Test = (socket, received) => {
     const rows = rowsOf(received.body)
-    answer(rowsReply('Test', rows.map((row) => !row.includes(guestNo(3).numero_documento!))))(socket, received)
+    response(rowsReply('Test', rows.map((row) => !row.includes(guestNo(3).numero_documento!))))(socket, received)
   }
   const done = await sendDay(server, {}, 'giorno')
   t.equal(done.prenotazioni[0]!.ricevute.length, 2)

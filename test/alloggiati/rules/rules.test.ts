@@ -43,14 +43,14 @@ for (const rule of RULES) {
 
 /** The guests whom the rule reports, distinguished from other rules by its text. */
 function struck (rule: Rule, { ospiti, stay }: Example): number[] {
-  const answer = judge(ospiti, stay)
+  const response = judge(ospiti, stay)
   const parts = rule.message.split(/\{\w+\}/)
-  const found = (rule.severity === 'warning' ? answer.warnings : answer.errors).filter(({ campo, messaggio }) => (
+  const found = (rule.severity === 'warning' ? response.warnings : response.errors).filter(({ campo, messaggio }) => (
     campo === rule.field && parts.every((part) => messaggio.includes(part)) && messaggio.startsWith(parts[0] ?? '')))
   if (found.some(({ messaggio }) => /[{}]|undefined/.test(messaggio))) {
     throw new Error(`Unfilled text: ${found[0]?.messaggio}`)
   }
-  if (rule.severity !== 'warning' && found.length > 0 && (answer.valid || answer.records)) {
+  if (rule.severity !== 'warning' && found.length > 0 && (response.valid || response.records)) {
     throw new Error('An error left the list valid')
   }
   return found.map(({ ospite }) => ospite)

@@ -6,7 +6,7 @@ import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { family, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -326,9 +326,9 @@ t.test('guests that the police refused remain to be sent, and are named by their
   const server = await emptied(real, police)
   const guests = [guestNo(1), guestNo(2), guestNo(3)]
   const id = await booked(server, guests, { check_in: testClock().today() })
-  police.on.Send = answer(rowsReply('Send', [true, false, false]))
+  police.on.Send = response(rowsReply('Send', [true, false, false]))
   t.equal((await send(server, id)).statusCode, 422)
-  police.on.Send = answer(rowsReply('Send', [true, false]))
+  police.on.Send = response(rowsReply('Send', [true, false]))
   const rest = (await send(server, id, MISSING)).json()
   t.match(rest, { status: 422, schedine: [{ ospite: 1, esito: 'acquisita' }, { ospite: 2, esito: 'rifiutata' }] })
   t.same(police.callsOf('Send').map(({ rows }) => rows.length), [3, 2])
@@ -472,7 +472,7 @@ t.test(
     }
     t.equal((await app.sql`select from prenotazioni`).length, 3, 'nothing was deleted')
 
-    reply.release(answer(rowsReply('Send', [true])))
+    reply.release(response(rowsReply('Send', [true])))
     t.equal((await sending).statusCode, 200)
     const deleted = await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [free, going] })
     t.strictSame(deleted.json().deleted, [going, free])

@@ -4,7 +4,7 @@ import { decode } from '#src/alloggiati/codec/codec.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { response } from '#test/alloggiati/service/soap/server.ts'
 import { dump, guestNo, held, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
@@ -48,7 +48,7 @@ t.test('soggiorno supplements prenotazione, which takes precedence', async (t) =
 t.test('the database contains no readable guest data: records and replies are encrypted', async (t) => {
   const server = await emptied(real, police)
   const secrets = ['SEGRETONI', 'ZZ9988776']
-  police.on.Send = answer(rowsReply('Send', [false]).replace('Numero Documento non valido', 'Errato'))
+  police.on.Send = response(rowsReply('Send', [false]).replace('Numero Documento non valido', 'Errato'))
   await server.call(
     'POST',
     '/api/alloggiati/invio',
@@ -81,7 +81,7 @@ t.test(
   async (t) => {
     const { app, call } = await emptied(real, police)
     const guests = [guestNo(1), guestNo(2), guestNo(3)]
-    police.on.Send = answer(rowsReply('Send', [true, false, true]))
+    police.on.Send = response(rowsReply('Send', [true, false, true]))
     const partial = await call('POST', '/api/alloggiati/invio', invio(guests))
     const good = { esito: 'acquisita', codice_errore: '', messaggio_soap: '', dettaglio: '' }
     const bad = {
@@ -119,7 +119,7 @@ t.test(
 
 t.test('a refusal names the guest whom the police refused, and not the others held back with them', async (t) => {
   const { call } = await emptied(real, police)
-  police.on.Test = answer(rowsReply('Test', [true, false]))
+  police.on.Test = response(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio(family()))
   t.match(refused.json(), {
     status: 422,
@@ -340,7 +340,7 @@ t.test('a guest whose Send is in flight cannot be sent again', async (t) => {
     ospiti: [0],
     duplicati: [{ ospite: 0, stato: 'in_invio', motivo: 'stessa_persona' }]
   })
-  reply.release(answer(rowsReply('Send', [true])))
+  reply.release(response(rowsReply('Send', [true])))
   t.equal((await first).json().ricevuta, beside.json().ricevuta)
   t.equal(police.callsOf('Send').length, 1)
 })

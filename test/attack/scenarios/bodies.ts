@@ -13,15 +13,15 @@ export const bodies: Scenario = {
       const statuses: number[] = []
       for (const depth of DEEP) {
         for (const [open, close] of [['[', ']'], ['{"a":', '}']] as const) {
-          const answer = await fetch(`${target.address}/api/v1/prenotazioni`, {
+          const response = await fetch(`${target.address}/api/v1/prenotazioni`, {
             method: 'POST',
             headers: {
               'x-api-key': API_KEY, 'content-type': 'application/json', 'idempotency-key': `k${depth}${open.length}`
             },
             body: `${open.repeat(depth)}1${close.repeat(depth)}`
           })
-          await answer.arrayBuffer()
-          statuses.push(answer.status)
+          await response.arrayBuffer()
+          statuses.push(response.status)
         }
       }
       const stored = Number((await target.sql`

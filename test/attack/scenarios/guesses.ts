@@ -14,20 +14,20 @@ export const guesses: Scenario = {
   async run () {
     const target = await startTarget({ TRUST_PROXY: '127.0.0.1' })
     const guess = async (from: string, email: string) => {
-      const answer = await fetch(`${target.address}/auth/v1/token?grant_type=password`, {
+      const response = await fetch(`${target.address}/auth/v1/token?grant_type=password`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
         body: JSON.stringify({ email, password: 'sbagliata-di-certo' })
       })
-      await answer.arrayBuffer()
-      return answer.status
+      await response.arrayBuffer()
+      return response.status
     }
     try {
       const first: number[] = []
       for (let n = 0; n < 12; n++) first.push(await guess('192.0.2.1', 'prima@example.org'))
       const ping = (n: number) => fetch(`${target.address}/api/config`, {
         headers: { 'x-forwarded-for': `10.${n >> 16 & 255}.${n >> 8 & 255}.${n & 255}` }
-      }).then((answer) => answer.arrayBuffer())
+      }).then((response) => response.arrayBuffer())
       for (let n = 0; n < FOREIGN; n += 100) {
         await Promise.all(Array.from({ length: 100 }, (_, k) => ping(n + k)))
       }

@@ -67,13 +67,13 @@ type Upload = (image: Buffer, ext: string) => Promise<number>
 
 function uploader (target: Target, booking_id: number): Upload {
   return async (image, ext) => {
-    const answer = await fetch(`${target.address}/api/documents/upload`, {
+    const response = await fetch(`${target.address}/api/documents/upload`, {
       method: 'POST',
       headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
       body: JSON.stringify({ booking_id, guest_idx: 0, side: 'front', base64Image: image.toString('base64'), ext })
     })
-    await answer.arrayBuffer()
-    return answer.status
+    await response.arrayBuffer()
+    return response.status
   }
 }
 

@@ -27,7 +27,7 @@ export const scans: Scenario = {
       const idle = target.memory().now
       const over = new AbortController()
       const probing = probeLiveness(target, over.signal)
-      const answers = [
+      const responses = [
         ...await Promise.all(Array.from({ length: AT_ONCE }, () => read(target, files[0]!))),
         ...await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => read(target, files[n % files.length]!)))
       ]
@@ -36,10 +36,10 @@ export const scans: Scenario = {
       const p95 = times[Math.floor(times.length * 0.95)] ?? Infinity
       const peak = target.memory().peak - idle
       const afterwards = await read(target, files[0]!)
-      const count = (status: number) => answers.filter((each) => each.status === status).length
+      const count = (status: number) => responses.filter((each) => each.status === status).length
       return {
         figures: {
-          pictures: answers.length,
+          pictures: responses.length,
           read: count(200),
           refused: count(400),
           'told to come later': count(503),
@@ -50,8 +50,8 @@ export const scans: Scenario = {
         faults: [
           ...bounded('MB more', peak, MEMORY),
           ...bounded('p95 of /health/live, ms', p95, P95),
-          ...(answers.every(({ status }) => [200, 400, 503].includes(status)) ? [] : ['other answers']),
-          ...(answers.every(({ status, retry }) => status !== 503 || retry) ? [] : ['a 503 without Retry-After']),
+          ...(responses.every(({ status }) => [200, 400, 503].includes(status)) ? [] : ['other answers']),
+          ...(responses.every(({ status, retry }) => status !== 503 || retry) ? [] : ['a 503 without Retry-After']),
           ...(count(200) > 0 && count(503) > 0 ? [] : ['none was read, or none was told to come later']),
           ...(afterwards.status === 200 ? [] : ['afterwards nothing is read'])
         ]
@@ -63,11 +63,11 @@ export const scans: Scenario = {
 }
 
 async function read ({ address }: Target, image: string): Promise<{ status: number, retry: boolean }> {
-  const answer = await fetch(`${address}/api/ocr`, {
+  const response = await fetch(`${address}/api/ocr`, {
     method: 'POST',
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     body: JSON.stringify({ image })
   })
-  await answer.arrayBuffer()
-  return { status: answer.status, retry: answer.headers.has('retry-after') }
+  await response.arrayBuffer()
+  return { status: response.status, retry: response.headers.has('retry-after') }
 }

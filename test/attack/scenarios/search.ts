@@ -29,9 +29,9 @@ export const search: Scenario = {
         const words = ['zz', 'q', 'none of them', '%', 'anna bianchi 0', 'x@y']
         await Promise.all(Array.from({ length: 280 }, async (_, n) => {
           const q = encodeURIComponent(words[n % words.length]! + n)
-          const answer = await target.get(`/api/v1/prenotazioni?q=${q}${n % 2 === 0 ? '&limit=50' : ''}`)
-          statuses.push(answer.status)
-          await answer.arrayBuffer()
+          const response = await target.get(`/api/v1/prenotazioni?q=${q}${n % 2 === 0 ? '&limit=50' : ''}`)
+          statuses.push(response.status)
+          await response.arrayBuffer()
         }))
       })
       over.abort()

@@ -22,7 +22,7 @@ export const signUps: Scenario = {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
       body: JSON.stringify(body)
-    }).then(async (answer) => { await answer.arrayBuffer(); return answer.status }, () => 0)
+    }).then(async (response) => { await response.arrayBuffer(); return response.status }, () => 0)
     try {
       const over = new AbortController()
       const flood = Array.from({ length: 40 }, async (_, lane) => {

@@ -19,14 +19,14 @@ export const users: Scenario = {
       let listed = 0
       const statuses: number[] = []
       const ms = await timed(async () => {
-        const answer = await fetch(`${target.address}/api/users`, { headers })
-        statuses.push(answer.status)
-        listed = ((await answer.json()) as unknown[]).length
+        const response = await fetch(`${target.address}/api/users`, { headers })
+        statuses.push(response.status)
+        listed = ((await response.json()) as unknown[]).length
       })
       for (const page of [1, 2, 700]) {
-        const answer = await fetch(`${target.address}/auth/v1/admin/users?per_page=100&page=${page}`, { headers })
-        statuses.push(answer.status)
-        await answer.arrayBuffer()
+        const response = await fetch(`${target.address}/auth/v1/admin/users?per_page=100&page=${page}`, { headers })
+        statuses.push(response.status)
+        await response.arrayBuffer()
       }
       return {
         figures: { users: USERS, listed, ms: Math.round(ms) },

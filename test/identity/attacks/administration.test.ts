@@ -195,13 +195,13 @@ t.test('no field that people write about themselves gives a right', async (t) =>
       t.match((await put(body)).json(), { error_code: 'not_admin' })
     }
     for (const payload of POISON) {
-      const answer = await app.inject({
+      const response = await app.inject({
         method: 'PUT',
         url: '/auth/v1/user',
         headers: { ...bearer(access_token), 'content-type': 'application/json' },
         payload
       })
-      t.match([answer.statusCode, answer.json()], [400, { error_code: 'bad_json' }])
+      t.match([response.statusCode, response.json()], [400, { error_code: 'bad_json' }])
     }
     t.same(await rights(app, access_token), before)
     const { access_token: next } = await signIn(app, role, role)
@@ -259,8 +259,8 @@ t.test('an address that is not plain ASCII is refused by every endpoint', async 
   for (const email of FOREIGN) {
     t.equal(isEmail(email), false)
     for (const [method, url, body, headers] of ways) {
-      const answer = await app.inject({ method, url, payload: body(email), headers })
-      t.ok([400, 422].includes(answer.statusCode), `${method} ${url}: ${answer.statusCode} ${answer.body}`)
+      const response = await app.inject({ method, url, payload: body(email), headers })
+      t.ok([400, 422].includes(response.statusCode), `${method} ${url}: ${response.statusCode} ${response.body}`)
     }
     const { email: taken, emailVerified } = profileOf({
       issuer: 'x', subject: '1', email, emailVerified: true, name: '', userName: '', picture: ''
@@ -291,7 +291,7 @@ t.test('neither the log at trace level nor the audit log contains a secret or pe
     url: string,
     { by, key, body }: { by?: string; key?: string; body?: object | string } = {}
   ) {
-    const answer = await app.inject({
+    const response = await app.inject({
       method,
       url,
       headers: {
@@ -303,8 +303,8 @@ t.test('neither the log at trace level nor the audit log contains a secret or pe
       ...(body === undefined ? {} : { payload: body })
     })
     const route = `${method} ${url.split('?')[0]}`
-    seen.set(route, (seen.get(route) ?? new Set()).add(answer.statusCode))
-    return answer
+    seen.set(route, (seen.get(route) ?? new Set()).add(response.statusCode))
+    return response
   }
   const grant = (type: string, body: object | string) =>
     call('POST', `/auth/v1/token?grant_type=${type}&email=${EMAIL}`, { body })

@@ -49,15 +49,15 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
       await waiting
     })
     await Promise.race([changed, committed])
-    const answers: Promise<T>[] = []
+    const responses: Promise<T>[] = []
     const state = { isOver: false }
     for (const begin of begun) {
-      answers.push(begin().finally(() => { state.isOver = true }))
-      while (!state.isOver && await countWaiting() < answers.length) await sleep(2)
+      responses.push(begin().finally(() => { state.isOver = true }))
+      while (!state.isOver && await countWaiting() < responses.length) await sleep(2)
     }
     release()
     await committed
-    return await Promise.all(answers)
+    return await Promise.all(responses)
   }
 
   return {

@@ -32,8 +32,8 @@ t.test('changes of a person during a sign-in', async (t) => {
     for (const [n, [name, error_code, change]] of cases.entries()) {
       const email = `persona${n}@example.org`
       const id = await person(email)
-      const answer = await meanwhile((tx) => change(tx, id), () => signIn(email))
-      t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
+      const response = await meanwhile((tx) => change(tx, id), () => signIn(email))
+      t.match([response.statusCode, response.json()], [400, { error_code }], name)
       t.equal(await sessionsOf(id), 0, name)
     }
     const written = await sql`
@@ -60,14 +60,14 @@ t.test('changes of a person during a sign-in', async (t) => {
         authentication_method: 'magiclink'
       })
       const auth_code = await issueAuthCode(app.db, flow.id, id)
-      const answer = await meanwhile(
+      const response = await meanwhile(
         (tx) => change(tx, id),
         () =>
           app.inject({
             method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code, code_verifier: verifier }
           })
       )
-      t.match([answer.statusCode, answer.json()], [status, { error_code }], name)
+      t.match([response.statusCode, response.json()], [status, { error_code }], name)
       t.equal(await sessionsOf(id), 0, name)
     }
   })
@@ -86,10 +86,10 @@ t.test('changes of a person during a sign-in', async (t) => {
       const email = `rinnovo${n}@example.org`
       const id = await person(email)
       const { refresh_token } = (await signIn(email)).json<{ refresh_token: string }>()
-      const answer = await meanwhile((tx) => change(tx, id), () => (
+      const response = await meanwhile((tx) => change(tx, id), () => (
         app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token } })
       ))
-      t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
+      t.match([response.statusCode, response.json()], [400, { error_code }], name)
     }
   })
 })
@@ -127,11 +127,11 @@ t.test('changes of a person while they change their account', async (t) => {
   t.test('a session that has ended cannot change the password or anything else', async (t) => {
     for (const body of [{ password: 'una-frase-lunga-del-ladro' }, { data: { name: 'Ladro' } }]) {
       const { id, email, access_token } = await signedIn()
-      const answer = await meanwhile(async (tx) => {
+      const response = await meanwhile(async (tx) => {
         await tx`select 1 from users where id = ${id} for update`
         await tx`delete from sessions where user_id = ${id}`
       }, () => put(access_token, body))
-      t.match([answer.statusCode, answer.json()], [403, { error_code: 'session_not_found' }])
+      t.match([response.statusCode, response.json()], [403, { error_code: 'session_not_found' }])
       t.equal((await signIn(email)).statusCode, 200, 'the password is the old one')
       t.match(await sql`select user_metadata from users where id = ${id}`, [{ user_metadata: {} }])
     }
@@ -140,8 +140,8 @@ t.test('changes of a person while they change their account', async (t) => {
   t.test('a deleted or banned person cannot change anything', async (t) => {
     for (const change of [DELETION, BAN]) {
       const { id, access_token } = await signedIn()
-      const answer = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))
-      t.equal(answer.statusCode, 403)
+      const response = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))
+      t.equal(response.statusCode, 403)
       t.same(await sql`select 1 from users where id = ${id} and user_metadata <> '{}'`, [])
     }
   })
@@ -173,10 +173,10 @@ t.test('changes of a person while they change their account', async (t) => {
     const { id, email, access_token: one } = await signedIn()
     const { access_token: two } = (await signIn(email)).json<{ access_token: string }>()
     const passwords = ['una-frase-lunga-del-primo', 'una-frase-lunga-del-secondo']
-    const answers = await Promise.all([put(one, { password: passwords[0] }), put(two, { password: passwords[1] })])
-    t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 403])
+    const responses = await Promise.all([put(one, { password: passwords[0] }), put(two, { password: passwords[1] })])
+    t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 403])
     t.equal((await sql`select id from sessions where user_id = ${id}`).length, 1)
-    const right = answers.findIndex(({ statusCode }) => statusCode === 200)
+    const right = responses.findIndex(({ statusCode }) => statusCode === 200)
     t.equal((await signIn(email, passwords[right])).statusCode, 200)
     t.equal((await signIn(email, PASSWORD)).statusCode, 400)
   })
@@ -221,56 +221,56 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
   t.test('a proof by link, and a new mail of the same kind', async (t) => {
     const { email, hold } = await somebody()
     const { hashed_token: token_hash } = await linkOf(email)
-    const answers = await inTurn(hold, [
+    const responses = await inTurn(hold, [
       newLink(email, 'recovery'),
       post('/auth/v1/verify', { type: 'recovery', token_hash })
     ])
     // The new link has replaced the one that came second.
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 403])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 403])
   })
 
   t.test('a new password, and a new mail', async (t) => {
     const { email, hold } = await somebody()
     const { access_token } = (await signIn(email)).json<{ access_token: string }>()
     await linkOf(email)
-    const answers = await inTurn(hold, [
+    const responses = await inTurn(hold, [
       newLink(email, 'recovery'),
       () => callAs(app, access_token, 'PUT', '/auth/v1/user', { password: 'una-frase-lunga-e-nuova' })
     ])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 200])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 200])
     t.same([...await sql`select 1 from one_time_tokens where sent_to = ${email}`], [], 'the mail before it is void')
   })
 
   t.test('a first proof, which revokes earlier access, and the exchange of a stranger\'s code', async (t) => {
     const { id, email, hold } = await somebody({ email_confirm: false })
     const { hashed_token: token_hash } = await linkOf(email, 'magiclink')
-    const answers = await inTurn(hold, [
+    const responses = await inTurn(hold, [
       post('/auth/v1/verify', { type: 'magiclink', token_hash }),
       exchange(await codeOf(id))
     ])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 404])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 404])
     t.equal((await sql`select 1 from sessions where user_id = ${id}`).length, 1)
   })
 
   t.test('signing out everywhere, and the exchange of a code', async (t) => {
     const { id, email, hold } = await somebody()
     const { access_token } = (await signIn(email)).json<{ access_token: string }>()
-    const answers = await inTurn(hold, [
+    const responses = await inTurn(hold, [
       () => callAs(app, access_token, 'POST', '/api/sessions/revoke-all', {}),
       exchange(await codeOf(id))
     ])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 404])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 404])
     t.equal((await sql`select 1 from sessions where user_id = ${id}`).length, 0)
   })
 
   t.test('an administrator\'s new password, and a proof', async (t) => {
     const { id, email, hold } = await somebody()
     const { hashed_token: token_hash } = await linkOf(email)
-    const answers = await inTurn(hold, [
+    const responses = await inTurn(hold, [
       () => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { password: PASSWORD }),
       post('/auth/v1/verify', { type: 'recovery', token_hash })
     ])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 403])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 403])
   })
 
   t.test('a code that links an identity, and a sign-in through the provider', async (t) => {

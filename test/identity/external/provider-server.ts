@@ -43,11 +43,11 @@ export async function startProvider (t: Test): Promise<Provider> {
 
   const post = async (method: string, path: string, key: string, body?: object) => {
     const headers = { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${url}/auth/v1${path}`, {
+    const response = await fetch(`${url}/auth/v1${path}`, {
       method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
-    return await answer.json() as unknown
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`)
+    return await response.json() as unknown
   }
 
   return {

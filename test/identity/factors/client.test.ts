@@ -59,8 +59,8 @@ t.test('a passkey can be created only within a day of a sign-in or a proof, as f
   const { app, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const somebody = await token()
   const begin = async () => {
-    const answer = await callAs(app, somebody, 'POST', '/auth/v1/passkeys/registration/options', {})
-    return answer.json<{ error_code?: string }>().error_code
+    const response = await callAs(app, somebody, 'POST', '/auth/v1/passkeys/registration/options', {})
+    return response.json<{ error_code?: string }>().error_code
   }
   t.equal(await begin(), undefined)
   await app.sql`update sessions set created_at = created_at - interval '2 days', amr = '[]'`
@@ -84,14 +84,14 @@ t.test('a guarded request is refused when a second factor is enrolled while it r
   for (const [method, url, payload] of requests) {
     await sql`delete from factors`
     await app.identity.waitForListeners()
-    const answer = await meanwhile(
+    const response = await meanwhile(
       async (tx) => {
         await tx`select id from users where id = ${id} for update`
         await tx`insert into factors (user_id, factor_type, status) values (${id}, 'totp', 'verified')`
       },
       () => callAs(app, access, method, url, payload)
     )
-    const { error_code: code, codice } = answer.json<{ error_code?: string, codice?: string }>()
+    const { error_code: code, codice } = response.json<{ error_code?: string, codice?: string }>()
     t.match(code ?? codice, /^(insufficient_aal|SECONDO_FATTORE_RICHIESTO)$/, `${method} ${url}`)
   }
   t.equal((await sql`select id from sessions`).length, 1)

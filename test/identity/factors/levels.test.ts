@@ -21,9 +21,9 @@ async function asked (
   url: string,
   { method = 'GET', payload }: { method?: 'GET' | 'POST' | 'PUT' | 'DELETE', payload?: object } = {}
 ): Promise<[number, string | undefined]> {
-  const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
-  const { codice, error_code } = answer.body === '' ? {} : answer.json<{ codice?: string, error_code?: string }>()
-  return [answer.statusCode, codice ?? error_code]
+  const response = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
+  const { codice, error_code } = response.body === '' ? {} : response.json<{ codice?: string, error_code?: string }>()
+  return [response.statusCode, codice ?? error_code]
 }
 const mint = async ({ app }: Provider, headers: Record<string, string>) =>
   (await app.inject({ url: KEY, headers })).json<{ apiKey: string }>().apiKey

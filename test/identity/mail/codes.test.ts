@@ -182,17 +182,17 @@ t.test('the codes and links that one caller tries are limited', async (t) => {
       200
     )
   }
-  const answer = await place.app.inject({
+  const response = await place.app.inject({
     method: 'POST', url: '/auth/v1/recover', payload: { email: 'y@ospiti.example' }
   })
-  t.match(answer, { statusCode: 429, headers: { 'x-sb-error-code': 'over_request_rate_limit' } })
+  t.match(response, { statusCode: 429, headers: { 'x-sb-error-code': 'over_request_rate_limit' } })
 })
 
 /** The outcome of an attempt: a session, or the error's code. */
 async function verified ({ app }: Site, payload: object): Promise<string> {
-  const answer = await app.inject({ method: 'POST', url: '/auth/v1/verify', payload })
-  if (answer.statusCode !== 200) return String(answer.headers['x-sb-error-code'])
-  return 'access_token' in answer.json() ? 'a session' : answer.json().msg
+  const response = await app.inject({ method: 'POST', url: '/auth/v1/verify', payload })
+  if (response.statusCode !== 200) return String(response.headers['x-sb-error-code'])
+  return 'access_token' in response.json() ? 'a session' : response.json().msg
 }
 
 t.test('sign-in by mail', async (t) => {
@@ -398,9 +398,9 @@ t.test('the URL that a link leads to', async (t) => {
     for (const redirect_to of elsewhere) {
       const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
       for (const token of ['nessuno', data.properties!.hashed_token]) {
-        const answer = await app.inject({ url: '/auth/v1/verify', query: { token, type: 'recovery', redirect_to } })
-        t.equal(answer.statusCode, 303)
-        t.equal(new URL(String(answer.headers.location)).origin, HOME, redirect_to)
+        const response = await app.inject({ url: '/auth/v1/verify', query: { token, type: 'recovery', redirect_to } })
+        t.equal(response.statusCode, 303)
+        t.equal(new URL(String(response.headers.location)).origin, HOME, redirect_to)
       }
     }
   })

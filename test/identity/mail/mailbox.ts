@@ -94,9 +94,9 @@ export function newBrowser (): typeof fetch {
   return async (input, init) => {
     const headers = new Headers(init?.headers)
     if (cookie !== '') headers.set('cookie', cookie)
-    const answer = await fetch(input, { ...init, headers })
-    for (const set of answer.headers.getSetCookie()) cookie = set.split(';', 1)[0]!
-    return answer
+    const response = await fetch(input, { ...init, headers })
+    for (const set of response.headers.getSetCookie()) cookie = set.split(';', 1)[0]!
+    return response
   }
 }
 

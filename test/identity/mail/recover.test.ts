@@ -179,10 +179,10 @@ t.test('a change of one’s address', async (t) => {
     const { auth, old, fresh } = await begin('carla', 'pkce')
     t.equal((await auth.verifyOtp({ email: old.to, token: fresh.code, type: 'email_change' })).error?.code,
       'otp_expired')
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'POST', url: '/auth/v1/verify', payload: { type: 'email_change', email: fresh.to, token: fresh.code }
     })
-    t.same(answer.json(), { msg: HALF_WAY, code: '200' })
+    t.same(response.json(), { msg: HALF_WAY, code: '200' })
     const { target } = await follow(old.link)
     const { data } = await auth.exchangeCodeForSession(target.searchParams.get('code')!)
     t.equal(data.user?.email, 'carla@altrove.example')
@@ -206,9 +206,9 @@ t.test('a change of one’s address', async (t) => {
             .data.properties!.action_link
         )
       }
-      const answers = await Promise.all(links.map((link) => follow(link)))
-      t.equal(answers.filter(({ fragment }) => fragment.has('access_token')).length, 1)
-      t.equal(answers.filter(({ fragment }) => fragment.get('message') === HALF_WAY).length, 1)
+      const responses = await Promise.all(links.map((link) => follow(link)))
+      t.equal(responses.filter(({ fragment }) => fragment.has('access_token')).length, 1)
+      t.equal(responses.filter(({ fragment }) => fragment.get('message') === HALF_WAY).length, 1)
     }
   })
 

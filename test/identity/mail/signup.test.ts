@@ -120,7 +120,7 @@ t.test('sign-up', async (t) => {
       is_super_admin: true,
       aud: 'service_role'
     }
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'POST',
       url: '/auth/v1/signup',
       payload: {
@@ -132,8 +132,8 @@ t.test('sign-up', async (t) => {
         data: { ...roles, data: roles, user: { ...roles } }
       }
     })
-    t.equal(answer.statusCode, 200)
-    const user = answer.json()
+    t.equal(response.statusCode, 200)
+    const user = response.json()
     t.same(user.app_metadata, { provider: 'email', providers: ['email'], role: 'pending' })
     t.not(user.id, '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11')
     const auth = client().auth
@@ -168,7 +168,7 @@ t.test('sign-up', async (t) => {
     t.equal(taken.json().identities.length, 1)
     t.equal(smtp.mails.length, sent + 1)
     t.equal(await enter('elena@ospiti.example'), undefined, 'nothing has changed')
-    const headers = (answer: typeof fresh) => Object.keys(answer.headers).sort()
+    const headers = (response: typeof fresh) => Object.keys(response.headers).sort()
     t.same(headers(taken), headers(fresh))
   })
 
@@ -218,10 +218,10 @@ t.test('sign-up', async (t) => {
     ]
     for (const email of ['mara@ospiti.example', 'elena@ospiti.example']) {
       for (const [change, code] of refused) {
-        const answer = await app.inject({
+        const response = await app.inject({
           method: 'POST', url: '/auth/v1/signup', payload: { email, password: PASSWORD, ...change }
         })
-        t.equal(answer.headers['x-sb-error-code'], code, `${email} ${JSON.stringify(change).slice(0, 60)}`)
+        t.equal(response.headers['x-sb-error-code'], code, `${email} ${JSON.stringify(change).slice(0, 60)}`)
       }
     }
     for (const [depth, code] of [
@@ -229,10 +229,10 @@ t.test('sign-up', async (t) => {
     ] as const) {
       const nested = '['.repeat(depth) + ']'.repeat(depth)
       const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${nested}}}`
-      const answer = await app.inject({
+      const response = await app.inject({
         method: 'POST', url: '/auth/v1/signup', headers: { 'content-type': 'application/json' }, payload
       })
-      t.equal(answer.headers['x-sb-error-code'], code, `nested ${depth} times`)
+      t.equal(response.headers['x-sb-error-code'], code, `nested ${depth} times`)
     }
     await letter()
     t.equal((await client().auth.signInAnonymously()).error?.code, 'anonymous_provider_disabled')
@@ -454,7 +454,7 @@ t.test('links that an administrator creates', async (t) => {
     const { auth } = client()
     const email = 'elena@ospiti.example'
     await auth.signInWithPassword({ email, password: PASSWORD })
-    const answers = [
+    const responses = [
       await auth.resetPasswordForEmail(email),
       await auth.signInWithOtp({ email }),
       await auth.resend({ type: 'signup', email }),
@@ -463,8 +463,8 @@ t.test('links that an administrator creates', async (t) => {
       await admin.inviteUserByEmail('nuova@ospiti.example'),
       await auth.resetPasswordForEmail('nessuno@ospiti.example')
     ]
-    t.same(answers.map(({ error }) => [error?.status, error?.code]),
-      answers.map(() => [422, 'email_provider_disabled']))
+    t.same(responses.map(({ error }) => [error?.status, error?.code]),
+      responses.map(() => [422, 'email_provider_disabled']))
     t.equal((await auth.updateUser({ data: { name: 'Elena' } })).error, null)
   })
 })

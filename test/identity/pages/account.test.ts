@@ -106,8 +106,8 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     t.match(browser.page().body, 'L’applicazione app.example chiede di farti entrare con questo account.')
     t.equal((await app.sql`select 1 from flow_states`).length, 0, 'the address alone makes no code')
     await browser.submit('/auth/accedi/continua')
-    const answer = await exchange(backOf(browser), verifier)
-    t.match(answer.json(), { user: { id, email: 'anna@example.org' }, refresh_token: String })
+    const response = await exchange(backOf(browser), verifier)
+    t.match(response.json(), { user: { id, email: 'anna@example.org' }, refresh_token: String })
     t.equal((await app.sql`select 1 from sessions where user_id = ${id}`).length, 2, 'one of the pages, one of its own')
     t.same(await app.sql`select details from audit_log where action = 'accesso' order by id desc limit 1`,
       [{ details: { method: 'pages', provider: 'email' } }])
@@ -166,7 +166,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     const forged = Buffer.from(JSON.stringify({
       redirect_to: 'https://evil.example/', code_challenge: 'x'.repeat(43), code_challenge_method: 's256'
     })).toString('base64url')
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'POST',
       url: '/auth/accedi',
       headers: {
@@ -176,7 +176,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
       },
       payload: new URLSearchParams({ email: 'anna@example.org', password: PASSWORD }).toString()
     })
-    t.match(answer, { statusCode: 303, headers: { location: '/auth/account' } }, 'a cookie that others have written')
+    t.match(response, { statusCode: 303, headers: { location: '/auth/account' } }, 'a cookie that others have written')
     await browser.open(pageFor(secretOf(), 'com.example.app://auth'))
     t.equal(browser.page().statusCode, 200)
   })
@@ -243,8 +243,8 @@ t.test('the pages that mails link to', async (t) => {
     const { app, token } = await build(t, { ...settings, ...more })
     const service = await token({ service: true })
     const post = async (url: string, payload: object) => {
-      const answer = await app.inject({ method: 'POST', url, headers: bearer(service), payload })
-      t.equal(answer.statusCode, 200, answer.body)
+      const response = await app.inject({ method: 'POST', url, headers: bearer(service), payload })
+      t.equal(response.statusCode, 200, response.body)
     }
     return { app, post }
   }
@@ -283,11 +283,11 @@ t.test('the pages that mails link to', async (t) => {
     await browser.submit('/auth/recupera', { email: 'non un indirizzo' })
     t.equal(errorOf(browser.page().body, 'email'), 'Scrivi un indirizzo e-mail valido.')
     await browser.submit('/auth/recupera', { email: 'nessuno@example.org' })
-    const answer = browser.page()
+    const response = browser.page()
     await browser.open('/auth/recupera')
     await browser.submit('/auth/recupera', { email: 'anna@example.org' })
     t.equal(browser.page().path, '/auth/recupera?esito=inviata')
-    t.equal(browser.page().body, answer.body)
+    t.equal(browser.page().body, response.body)
     const mail = await letter()
     t.match(mail, { to: 'anna@example.org', link: '/auth/conferma?' })
     await browser.open('/auth/recupera')
@@ -367,8 +367,8 @@ t.test('the pages that mails link to', async (t) => {
     t.notMatch(body, '<script>')
     t.match(formsOf(body), [{ action: '/auth/conferma' }])
     const urls = ['/auth/conferma', '/auth/accedi', '/auth/verifica', '/auth/recupera']
-    const answers = await Promise.all(urls.map((url) => app.inject(`${url}?${query.toString()}`)))
-    for (const { body, headers } of answers) {
+    const responses = await Promise.all(urls.map((url) => app.inject(`${url}?${query.toString()}`)))
+    for (const { body, headers } of responses) {
       t.notMatch(body, /evil\.example|<script>/)
       t.notMatch(headers.location ?? '', 'evil')
     }
@@ -401,10 +401,10 @@ function behindProxy (t: Test, app: FastifyInstance): { asks: Pick<FastifyInstan
     const asked = typeof options === 'string' ? { url: options } : options
     const url = String(asked.url)
     if (!url.startsWith(`${PATH}/`)) throw new Error(`${url} leaves the path`)
-    const answer = await app.inject({ ...asked, url: url.slice(PATH.length) })
-    for (const each of outside(answer)) t.fail(`${url} leads to ${each}`)
+    const response = await app.inject({ ...asked, url: url.slice(PATH.length) })
+    for (const each of outside(response)) t.fail(`${url} leads to ${each}`)
     seen.add(url.slice(PATH.length).split('?', 1)[0]!)
-    return answer
+    return response
   }
   return { asks: { inject } as Pick<FastifyInstance, 'inject'>, seen }
 }

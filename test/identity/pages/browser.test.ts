@@ -257,9 +257,9 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     }
   }
   const post = async (url: string, payload: object, by = service, method: 'POST' | 'PUT' = 'POST') => {
-    const answer = await callAs(app, by, method, url, payload)
-    t.equal(answer.statusCode, 200, url)
-    return answer
+    const response = await callAs(app, by, method, url, payload)
+    t.equal(response.statusCode, 200, url)
+    return response
   }
   const person = async (email: string, role = 'operator') => {
     await post('/auth/v1/admin/users', { email, password: PASSWORD, email_confirm: true, app_metadata: { role } })

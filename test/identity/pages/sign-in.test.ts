@@ -82,8 +82,8 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(browser.page().path, '/auth/accedi?esito=uscita')
     t.match(browser.page().body, 'Sei uscito.')
     t.same(await app.sql`select 1 from sessions where user_id = ${id}`, [])
-    const answer = await app.inject({ url: '/auth/account', headers: { cookie: stolen } })
-    t.match(answer, { statusCode: 303, headers: { location: '/auth/accedi' } })
+    const response = await app.inject({ url: '/auth/account', headers: { cookie: stolen } })
+    t.match(response, { statusCode: 303, headers: { location: '/auth/accedi' } })
   })
 
   t.test('add an app, show recovery codes, and require a code from then on', async (t) => {
@@ -211,8 +211,8 @@ t.test('the pages of a person who signs in', async (t) => {
       `${'0'.repeat(36)}.${mac}`
     ]
     for (const each of forged) {
-      const answer = await app.inject({ url: '/auth/account', headers: { cookie: `locanda_session=${each}` } })
-      t.match(answer, { statusCode: 303, headers: { location: '/auth/accedi' } }, each)
+      const response = await app.inject({ url: '/auth/account', headers: { cookie: `locanda_session=${each}` } })
+      t.match(response, { statusCode: 303, headers: { location: '/auth/accedi' } }, each)
     }
     const api = await app.inject({ url: '/auth/v1/user', headers: { cookie: `locanda_session=${value}` } })
     t.equal(api.statusCode, 401, 'the API takes no cookie')
@@ -227,10 +227,10 @@ t.test('the pages of a person who signs in', async (t) => {
       method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload
     })
     for (const site of ['cross-site', 'same-site', 'none', '']) {
-      const answer = await post({ 'sec-fetch-site': site, cookie: 'locanda_form=1' })
-      t.equal(answer.statusCode, 403, site)
-      t.same(answer.cookies, [])
-      t.match(answer.body, TEXTS.it.foreignForm)
+      const response = await post({ 'sec-fetch-site': site, cookie: 'locanda_form=1' })
+      t.equal(response.statusCode, 403, site)
+      t.same(response.cookies, [])
+      t.match(response.body, TEXTS.it.foreignForm)
     }
     const silent = await post({})
     t.equal(silent.statusCode, 400, 'a browser that does not say where from, without the cookie of a page')
@@ -329,9 +329,9 @@ t.test('the pages for people', async (t) => {
     t.match(page, { statusCode: 200, headers: { 'content-type': /^text\/html/, vary: /accept/ } })
     t.match(page.body, /href="\/auth\/".*href="\/docs".*href="\/health\/ready"/s)
     for (const accept of [undefined, '*/*', 'application/json']) {
-      const answer = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } })
-      t.match(answer, { statusCode: 404 })
-      t.match(answer.json(), { codice: 'RISORSA_NON_TROVATA', status: 404 })
+      const response = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } })
+      t.match(response, { statusCode: 404 })
+      t.match(response.json(), { codice: 'RISORSA_NON_TROVATA', status: 404 })
     }
   })
 

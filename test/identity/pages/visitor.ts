@@ -16,7 +16,7 @@ export function visitorBrowser (app: Pick<FastifyInstance, 'inject'>, language =
   let shown: (LightMyRequestResponse & { path: string }) | undefined
 
   async function go (method: 'GET' | 'POST', url: string, payload?: string): Promise<VisitorBrowser> {
-    const answer = await app.inject({
+    const response = await app.inject({
       method,
       url,
       headers: {
@@ -27,13 +27,13 @@ export function visitorBrowser (app: Pick<FastifyInstance, 'inject'>, language =
       },
       ...(payload === undefined ? {} : { payload })
     })
-    for (const { name, value, maxAge } of answer.cookies) {
+    for (const { name, value, maxAge } of response.cookies) {
       if (value === '' || maxAge === 0) jar.delete(name)
       else jar.set(name, value)
     }
-    const { location } = answer.headers
+    const { location } = response.headers
     if (typeof location === 'string') return await go('GET', location)
-    shown = Object.assign(answer, { path: url })
+    shown = Object.assign(response, { path: url })
     return browser
   }
 

@@ -27,15 +27,15 @@ async function installation () {
 
 /** Signs in with a password. Returns the status, and who that is. */
 async function enter (app: FastifyInstance, email: string, password: string) {
-  const answer = await app.inject({
+  const response = await app.inject({
     method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password }
   })
-  const { access_token: token = '', user } = answer.json()
+  const { access_token: token = '', user } = response.json()
   const admin =
-    answer.statusCode === 200
+    response.statusCode === 200
       ? (await app.inject({ url: '/api/users', headers: bearer(token) })).statusCode === 200
       : false
-  return { status: answer.statusCode, admin, user }
+  return { status: response.statusCode, admin, user }
 }
 
 const people = async (app: FastifyInstance) =>
@@ -204,9 +204,9 @@ t.test('the last administrator', async (t) => {
   t.test('the last administrator cannot be demoted, banned or deleted, by any caller', async (t) => {
     for (const [name, remove] of Object.entries(REMOVALS)) {
       for (const [who, by] of Object.entries({ themselves: own, 'the service key': service })) {
-        const answer = await remove(app, by, id)
-        t.equal(answer.statusCode, 422, `${name} by ${who}`)
-        t.match(answer.json(), { error_code: 'last_admin', msg: 'The last administrator cannot be removed' })
+        const response = await remove(app, by, id)
+        t.equal(response.statusCode, 422, `${name} by ${who}`)
+        t.match(response.json(), { error_code: 'last_admin', msg: 'The last administrator cannot be removed' })
         t.same(await admins(app), [id])
         t.equal((await callAs(other, own, 'GET', '/api/users')).statusCode, 200, 'and goes on')
       }
@@ -234,8 +234,8 @@ t.test('one of two administrators who are removed at the same moment, on two ser
   const ways = Object.entries(REMOVALS)
   const removeBoth = async (round: number, first: string, second: string, by: [string, string]) => {
     const [[nameOne, one], [nameTwo, two]] = [ways[round % ways.length]!, ways[(round * 2 + 1) % ways.length]!]
-    const answers = await Promise.all([one(app, by[0], first), two(other, by[1], second)])
-    return { how: `${nameOne}, ${nameTwo}`, statuses: answers.map(({ statusCode }) => statusCode).sort() }
+    const responses = await Promise.all([one(app, by[0], first), two(other, by[1], second)])
+    return { how: `${nameOne}, ${nameTwo}`, statuses: responses.map(({ statusCode }) => statusCode).sort() }
   }
 
   t.test('one stays when the service key removes both', async (t) => {
@@ -268,12 +268,12 @@ t.test('a demotion is not undone by a concurrent change of the same account', as
   for (let round = 0; round < ROUNDS; round++) {
     const { user: { id } } = await signIn(app, `a${round}`, 'admin')
     const change = (on: FastifyInstance, body: object) => callAs(on, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       change(app, { app_metadata: { role: 'operator' } }),
       change(other, { app_metadata: { piano: 'primo' } }),
       change(app, { user_metadata: { name: 'Anna' } })
     ])
-    t.same(answers.map(({ statusCode }) => statusCode), [200, 200, 200])
+    t.same(responses.map(({ statusCode }) => statusCode), [200, 200, 200])
     const [user] = await app.sql`select app_metadata, user_metadata from users where id = ${id}`
     t.match({ ...user }, { app_metadata: { role: 'operator', piano: 'primo' }, user_metadata: { name: 'Anna' } })
   }

@@ -188,8 +188,8 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
       for (const url of ['/admin/users', `/admin/users/${id}`]) {
         const method = url === '/admin/users' ? 'POST' : 'PUT'
         const payload = { email: 'senza-ruolo@example.org', ...fields }
-        const answer = await app.inject({ method, url: `/auth/v1${url}`, headers: bearer(service), payload })
-        t.match(answer.json(), { code: 400, error_code: 'validation_failed', msg: /app_metadata.role|authenticated/ })
+        const response = await app.inject({ method, url: `/auth/v1${url}`, headers: bearer(service), payload })
+        t.match(response.json(), { code: 400, error_code: 'validation_failed', msg: /app_metadata.role|authenticated/ })
       }
     }
     t.match((await admin.updateUserById(id, { role: 'authenticated' })).data.user, { role: 'authenticated' })
@@ -197,9 +197,9 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
 
   t.test('the list of users is sorted as requested, and its links keep the order', async (t) => {
     const list = async (query: string) => {
-      const answer = await app.inject({ url: `/auth/v1/admin/users?${query}`, headers: bearer(service) })
-      const { users, msg } = answer.json<{ users?: AuthUser[], msg?: string }>()
-      return { emails: users?.map(({ email }) => email), msg, link: String(answer.headers.link) }
+      const response = await app.inject({ url: `/auth/v1/admin/users?${query}`, headers: bearer(service) })
+      const { users, msg } = response.json<{ users?: AuthUser[], msg?: string }>()
+      return { emails: users?.map(({ email }) => email), msg, link: String(response.headers.link) }
     }
     for (const name of ['uno', 'due', 'tre']) await person(`${name}@ordine.example`)
     const newest = ['tre', 'due', 'uno'].map((name) => `${name}@ordine.example`)
@@ -277,10 +277,10 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
   })
 
   t.test('the discovery document names the issuer and its keys', async (t) => {
-    const answer = await app.inject('/auth/v1/.well-known/openid-configuration')
-    const { issuer, jwks_uri: keys, ...rest } = answer.json<Record<string, unknown>>()
-    t.equal(answer.statusCode, 200)
-    t.equal(answer.headers['cache-control'], 'public, max-age=600')
+    const response = await app.inject('/auth/v1/.well-known/openid-configuration')
+    const { issuer, jwks_uri: keys, ...rest } = response.json<Record<string, unknown>>()
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers['cache-control'], 'public, max-age=600')
     t.same([issuer, keys], ['https://locanda.example/auth/v1', 'https://locanda.example/auth/v1/.well-known/jwks.json'])
     t.match(rest, { response_types_supported: ['code'], id_token_signing_alg_values_supported: ['ES256'] })
     const { auth } = client()

@@ -183,8 +183,8 @@ async function send ([asked, by, payload]: [asked: string, by?: string, payload?
 
 async function holds (t: Test, cases: readonly Case[]): Promise<void> {
   for (const [asked, by, body, status, code, msg] of cases) {
-    const answer = await send([asked, by, body])
-    t.strictSame([answer.statusCode, answer.json()], [status, { code: status, error_code: code, msg }], asked)
+    const response = await send([asked, by, body])
+    t.strictSame([response.statusCode, response.json()], [status, { code: status, error_code: code, msg }], asked)
   }
 }
 
@@ -309,9 +309,9 @@ t.test('a user has empty text for missing values, no nulls, and no trace of the 
 })
 
 t.test('the keys that verify tokens are public and cacheable, and have no private member', async (t) => {
-  const answer = await app.inject('/auth/v1/.well-known/jwks.json')
-  t.equal(answer.headers['cache-control'], 'public, max-age=600')
-  const { keys } = answer.json<{ keys: Record<string, unknown>[] }>()
+  const response = await app.inject('/auth/v1/.well-known/jwks.json')
+  t.equal(response.headers['cache-control'], 'public, max-age=600')
+  const { keys } = response.json<{ keys: Record<string, unknown>[] }>()
   t.ok(keys.length > 0)
   for (const key of keys) {
     t.match(key, {

@@ -45,8 +45,8 @@ t.test('the list of keys', async (t) => {
     t.same((await list(app, bearer(admin), '?tutte=true')).map(({ id }) => id), [his.id, mine[1]!.id, mine[0]!.id])
     t.same(await list(app, bearer(admin)), [])
     for (const headers of [bearer(anna), withKey(API_KEY), withKey(mine[0]!.apiKey)]) {
-      const answer = await app.inject({ url: `${KEYS}?tutte=true`, headers })
-      t.match([answer.statusCode, answer.json()], [403, { codice: 'NON_AUTORIZZATO' }])
+      const response = await app.inject({ url: `${KEYS}?tutte=true`, headers })
+      t.match([response.statusCode, response.json()], [403, { codice: 'NON_AUTORIZZATO' }])
     }
     t.equal((await app.inject({ url: KEYS })).statusCode, 401)
     t.same(await list(app, withKey(API_KEY)), [], 'the server has none')
@@ -65,11 +65,11 @@ t.test('creating a key', async (t) => {
   const anna = await token({ name: 'amelia' })
 
   t.test('the answer shows the key once, with its id and its expiry', async (t) => {
-    const answer = await callAs(app, anna, 'GET', MINT)
-    t.equal(answer.statusCode, 200)
-    t.equal(answer.headers['cache-control'], 'no-store')
-    const { apiKey, id, created_at, expires_at } = answer.json() as MintedKey
-    t.same(Object.keys(answer.json()).sort(), ['apiKey', 'created_at', 'expires_at', 'id'])
+    const response = await callAs(app, anna, 'GET', MINT)
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers['cache-control'], 'no-store')
+    const { apiKey, id, created_at, expires_at } = response.json() as MintedKey
+    t.same(Object.keys(response.json()).sort(), ['apiKey', 'created_at', 'expires_at', 'id'])
     t.match(apiKey, /^lcd_[0-9a-f]{16}_[0-9a-f]{64}_[0-9a-f]{12}$/)
     t.equal(apiKey.split('_')[1], id)
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 90 * DAY_MS)
@@ -119,9 +119,9 @@ t.test('creating a key', async (t) => {
     const pending = await callAs(app, await token({ name: 'nuova', role: 'pending' }), 'GET', MINT)
     t.match([pending.statusCode, pending.json()], [403, { codice: 'ACCOUNT_IN_ATTESA' }])
     const many = await token({ name: 'molte' })
-    const answers = await Promise.all(Array.from({ length: 24 }, () => callAs(app, many, 'GET', MINT)))
-    t.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 20)
-    const refused = answers.find(({ statusCode }) => statusCode !== 200)
+    const responses = await Promise.all(Array.from({ length: 24 }, () => callAs(app, many, 'GET', MINT)))
+    t.equal(responses.filter(({ statusCode }) => statusCode === 200).length, 20)
+    const refused = responses.find(({ statusCode }) => statusCode !== 200)
     t.match([refused?.statusCode, refused?.json()], [409, { codice: 'TROPPE_CHIAVI' }])
     const [{ id }] = await list(app, bearer(many)) as [ApiKey]
     t.equal((await callAs(app, many, 'DELETE', `${KEYS}/${id}`)).statusCode, 200)
@@ -174,8 +174,8 @@ t.test('revoking a key', async (t) => {
     for (let round = 0; round < 4; round++) {
       const [gone, stays] = [await mint(app, anna), await mint(app, anna)]
       t.same([...await both(gone.apiKey), ...await both(stays.apiKey)], [200, 200, 200, 200])
-      const answer = await revoke(bearer(anna), gone.id, [app, other][round % 2])
-      t.match([answer.statusCode, answer.json()], [200, { message: 'Chiave revocata', status: 200 }])
+      const response = await revoke(bearer(anna), gone.id, [app, other][round % 2])
+      t.match([response.statusCode, response.json()], [200, { message: 'Chiave revocata', status: 200 }])
       t.same(await both(gone.apiKey), [401, 401])
       t.same(await both(stays.apiKey), [200, 200])
     }
@@ -186,13 +186,13 @@ t.test('revoking a key', async (t) => {
 
   t.test('another person’s key is reported as missing, except to administrators', async (t) => {
     const { id, apiKey } = await mint(app, anna)
-    const answers = [
+    const responses = [
       await revoke(bearer(piero), id),
       await revoke(bearer(piero), '0000000000000000'),
       await revoke(withKey(API_KEY), id)
     ]
-    for (const answer of answers) {
-      t.match([answer.statusCode, { ...answer.json(), requestId: '' }],
+    for (const response of responses) {
+      t.match([response.statusCode, { ...response.json(), requestId: '' }],
         [404, { error: 'Chiave API non trovata', status: 404, codice: 'CHIAVE_NON_TROVATA', requestId: '' }])
     }
     t.same(await both(apiKey), [200, 200])

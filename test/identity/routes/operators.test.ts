@@ -231,10 +231,10 @@ t.test('profile pictures', async (t) => {
     (await app.files.findByPrefix(app.db, 'avatars', `${id}.`)).map(({ name }) => name)
 
   t.test('a picture is stored, small and without metadata, and its URL is in the user\'s metadata', async (t) => {
-    const answer = await set(piero, picture)
-    t.equal(answer.statusCode, 200)
+    const response = await set(piero, picture)
+    t.equal(response.statusCode, 200)
     const url = `https://locanda.example/api/storage/avatars/${piero}.jpg`
-    t.same(answer.json(),
+    t.same(response.json(),
       { success: true, message: 'Immagine del profilo salvata', path: `avatars/${piero}.jpg`, url, status: 200 })
     const object = await app.files.find(app.db, 'avatars', `${piero}.jpg`)
     const bytes = Buffer.concat(await (await app.files.read(object!)).toArray() as Buffer[])
@@ -258,8 +258,8 @@ t.test('profile pictures', async (t) => {
   t.test('a missing user, or one who is no operator, is a 404', async (t) => {
     const pending = (await signIn(app, 'in-attesa', 'pending')).user.id
     for (const id of ['6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', pending]) {
-      const answer = await set(id, picture)
-      t.match(answer.json(), { status: 404, codice: 'UTENTE_NON_TROVATO' })
+      const response = await set(id, picture)
+      t.match(response.json(), { status: 404, codice: 'UTENTE_NON_TROVATO' })
     }
     t.same(await stored(pending), [])
   })
@@ -268,13 +268,13 @@ t.test('profile pictures', async (t) => {
     for (const [name, soft] of [['ugo', false], ['ida', true]] as const) {
       const { user: { id } } = await signIn(app, name, 'operator')
       await set(id, picture)
-      const answer = await app.inject({
+      const response = await app.inject({
         method: 'DELETE',
         url: `/auth/v1/admin/users/${id}`,
         headers: { authorization: `Bearer ${admin}` },
         payload: { should_soft_delete: soft }
       })
-      t.equal(answer.statusCode, 200)
+      t.equal(response.statusCode, 200)
       t.same(await stored(id), [])
     }
     t.equal((await stored(piero)).length, 1)
@@ -290,8 +290,8 @@ t.test('profile pictures', async (t) => {
   t.test('a file that is not an image is refused, and the previous picture stays', async (t) => {
     const before = await stored(piero)
     for (const file of [Buffer.from('<svg/>'), Buffer.alloc(0), picture.subarray(0, picture.length / 2)]) {
-      const answer = await set(piero, file)
-      t.same(fieldsAtFault(answer), ['file'])
+      const response = await set(piero, file)
+      t.same(fieldsAtFault(response), ['file'])
     }
     t.same(await stored(piero), before)
   })
@@ -324,9 +324,9 @@ t.test('profile pictures', async (t) => {
       ['ten thousand fields', [user, ...Array.from({ length: 10_000 }, (_, n): Part => [`f${n}`, 'x']), file], '']
     ]
     for (const [what, parts, campo] of cases) {
-      const answer = await send(form(parts))
-      t.equal(answer.statusCode, 400, what)
-      t.same(answer.json<ErrorBody>().dettagli?.map((each) => each.campo), [campo], what)
+      const response = await send(form(parts))
+      t.equal(response.statusCode, 400, what)
+      t.same(response.json<ErrorBody>().dettagli?.map((each) => each.campo), [campo], what)
     }
   })
 })

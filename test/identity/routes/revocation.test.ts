@@ -365,9 +365,9 @@ t.test('revoking all sessions', async (t) => {
     // Now cached by both.
     for (const { access_token } of devices) t.same(await both(bearer(access_token)), [200, 200])
 
-    const answer = await callAs(app, devices[0]!.access_token, 'POST', '/api/sessions/revoke-all')
-    t.equal(answer.statusCode, 200)
-    t.same(answer.json(), { success: true, message: '3 sessioni chiuse', revoked: 3, status: 200 })
+    const response = await callAs(app, devices[0]!.access_token, 'POST', '/api/sessions/revoke-all')
+    t.equal(response.statusCode, 200)
+    t.same(response.json(), { success: true, message: '3 sessioni chiuse', revoked: 3, status: 200 })
     for (const { access_token, refresh_token } of devices) {
       t.same(await both(bearer(access_token)), [401, 401])
       const refreshed = await other.inject({
@@ -519,8 +519,8 @@ t.test('unlinking a provider', async (t) => {
   t.test('one of two simultaneous unlinkings fails, so that an identity remains', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { linked, unlink } = await person(app, `gara-${round}`, ['google'])
-      const answers = await Promise.all([unlink('google'), unlink('email', other)])
-      t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 409])
+      const responses = await Promise.all([unlink('google'), unlink('email', other)])
+      t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 409])
       t.equal((await linked()).length, 1)
     }
   })

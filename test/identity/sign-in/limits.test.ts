@@ -54,7 +54,7 @@ t.test('while a hash was imported every failure takes at least a whole second, w
 
 t.test('the answer to a failed sign-in is byte-identical whether or not the account exists', async (t) => {
   const server = usual
-  const answers = []
+  const responses = []
   // Each from its own client IP, so that the remaining limits are the same, too.
   for (const [n, email] of [
     await account(server, 'lia@example.org'), 'nessuno@example.org', 'né un indirizzo'
@@ -65,12 +65,12 @@ t.test('the answer to a failed sign-in is byte-identical whether or not the acco
       })
       const { date, 'x-request-id': id, 'ratelimit-reset': reset, ...rest } = headers
       t.ok(id !== undefined && date !== undefined)
-      answers.push({ version, statusCode, body, headers: rest, reset: reset !== undefined })
+      responses.push({ version, statusCode, body, headers: rest, reset: reset !== undefined })
     }
   }
-  t.match(answers[0], { statusCode: 400, headers: { 'x-sb-error-code': 'invalid_credentials' } })
+  t.match(responses[0], { statusCode: 400, headers: { 'x-sb-error-code': 'invalid_credentials' } })
   for (const version of [undefined, '2024-01-01']) {
-    const [first, ...others] = answers.filter((answer) => answer.version === version)
+    const [first, ...others] = responses.filter((response) => response.version === version)
     for (const other of others) t.strictSame(other, first)
   }
 })
@@ -80,8 +80,8 @@ t.test('limits of sign-in attempts', async (t) => {
   const codes = async (server: TestApp, attempts: Attempt[]) => {
     const seen: string[] = []
     for (const attempt of attempts) {
-      const answer = await signIn(server, attempt)
-      seen.push(answer.statusCode === 200 ? 'in' : answer.json<{ error_code: string }>().error_code)
+      const response = await signIn(server, attempt)
+      seen.push(response.statusCode === 200 ? 'in' : response.json<{ error_code: string }>().error_code)
     }
     return seen
   }
@@ -187,7 +187,7 @@ t.test('a signed-in person has their own limit of guesses at their password', as
 t.test('sign-ins beyond the capacity get 503 with Retry-After, as an error of the protocol', async (t) => {
   const { app, person, logs } = usual
   await person('anna@example.org')
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 60 }, () =>
       app.inject({
         method: 'POST',
@@ -196,9 +196,9 @@ t.test('sign-ins beyond the capacity get 503 with Retry-After, as an error of th
       })
     )
   )
-  const refused = answers.filter(({ statusCode }) => statusCode === 503)
+  const refused = responses.filter(({ statusCode }) => statusCode === 503)
   t.ok(refused.length > 0 && refused.length < 60)
-  for (const { statusCode, json, headers } of answers) {
+  for (const { statusCode, json, headers } of responses) {
     if (statusCode === 400) t.match(json(), { error_code: 'invalid_credentials' })
     else {
       t.match([statusCode, json(), headers],
@@ -237,9 +237,9 @@ t.test('guesses are counted across processes, and other callers cannot evict the
   for (const [secret, guess] of Object.entries(guesses)) {
     const codes = []
     for (let n = 0; n < 6; n++) {
-      const answer = await servers[n % 2]!.app.inject({ method: 'POST', remoteAddress: '192.0.2.1', ...guess })
-      codes.push(answer.headers['x-sb-error-code'])
-      if (n > 2) t.ok(Number(answer.headers['retry-after']) > 3500, 'the rest of the hour')
+      const response = await servers[n % 2]!.app.inject({ method: 'POST', remoteAddress: '192.0.2.1', ...guess })
+      codes.push(response.headers['x-sb-error-code'])
+      if (n > 2) t.ok(Number(response.headers['retry-after']) > 3500, 'the rest of the hour')
     }
     const wrong = secret === 'password' ? 'invalid_credentials' : 'otp_expired'
     t.same(codes, [wrong, wrong, wrong, ...Array(3).fill('over_request_rate_limit')], secret)

@@ -251,10 +251,10 @@ t.test('rotation by an administrator', async (t) => {
   t.test('a rotation publishes the next pair, which signs later, and signs out no person', async (t) => {
     const { access_token: old } = await signIn(app, 'piero', 'operator')
     t.same(await both(bearer(old)), [200, 200])
-    const answer = await callAs(app, admin, 'POST', ROTATE, { immediate: false })
-    const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
-    t.equal(answer.statusCode, 200)
-    t.match(answer.json(), { message: String, status: 200 })
+    const response = await callAs(app, admin, 'POST', ROTATE, { immediate: false })
+    const { kid, signs_from } = response.json() as { kid: string, signs_from: string }
+    t.equal(response.statusCode, 200)
+    t.match(response.json(), { message: String, status: 200 })
     const wait = Date.parse(signs_from) - Date.now()
     t.ok(wait > 14 * MINUTE && wait <= 15 * MINUTE)
     for (const each of apps) {
@@ -284,9 +284,9 @@ t.test('rotation by an administrator', async (t) => {
     t.same(await both(bearer(admin)), [200, 200])
 
     const { access_token: service } = { access_token: await token({ service: true }) }
-    const answer = await callAs(app, service, 'POST', ROTATE, { immediate: true })
-    t.equal(answer.statusCode, 200)
-    const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
+    const response = await callAs(app, service, 'POST', ROTATE, { immediate: true })
+    t.equal(response.statusCode, 200)
+    const { kid, signs_from } = response.json() as { kid: string, signs_from: string }
     t.ok(Date.parse(signs_from) <= Date.now())
 
     for (const old of [...sessions.map(({ access_token }) => access_token), admin]) {
@@ -315,9 +315,9 @@ t.test('rotation by an administrator', async (t) => {
     const { access_token } = await signIn(app, 'anna', 'admin')
     const before = (await published(app)).sort()
     await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
-    const answer = await callAs(app, access_token, 'POST', ROTATE, { immediate: true })
+    const response = await callAs(app, access_token, 'POST', ROTATE, { immediate: true })
     await app.sql`alter table audit_log drop constraint full_disk`
-    t.match([answer.statusCode, answer.json()], [503, { codice: 'REGISTRO_NON_DISPONIBILE' }])
+    t.match([response.statusCode, response.json()], [503, { codice: 'REGISTRO_NON_DISPONIBILE' }])
     t.same((await published(app)).sort(), before)
     t.same(await both(bearer(access_token)), [200, 200])
   })

@@ -20,9 +20,9 @@ const ocr = (image: Buffer | string, options: object = {}, headers?: Record<stri
   call('POST', '/api/ocr', { image: typeof image === 'string' ? image : image.toString('base64'), ...options }, headers)
 
 t.test('reads zone and text from the image of a document', { skip }, async (t) => {
-  const answer = await ocr(await photograph(PASSPORT, SHOT))
-  t.equal(answer.statusCode, 200, answer.body)
-  const { mrz, text } = answer.json<OcrAnswer>()
+  const response = await ocr(await photograph(PASSPORT, SHOT))
+  t.equal(response.statusCode, 200, response.body)
+  const { mrz, text } = response.json<OcrAnswer>()
   t.same(mrz, PASSPORT)
   t.match(text, /REPUBLIC OF UTOPIA/)
   const parsed = await call('POST', '/api/mrz/parse', { lines: mrz })
@@ -30,8 +30,8 @@ t.test('reads zone and text from the image of a document', { skip }, async (t) =
 })
 
 t.test('returns the zone without text when solo_mrz is set', { skip }, async (t) => {
-  const answer = await ocr(await photograph(PASSPORT, SHOT), { solo_mrz: true })
-  t.same(answer.json(), { text: '', mrz: PASSPORT })
+  const response = await ocr(await photograph(PASSPORT, SHOT), { solo_mrz: true })
+  t.same(response.json(), { text: '', mrz: PASSPORT })
 })
 
 t.test('an image on its side or upside down gives the same zone and text', { skip }, async (t) => {
@@ -63,9 +63,9 @@ t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) =
     await sharp(line).threshold(128).png({ palette: true, colours: 2 }).toBuffer(), await jpeg(1, 1)
   ]
   for (const [n, picture] of pictures.entries()) {
-    const answer = await ocr(picture)
-    t.equal(answer.statusCode, 200, answer.body)
-    t.match(answer.json<OcrAnswer>(), { mrz: null, text: n < 3 ? /Bergamo/ : '' })
+    const response = await ocr(picture)
+    t.equal(response.statusCode, 200, response.body)
+    t.match(response.json<OcrAnswer>(), { mrz: null, text: n < 3 ? /Bergamo/ : '' })
   }
 })
 
@@ -82,15 +82,15 @@ t.test('returns 400 for text that is no image, and 413 above 10 MiB', async (t) 
 })
 
 t.test('returns 400 naming every invalid field of the body', async (t) => {
-  const answer = await call('POST', '/api/ocr', { lingue: ['XX'], solo_mrz: 'no', altro: 1 })
-  t.same(fieldsAtFault(answer).sort(), ['altro', 'image', 'lingue[0]', 'solo_mrz'])
+  const response = await call('POST', '/api/ocr', { lingue: ['XX'], solo_mrz: 'no', altro: 1 })
+  t.same(fieldsAtFault(response).sort(), ['altro', 'image', 'lingue[0]', 'solo_mrz'])
   t.same(fieldsAtFault(await ocr('', { lingue: ['IT', 'EN', 'DE'] })), ['lingue'])
 })
 
 t.test('returns 503 for requests beyond the queue limit, and reads the others', async (t) => {
-  const answers = await Promise.all(Array.from({ length: 50 }, () => ocr(line)))
-  const refused = answers.filter(({ statusCode }) => statusCode === 503)
-  const taken = answers.filter(({ statusCode }) => statusCode === 200)
+  const responses = await Promise.all(Array.from({ length: 50 }, () => ocr(line)))
+  const refused = responses.filter(({ statusCode }) => statusCode === 503)
+  const taken = responses.filter(({ statusCode }) => statusCode === 200)
   t.equal(refused.length + taken.length, 50)
   t.ok(taken.length >= 1 && refused.length >= 1, `${taken.length} taken, ${refused.length} refused`)
   for (const { headers } of refused) t.match(headers['retry-after'], /^\d+$/)

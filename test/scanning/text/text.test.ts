@@ -117,8 +117,8 @@ t.beforeEach(() => {
 t.test('Google gets the image without metadata, and its text is returned', async (t) => {
   const { provider, ocr } = servers['google-vision']
   provider.behave(google.text(TEXT))
-  const answer = await ocr({ lingue: ['IT', 'DE'] })
-  t.same(answer.json(), { text: TEXT, mrz: null })
+  const response = await ocr({ lingue: ['IT', 'DE'] })
+  t.same(response.json(), { text: TEXT, mrz: null })
   const [{ method, path, headers, body }] = provider.received as [(typeof provider.received)[number]]
   t.same([method, path, headers['x-goog-api-key']], ['POST', '/lettura', KEY])
   const { requests: [asked] } = JSON.parse(body.toString()) as {
@@ -202,10 +202,10 @@ t.test('maps every provider failure to a status, with neither key nor text in re
   for (const [fault, [name, behaviour, status, codice]] of Object.entries(FAULTS)) {
     const { provider, ocr } = servers[name]
     provider.behave(behaviour)
-    const answer = await ocr()
-    t.match(answer.json(), { status, codice }, fault)
-    t.equal(answer.headers['retry-after'] !== undefined, status === 503, fault)
-    t.notMatch(answer.body, KEY)
+    const response = await ocr()
+    t.match(response.json(), { status, codice }, fault)
+    t.equal(response.headers['retry-after'] !== undefined, status === 503, fault)
+    t.notMatch(response.body, KEY)
     provider.behave(name === 'ocr-space' ? space.text(TEXT) : google.text(TEXT))
     t.equal((await ocr()).statusCode, 200, `after ${fault}`)
   }

@@ -53,7 +53,7 @@ const remove = ({ call }: TestApp, ids: number[]) => call('POST', `${BOOKINGS}/d
 t.test('accepting a Send logs the author, client IP, submission, number of records and booking', async (t) => {
   const { server, sql, written } = await prepare(t)
   const { id: prenotazione_id } = await create(server.call, { check_in: today })
-  const answer = await server.app.inject({
+  const response = await server.app.inject({
     method: 'POST',
     url: '/api/alloggiati/invio',
     headers: { authorization: `Bearer ${await server.token()}` },
@@ -62,7 +62,7 @@ t.test('accepting a Send logs the author, client IP, submission, number of recor
       prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id }
     })
   })
-  t.equal(answer.statusCode, 200, answer.body)
+  t.equal(response.statusCode, 200, response.body)
   const [unit] = await sql`select id, ricevuta, operatore from invii`
   t.same(await written(), [
     {

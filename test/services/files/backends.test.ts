@@ -149,9 +149,9 @@ t.test('downloads and uploads get a 503 while S3 stalls', async (t) => {
   isAway = true
   for (const begun of ['', HEAD]) {
     said = begun
-    const answer = await call('GET', `/api/storage/${object.bucket}/lento`)
-    t.match(answer.json(), { status: 503, codice: 'ARCHIVIO_NON_DISPONIBILE' }, begun)
-    t.ok(answer.headers['retry-after'])
+    const response = await call('GET', `/api/storage/${object.bucket}/lento`)
+    t.match(response.json(), { status: 503, codice: 'ARCHIVIO_NON_DISPONIBILE' }, begun)
+    t.ok(response.headers['retry-after'])
   }
   said = ''
   t.equal(await codeOf(app.files.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')

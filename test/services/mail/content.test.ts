@@ -194,12 +194,12 @@ t.test('logs contain neither recipient nor content of a mail, whatever the serve
     html: '<b>corpo-canarino</b>',
     text: 'testo-canarino'
   }
-  const answers = [
+  const responses = [
     smtpError(451, 'canarino@segreti.example is busy'),
     smtpError(550, 'canarino@segreti.example is unknown'),
     undefined
   ]
-  const smtp = await startSmtp(t, { onRcptTo: (_address, _session, done) => { done(answers.shift()) } })
+  const smtp = await startSmtp(t, { onRcptTo: (_address, _session, done) => { done(responses.shift()) } })
   const { app, logs, call } = await build(t, { ...environ(smtp), LOG_LEVEL: 'trace' })
   const printed = t.capture(console, 'log')
   const first = await post(app, secrets)

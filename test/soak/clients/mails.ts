@@ -6,8 +6,8 @@ export function mails ({ ask, admin }: Surroundings): Client & { promised: strin
 
   async function act (): Promise<void> {
     const body = { recipients: ['ospite@example.org', 'altra@example.org'], subject: 'Prova', body: '<p>Prova</p>' }
-    const answer = await ask('POST', '/api/send-email', { body, headers: admin })
-    const { recipients = [] } = answer?.json<{ recipients?: { messageId: string }[] }>() ?? {}
+    const response = await ask('POST', '/api/send-email', { body, headers: admin })
+    const { recipients = [] } = response?.json<{ recipients?: { messageId: string }[] }>() ?? {}
     promised.push(...recipients.map(({ messageId }) => messageId))
   }
   return { name: 'mails', restMs: 4000, act, promised }

@@ -15,10 +15,10 @@ export function paced (everyMs: number, { count }: Pick<Caller, 'count'>, now: (
       next = at + everyMs
       await sleep(Math.max(at - now(), 0))
       const since = now()
-      const answer = await server.post(path, body, headers).catch(() => undefined)
-      count(`POST ${path.replaceAll(/\d+(?=\/)/g, ':id')}`, answer?.status, since, EXPECTED)
-      if (!answer) throw new Error('the server died before it answered')
-      return answer
+      const response = await server.post(path, body, headers).catch(() => undefined)
+      count(`POST ${path.replaceAll(/\d+(?=\/)/g, ':id')}`, response?.status, since, EXPECTED)
+      if (!response) throw new Error('the server died before it answered')
+      return response
     }
   })
 }

@@ -10,7 +10,7 @@ export function stays ({ ask }: Pick<Surroundings, 'ask'>) {
   const arrival = new Date(Date.now() + ARRIVES_AFTER_DAYS * 86_400_000).toISOString().slice(0, 10)
   return {
     async create (): Promise<Stay | undefined> {
-      const answer = await ask('POST', '/api/v1/prenotazioni', {
+      const response = await ask('POST', '/api/v1/prenotazioni', {
         body: {
           nome_cognome: 'Ospite di Prova',
           lingua: 'IT',
@@ -21,7 +21,7 @@ export function stays ({ ask }: Pick<Surroundings, 'ask'>) {
         },
         expected: [201]
       })
-      return answer?.json<{ data: Stay }>().data
+      return response?.json<{ data: Stay }>().data
     },
     remove: async ({ id }: Stay) => await ask('POST', '/api/v1/prenotazioni/delete-bulk', { body: { ids: [id] } })
   }

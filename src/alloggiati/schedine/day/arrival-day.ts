@@ -14,7 +14,7 @@ import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { tellWaiting } from '../../sent-errors.ts'
+import { describeWaiting } from '../../sent-errors.ts'
 import { asc, eq, inArray } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { savedGuests, staysById } from '#src/bookings/index.ts'
@@ -45,11 +45,11 @@ export async function submitDay (
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const sent = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
   const bookings = await withWaiting(ledger.db, sent)
-  const answer = answerOf({ data, prova, bookings })
+  const response = answerOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
   if (bookings.some(({ stato }) => NO_END.includes(stato))) requester.leaveOpen()
-  else if (hasBegun || answer.success) requester.end()
-  return answer
+  else if (hasBegun || response.success) requester.end()
+  return response
 }
 
 /** States whose result is not known yet. */
@@ -93,7 +93,7 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
   return bookings.map((booking) => {
     const references = booking.stato === 'in_corso' ? booking.ricevute.filter((each) => waiting.has(each)) : []
     const remarks = references.map((each) =>
-      remark(0, 'ospiti', `L'invio ${each} ${tellWaiting(waiting.get(each)!)}`))
+      remark(0, 'ospiti', `L'invio ${each} ${describeWaiting(waiting.get(each)!)}`))
     return { ...booking, errors: [...booking.errors, ...remarks] }
   })
 }
@@ -103,7 +103,7 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
  * nothing. Other bookings of the day are listed as they are. It is never final: the first request may still run, or
  * have died early.
  */
-export async function answerBegunDay (
+export async function respondToRepeatedDay (
   db: Executor,
   context: SchedineContext,
   { body, begun }: { body: GiornataBody, begun: readonly string[] },

@@ -53,7 +53,7 @@ export async function dayOverview (
     ({ stay, ospite, guest: guestAt(day, guest) })))
   const guests = places.map(({ guest }) => guest)
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, account, guests)
-  const conflictsOf = Map.groupBy(conflicts, ({ told }) => places[told.ospite]!.stay)
+  const conflictsOf = Map.groupBy(conflicts, ({ duplicate }) => places[duplicate.ospite]!.stay)
   const placesOf = Map.groupBy(places, ({ stay }) => stay)
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
   const waiting = await readWaiting(db, referencesOf(rows))
@@ -64,10 +64,10 @@ export async function dayOverview (
       waiting,
       rows: rowsOf.get(stay.id) ?? [],
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
-      conflicts: (conflictsOf.get(stay) ?? []).map(({ told, earlier, ...rest }) => ({
+      conflicts: (conflictsOf.get(stay) ?? []).map(({ duplicate, earlier, ...rest }) => ({
         ...rest,
-        twinOf: told.altro_ospite === undefined ? undefined : places[told.altro_ospite]!.stay.id,
-        told: { ...told, ospite: places[told.ospite]!.ospite },
+        twinOf: duplicate.altro_ospite === undefined ? undefined : places[duplicate.altro_ospite]!.stay.id,
+        duplicate: { ...duplicate, ospite: places[duplicate.ospite]!.ospite },
         // Rows of a deleted booking count as rows without a booking.
         earlier: earlier && { ...earlier, prenotazione_id: ofKept(earlier.prenotazione_id) }
       }))
@@ -132,7 +132,7 @@ function sentBefore (
 
 /** The rows of the saved guests, of this booking or of none, each with its guest. */
 function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite: number })[] {
-  return conflicts.flatMap(({ told: { ospite, ricevuta, stato, motivo }, earlier }) =>
+  return conflicts.flatMap(({ duplicate: { ospite, ricevuta, stato, motivo }, earlier }) =>
     motivo === 'stessa_persona' && ricevuta !== null && stato !== null && earlier !== null &&
       [id, null].includes(earlier.prenotazione_id)
       ? { ospite, ricevuta, stato, esito: earlier.esito }
@@ -159,8 +159,8 @@ function confronted (
     return { ...booking, ricevute: referencesOf(sent) }
   }
   const { prenotazione_id, ospiti, numero_ospiti } = booking
-  const hit = new Set(conflicts.map(({ told }) => told.ospite))
-  const rows = conflicts.flatMap(({ told: { ricevuta, stato }, earlier }) =>
+  const hit = new Set(conflicts.map(({ duplicate }) => duplicate.ospite))
+  const rows = conflicts.flatMap(({ duplicate: { ricevuta, stato }, earlier }) =>
     ricevuta === null || stato === null || earlier === null ? [] : { ricevuta, stato, ...earlier })
   const left = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !hit.has(ospite))
   const tooMany = before.length + left.length > numero_ospiti
@@ -168,7 +168,7 @@ function confronted (
   if (hit.size === 0 && !tooMany && strangers.length === 0) return booking
   const held = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
   // A row without a booking is this booking's only if the person matches, not the document alone.
-  const foreign = conflicts.filter(({ told: { motivo }, earlier }) =>
+  const foreign = conflicts.filter(({ duplicate: { motivo }, earlier }) =>
     earlier?.prenotazione_id !== prenotazione_id &&
       !(earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
   const areOwn = foreign.length === 0
@@ -183,7 +183,7 @@ function confronted (
     return { ...held, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
   }
   const errors = [
-    ...foreign.map(({ told, certain, twinOf }) => conflictRemark(told, !certain, twinOf)),
+    ...foreign.map(({ duplicate, certain, twinOf }) => conflictRemark(duplicate, !certain, twinOf)),
     ...tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
     ...strangers.length > 0 ? [remark(0, 'ospiti', changedText(strangers))] : [],
     ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
@@ -217,7 +217,7 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
  * @param twinOf the booking of the other guest on the same day, who is not known to be sent
  */
 export function conflictRemark (
-  { ospite, ricevuta, stato, motivo }: Conflict['told'], confirmable: boolean, twinOf: number | undefined
+  { ospite, ricevuta, stato, motivo }: Conflict['duplicate'], confirmable: boolean, twinOf: number | undefined
 ): Segnalazione {
   const [campo, what]: [string, string] =
     motivo === 'stessa_persona' ? ['cognome', 'Stessa persona'] : ['numero_documento', 'Stesso documento']

@@ -26,18 +26,18 @@ interface SentList extends Reserved { list: DayList }
 export async function sendDay (
   ledger: LedgerContext, bookings: readonly DayBooking[], order: Order
 ): Promise<DayBooking[]> {
-  const told = new Map(bookings.map((booking) => [booking, { ...booking }]))
+  const report = new Map(bookings.map((booking) => [booking, { ...booking }]))
   const ready = bookings.filter((booking) => booking.ready !== null)
   const sent: SentList[] = []
   for (const list of listsOf(ready)) {
     try {
-      const reserved = await reserveList(ledger, list, order, told)
+      const reserved = await reserveList(ledger, list, order, report)
       if (reserved) sent.push(reserved)
     } catch (err) {
       // If nothing was created, the request fails. Otherwise the created submissions continue, and are reported.
       if (sent.length === 0) throw err
       ledger.log.error({ err }, 'a list of the day could not be recorded')
-      for (const { booking } of list.places) notSent(told.get(booking)!, 'errore interno')
+      for (const { booking } of list.places) notSent(report.get(booking)!, 'errore interno')
     }
   }
   await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
@@ -45,10 +45,10 @@ export async function sendDay (
     if (isUnderWay(result.stato)) order.requester.tellUnawaited()
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
       const numbered = rows.map((row) => ({ ...row, ospite: list.places[row.indice]!.ospite }))
-      addOutcome(told.get(booking)!, { ...result, ricevuta, rows: numbered })
+      addOutcome(report.get(booking)!, { ...result, ricevuta, rows: numbered })
     }
   }))
-  return bookings.map((booking) => told.get(booking)!)
+  return bookings.map((booking) => report.get(booking)!)
 }
 
 /**
@@ -59,7 +59,7 @@ async function reserveList (
   ledger: LedgerContext,
   list: DayList,
   { author: { actor: operatore, ip }, requester, id_appartamento }: Order,
-  told: ReadonlyMap<DayBooking, DayBooking>
+  report: ReadonlyMap<DayBooking, DayBooking>
 ): Promise<SentList | undefined> {
   for (let rest = list; rest.places.length > 0;) {
     const bookings = rest.places.map(({ booking }) => booking.prenotazione_id)
@@ -80,7 +80,7 @@ async function reserveList (
       announce('reserved', reserved.id)
       return { ...reserved, list: rest }
     } catch (err) {
-      const out = leftOut(err, rest, told)
+      const out = leftOut(err, rest, report)
       if (out.size === 0) throw err
       rest = listOf(rest.places.filter(({ booking }) => !out.has(booking)))
     }
@@ -89,22 +89,22 @@ async function reserveList (
 }
 
 /** Finds the bookings that an error names, and adds its text to them. */
-function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
+function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
   if (err instanceof PrenotazioneCambiata) {
     for (const { booking } of places.filter(({ booking }) => err.prenotazioni.includes(booking.prenotazione_id))) {
-      notSent(told.get(booking)!, err.message)
+      notSent(report.get(booking)!, err.message)
       out.add(booking)
     }
   } else if (err instanceof OspitiOltreLaPrenotazione || (err instanceof SchedineInCorso && err.prenotazione_id)) {
     const { booking } = places.find(({ booking }) => booking.prenotazione_id === err.prenotazione_id)!
-    Object.assign(told.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
+    Object.assign(report.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
     out.add(booking)
   } else if (err instanceof SchedineGiaInviate || err instanceof SchedineInCorso) {
     const confirmable = err instanceof SchedineGiaInviate && err.confirmable
     for (const duplicato of err.duplicati) {
       const { booking, ospite } = places[duplicato.ospite]!
-      const mine = told.get(booking)!
+      const mine = report.get(booking)!
       mine.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
       if (duplicato.ricevuta !== null) mine.ricevute = [...new Set([...mine.ricevute, duplicato.ricevuta])]
       if (mine.stato === 'da_confermare') {
@@ -178,8 +178,8 @@ interface Outcome {
 export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows }: Outcome): void {
   const underWay = isUnderWay(stato) || booking.stato === 'in_corso'
   booking.ricevute = [...booking.ricevute, ricevuta]
-  const told = rows.map((row) => ({ ospite: row.ospite, esito: row.esito, ...textsOf(row) }))
-  booking.schedine = [...booking.schedine, ...told]
+  const report = rows.map((row) => ({ ospite: row.ospite, esito: row.esito, ...textsOf(row) }))
+  booking.schedine = [...booking.schedine, ...report]
   booking.stato = stateOf(booking.schedine, underWay)
   const isCancelled = stato === 'annullato'
   const why = new InvioFallito(causa ?? (isCancelled ? 'INVIO_ANNULLATO' : 'NON_INVIATO')).message

@@ -85,13 +85,13 @@ function submission (rowLength: Comparison['rowLength'], acquires: boolean): Wor
     if (rows.length > MAX_ROWS) return [refused('parameter', `Elenco Schedine con piu' di ${MAX_ROWS} righe`)]
     const apartments = new Set((await activeApartments(db, utente)).map(({ id }) => id))
     const giorno = clock.today()
-    const answers = checkRows(rows, { rowLength, tables: tables(), today: giorno, apartments })
-    const good = answers.flatMap(({ accepted }) => accepted ?? [])
+    const responses = checkRows(rows, { rowLength, tables: tables(), today: giorno, apartments })
+    const good = responses.flatMap(({ accepted }) => accepted ?? [])
     if (acquires) {
       const common = { utente, giorno, acquisita_il: clock.now().toISOString() }
       await acquire(db, good.map((row) => ({ ...common, ...row })))
     }
-    const Dettaglio = { EsitoOperazioneServizio: answers.map(({ outcome }) => ({ ...outcome })) }
+    const Dettaglio = { EsitoOperazioneServizio: responses.map(({ outcome }) => ({ ...outcome })) }
     return [DONE, { result: { SchedineValide: good.length, Dettaglio } }]
   }
 }

@@ -9,7 +9,7 @@ import { ENVELOPES, readBody, SERVICE, XmlError, type XmlElement } from './xml.t
  */
 export function readReply (
   { status, contentType, body }: HttpReply, operation: string
-): { raw: string, answer: XmlElement } {
+): { raw: string, response: XmlElement } {
   const xml = decode(body, contentType)
   const payload = xml === undefined ? undefined : payloadOf(xml)
   const raw = xml ?? body.toString()
@@ -18,7 +18,7 @@ export function readReply (
   }
   if (status !== 200) throw new SoapTransportError('http-status', { sent: true, httpStatus: status, raw })
   if (payload?.uri !== SERVICE || payload.name !== `${operation}Response`) throw malformedReply(raw)
-  return { raw, answer: payload }
+  return { raw, response: payload }
 }
 
 export function malformedReply (raw: string, reason?: string): SoapTransportError {
@@ -53,18 +53,18 @@ class MalformedElement extends Error {}
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})?$/
 
-type Outputs<Name extends Operation> = (answer: XmlElement) => Partial<Answers[Name]>
+type Outputs<Name extends Operation> = (response: XmlElement) => Partial<Answers[Name]>
 
 /** The outputs of each operation besides the outcome of the call. */
 const OUTPUTS: { [Name in Operation]: Outputs<Name> } = {
-  GenerateToken: (answer) => ({ GenerateTokenResult: optional(answer, 'GenerateTokenResult', tokenInfo) }),
+  GenerateToken: (response) => ({ GenerateTokenResult: optional(response, 'GenerateTokenResult', tokenInfo) }),
   Authentication_Test: nothing,
   Test: rows,
   Send: rows,
   GestioneAppartamenti_FileUnico_Test: rows,
   GestioneAppartamenti_FileUnico_Send: rows,
-  Tabella: (answer) => ({ CSV: text(answer, 'CSV') }),
-  Ricevuta: (answer) => ({ PDF: bytes(answer, 'PDF') }),
+  Tabella: (response) => ({ CSV: text(response, 'CSV') }),
+  Ricevuta: (response) => ({ PDF: bytes(response, 'PDF') }),
   GestioneAppartamenti_AggiungiAppartamento: nothing,
   GestioneAppartamenti_DisabilitaAppartamento: nothing
 }
@@ -75,11 +75,11 @@ export const OPERATIONS = Object.keys(OUTPUTS) as Operation[]
  * Decodes the answer of an operation.
  * @throws SoapTransportError `malformed`, which names an element that is missing, repeated or mistyped
  */
-export function decodeResponse<Name extends Operation> (operation: Name, answer: XmlElement, raw: string): Answers[Name] {
+export function decodeResponse<Name extends Operation> (operation: Name, response: XmlElement, raw: string): Answers[Name] {
   const name = operation === 'GenerateToken' ? 'result' : `${operation}Result`
   try {
-    const result = optional(answer, name, outcome) ?? malformed(name)
-    return { [name]: result, ...OUTPUTS[operation](answer) } as Answers[Name]
+    const result = optional(response, name, outcome) ?? malformed(name)
+    return { [name]: result, ...OUTPUTS[operation](response) } as Answers[Name]
   } catch (error) {
     throw error instanceof MalformedElement ? malformedReply(raw, error.message) : error
   }
@@ -98,9 +98,9 @@ function outcome (element: XmlElement): EsitoOperazioneServizio {
   }
 }
 
-function rows (answer: XmlElement): { result?: ElencoSchedineEsito } {
+function rows (response: XmlElement): { result?: ElencoSchedineEsito } {
   return {
-    result: optional(answer, 'result', (element) => ({
+    result: optional(response, 'result', (element) => ({
       SchedineValide: integer(element, 'SchedineValide'),
       Dettaglio: optional(element, 'Dettaglio', details) ?? []
     }))

@@ -36,8 +36,8 @@ export function soapClient (
     const envelope = await writeRequest(operation, request)
     // SOAP 1.2 puts the action into the media type (RFC 3902).
     const headers = { 'Content-Type': `application/soap+xml; charset=utf-8; action="${SERVICE}/${operation}"` }
-    const { raw, answer } = readReply(await post(envelope, headers, options), operation)
-    return { result: decodeResponse(operation, answer, raw), raw, httpStatus: 200 }
+    const { raw, response } = readReply(await post(envelope, headers, options), operation)
+    return { result: decodeResponse(operation, response, raw), raw, httpStatus: 200 }
   }
 
   const methods = OPERATIONS.map((name) =>

@@ -27,13 +27,13 @@ export const googleVision: OcrProvider = {
     if (status === 400 && JSON.stringify(body ?? null).includes(BAD_KEY)) return { fault: 'key' }
     const fault = statusFault(status)
     if (fault) return { fault }
-    const answer = field(field(body, 'responses'), 0)
-    const error = field(answer, 'error')
+    const response = field(field(body, 'responses'), 0)
+    const error = field(response, 'error')
     if (error !== undefined) return { fault: FAULTS[Number(field(error, 'code'))] ?? 'invalid' }
-    if (typeof answer !== 'object') return { fault: 'invalid' }
+    if (typeof response !== 'object') return { fault: 'invalid' }
     // An image without text has neither field.
-    const text = field(field(answer, 'fullTextAnnotation'), 'text') ??
-      field(field(field(answer, 'textAnnotations'), 0), 'description') ?? ''
+    const text = field(field(response, 'fullTextAnnotation'), 'text') ??
+      field(field(field(response, 'textAnnotations'), 0), 'description') ?? ''
     return typeof text === 'string' ? { text } : { fault: 'invalid' }
   }
 }

@@ -62,11 +62,11 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
     async get (id, range) {
       const { client, sdk } = await opened()
       const Range = range && `bytes=${range.start}-${range.end}`
-      const answer = await inTime((abortSignal) =>
+      const response = await inTime((abortSignal) =>
         client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(id), Range }), { abortSignal }))
-      if (!answer) return undefined
-      const total = answer.ContentRange?.split('/')[1] ?? answer.ContentLength
-      const content = answer.Body as Readable
+      if (!response) return undefined
+      const total = response.ContentRange?.split('/')[1] ?? response.ContentLength
+      const content = response.Body as Readable
       return { content, size: Number(total), close: () => { content.destroy() } }
     },
 

@@ -13,7 +13,7 @@ import { tokenSource } from '#src/alloggiati/service/soap/token.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { CALLS, failureOf, plainAnswer } from './calls.ts'
 import { selfSigned } from './certificate.ts'
-import { answer, type Behaviour, clientOf, closedPort, fixture, type Received, recorder, respond } from './server.ts'
+import { response, type Behaviour, clientOf, closedPort, fixture, type Received, recorder, respond } from './server.ts'
 import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
 
 const OPERATIONS = Object.keys(CALLS) as Operation[]
@@ -22,7 +22,7 @@ const access = { Utente: 'RM000001', token: 'gettone' }
 t.test('every operation goes out under its own name and comes back', async (t) => {
   t.equal(OPERATIONS.length, 10)
   for (const operation of OPERATIONS) {
-    const server = await recorder(t, answer(plainAnswer(operation)))
+    const server = await recorder(t, response(plainAnswer(operation)))
     const reply = await CALLS[operation](clientOf(server))
     t.match(reply, { httpStatus: 200, raw: plainAnswer(operation) })
     t.match(Object.values(reply.result), [{}], operation)
@@ -38,14 +38,14 @@ t.test('requests equal the samples', async (t) => {
     ['Tabella', 'Tabella-richiesta'],
     ['GestioneAppartamenti_AggiungiAppartamento', 'GestioneAppartamenti_AggiungiAppartamento-richiesta']
   ] as const) {
-    const server = await recorder(t, answer(plainAnswer(operation)))
+    const server = await recorder(t, response(plainAnswer(operation)))
     await CALLS[operation](clientOf(server))
     t.same(parse(server.received[0]!.body), parse(fixture(file)), file)
   }
 })
 
 t.test('the media type names the action', async (t) => {
-  const server = await recorder(t, answer(plainAnswer('GenerateToken')))
+  const server = await recorder(t, response(plainAnswer('GenerateToken')))
   await CALLS.GenerateToken(clientOf(server))
   const [{ head }] = server.received as [Received]
   t.match(head, /^POST \/service\.asmx HTTP\/1\.1\r\n/)
@@ -69,7 +69,7 @@ t.test('the samples of the official manual', { skip: withoutManual }, async (t) 
     if (operation === 'GestioneAppartamenti_Test' || operation === 'GestioneAppartamenti_Send') continue
     const read = (suffix: string) =>
       readFileSync(new URL(`${String(index + 1).padStart(2, '0')}_${operation}_${suffix}.xml`, manual), 'utf8')
-    const server = await recorder(t, answer(read(operation === 'Test' ? 'res_mixed' : 'res')))
+    const server = await recorder(t, response(read(operation === 'Test' ? 'res_mixed' : 'res')))
     const { result } = await CALLS[operation](clientOf(server))
     t.match(Object.values(result).find((value) => 'esito' in Object(value)), { esito: true, ErroreCod: '' }, operation)
     t.same(outline(server.received[0]!.body), outline(read('req')), operation)
@@ -83,7 +83,7 @@ function outline (xml: string): string[] {
 }
 
 t.test('any row goes out and arrives byte for byte', async (t) => {
-  const server = await recorder(t, answer(fixture('Send-risposta')))
+  const server = await recorder(t, response(fixture('Send-risposta')))
   const client = clientOf(server)
   const piece = fc.oneof(
     fc.string({ unit: 'grapheme' }),
@@ -102,7 +102,7 @@ t.test('any row goes out and arrives byte for byte', async (t) => {
 })
 
 t.test('a value that XML or the contract cannot carry is refused, unnamed, before connecting', async (t) => {
-  const server = await recorder(t, answer(fixture('Send-risposta')))
+  const server = await recorder(t, response(fixture('Send-risposta')))
   const client = clientOf(server)
   const rows = (row: string): RichiestaSchedine => ({ ...access, ElencoSchedine: { string: ['riga', row] } })
   for (const character of ['\0', '\x01', '\x0B', '\x1F', '\uFFFE', '\uFFFF', '\uD800', '\uDC00', '\uDC00\uD800']) {
@@ -124,7 +124,7 @@ t.test('a value that XML or the contract cannot carry is refused, unnamed, befor
 })
 
 t.test('the day of a receipt is midnight without zone, on the day when the clocks change too', async (t) => {
-  const server = await recorder(t, answer(fixture('Ricevuta-risposta')))
+  const server = await recorder(t, response(fixture('Ricevuta-risposta')))
   for (const Data of ['2026-03-29', '2026-10-25', '2026-07-01']) await clientOf(server).Ricevuta({ ...access, Data })
   t.same(server.received.map(({ body }) => find(parse(body), '{AlloggiatiService}Data')?.text), [
     '2026-03-29T00:00:00', '2026-10-25T00:00:00', '2026-07-01T00:00:00'
@@ -132,7 +132,7 @@ t.test('the day of a receipt is midnight without zone, on the day when the clock
 })
 
 t.test('answers have the types of the contract', async (t) => {
-  const client = async (file: string) => clientOf(await recorder(t, answer(fixture(file))))
+  const client = async (file: string) => clientOf(await recorder(t, response(fixture(file))))
   const good = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
   const rejected = {
     esito: false,
@@ -175,22 +175,22 @@ t.test('answers have the types of the contract', async (t) => {
 })
 
 t.test('empty or missing elements become an empty text, an empty list or undefined', async (t) => {
-  const server = await recorder(t, answer(plainAnswer('Send')))
+  const server = await recorder(t, response(plainAnswer('Send')))
   const client = clientOf(server)
   const rows = { ...access, ElencoSchedine: { string: ['a'] } }
   const withResult = (inner: string) => plainAnswer('Send').replace('</SendResponse>', `${inner}</SendResponse>`)
   t.equal((await client.Send(rows)).result.result, undefined)
   for (const list of ['', '<Dettaglio/>', '<Dettaglio></Dettaglio>']) {
-    server.behaviour = answer(withResult(`<result><SchedineValide>0</SchedineValide>${list}</result>`))
+    server.behaviour = response(withResult(`<result><SchedineValide>0</SchedineValide>${list}</result>`))
     t.strictSame((await client.Send(rows)).result.result, { SchedineValide: 0, Dettaglio: [] })
   }
-  server.behaviour = answer(plainAnswer('Tabella'))
+  server.behaviour = response(plainAnswer('Tabella'))
   t.equal((await client.Tabella({ ...access, tipo: 'Luoghi' })).result.CSV, '')
   for (const pdf of ['', '<PDF/>']) {
-    server.behaviour = answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `${pdf}</RicevutaResponse>`))
+    server.behaviour = response(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `${pdf}</RicevutaResponse>`))
     t.equal((await client.Ricevuta({ ...access, Data: '2026-03-29' })).result.PDF, undefined)
   }
-  server.behaviour = answer(
+  server.behaviour = response(
     plainAnswer('Ricevuta').replace('</RicevutaResponse>', '<PDF>non è base64</PDF></RicevutaResponse>')
   )
   t.match(await failureOf(client.Ricevuta({ ...access, Data: '2026-03-29' })), { kind: 'malformed', reason: 'PDF' })
@@ -235,7 +235,7 @@ t.test('only the expected element in the expected namespaces is an answer', asyn
   }
   for (const [name, body] of Object.entries(wrong)) {
     t.not(body, SEND)
-    const server = await recorder(t, answer(body))
+    const server = await recorder(t, response(body))
     t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'malformed', sent: true, httpStatus: 200 }, name)
   }
 })
@@ -253,7 +253,7 @@ t.test('an element that is missing, repeated or of another type makes the answer
   for (const [name, [from, to]] of Object.entries(wrong)) {
     const body = SEND.replaceAll(from, to)
     t.not(body, SEND)
-    const server = await recorder(t, answer(body))
+    const server = await recorder(t, response(body))
     t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'malformed', sent: true }, name)
   }
 })
@@ -265,7 +265,7 @@ const START = Date.parse('2026-05-01T10:00:00Z')
 interface Login { issued?: Date, expires: Date, token: string }
 
 function login ({ issued = new Date(START), expires, token }: Login): Behaviour {
-  return answer(
+  return response(
     envelope(
       '<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
         `<issued>${issued.toISOString()}</issued><expires>${expires.toISOString()}</expires>` +
@@ -276,7 +276,7 @@ function login ({ issued = new Date(START), expires, token }: Login): Behaviour 
 }
 
 function refusal (description = 'AUTENTICAZIONE_FALLITA'): Behaviour {
-  return answer(fixture('GenerateToken-rifiuto').replace('AUTENTICAZIONE_FALLITA', description))
+  return response(fixture('GenerateToken-rifiuto').replace('AUTENTICAZIONE_FALLITA', description))
 }
 
 async function setUp (t: Test, behaviour: Behaviour) {
@@ -361,7 +361,7 @@ t.test('credentials that the service repeats are not in the error', async (t) =>
 const REPLY = fixture('Send-risposta')
 
 t.test('a redirect is not followed', async (t) => {
-  const other = await recorder(t, answer(REPLY))
+  const other = await recorder(t, response(REPLY))
   for (const status of ['301 Moved Permanently', '302 Found', '307 Temporary Redirect', '308 Permanent Redirect']) {
     const server = await recorder(t, respond(status, '', `Location: ${other.url}`))
     t.match(await failureOf(CALLS.Send(clientOf(server))), {
@@ -388,7 +388,7 @@ t.test('a name that does not resolve is reported, and nothing was sent', async (
 })
 
 t.test('the hook of the caller runs on the open connection, before the first byte', async (t) => {
-  const server = await recorder(t, answer(REPLY))
+  const server = await recorder(t, response(REPLY))
   const beforeWrite = async () => {
     // Long enough for any bytes to arrive.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -400,7 +400,7 @@ t.test('the hook of the caller runs on the open connection, before the first byt
 })
 
 t.test('when the caller cannot record the call, nothing is sent', async (t) => {
-  const server = await recorder(t, answer(REPLY))
+  const server = await recorder(t, response(REPLY))
   const cause = new Error('commit fallito')
   const beforeWrite = async () => { throw cause }
   t.match(await failureOf(CALLS.Send(clientOf(server), { beforeWrite })), { kind: 'before-write', sent: false, cause })
@@ -408,7 +408,7 @@ t.test('when the caller cannot record the call, nothing is sent', async (t) => {
 })
 
 t.test('when the call times out before the first byte, nothing is sent', async (t) => {
-  const server = await recorder(t, answer(REPLY))
+  const server = await recorder(t, response(REPLY))
   const deadline = new AbortController()
   const beforeWrite = async () => deadline.abort(new DOMException('', 'TimeoutError'))
   t.match(await failureOf(CALLS.Send(clientOf(server), { beforeWrite, signal: deadline.signal })), {
@@ -448,7 +448,7 @@ t.test('a reply that would change the protocol ends the call, which counts as se
 })
 
 t.test('every call uses a new connection and asks to close it', async (t) => {
-  const server = await recorder(t, answer(REPLY))
+  const server = await recorder(t, response(REPLY))
   const client = clientOf(server)
   for (let call = 0; call < 3; call++) await CALLS.Send(client)
   t.equal(server.connections, 3)
@@ -470,14 +470,14 @@ t.test('errors carry nothing of the call: no credentials, no token, no rows, no 
       (socket, received) => wrap(received.body.replace(/<[^>]*>/g, ' '))(socket, received)
   await check(t, echo((text) => respond('500 Internal Server Error', text)))
   await check(t, echo((text) => respond('200 OK', text)))
-  await check(t, echo((text) => answer(plainAnswer('Send').replace('true', text))))
+  await check(t, echo((text) => response(plainAnswer('Send').replace('true', text))))
   await check(
     t,
     echo((text) => respond('500 Internal Server Error', fixture('fault-soap12').replace('Server was', text)))
   )
 })
 
-const ANSWER = answer(fixture('Send-risposta'))
+const ANSWER = response(fixture('Send-risposta'))
 const own = selfSigned(t.testdir(), 'IP:127.0.0.1')
 const skip = own === undefined ? 'openssl is not installed: no certificate to test with' : false
 if (skip) t.comment(skip)

@@ -76,7 +76,7 @@ export function respond (status: string, body: string | Buffer, ...headers: stri
   }
 }
 
-export function answer (body: string): Behaviour {
+export function response (body: string): Behaviour {
   return respond('200 OK', body, 'Content-Type: application/soap+xml; charset=utf-8')
 }
 
