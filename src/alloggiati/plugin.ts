@@ -43,11 +43,25 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
-  const notifier = { db, clock, log, isReported: app.isDiskFullReported, mail: app.mail, recipients: recipientsOf(config), mode }
+  const notifier = {
+    db,
+    clock,
+    log,
+    isReported: app.isDiskFullReported,
+    mail: app.mail,
+    recipients: recipientsOf(config),
+    mode
+  }
   const watch = { ...notifier, keys, alarm: alarmNotifier(notifier), name: `${hostname()}/${randomUUID()}` }
   const { beforeReady } = app.submissionHooks
   const ledger: LedgerContext | null = service && {
-    ...watch, service, sendQueue: new SendQueue(app.shutdownSignal), chainHead, timeline: serverTimeline(), audit, beforeReady
+    ...watch,
+    service,
+    sendQueue: new SendQueue(app.shutdownSignal),
+    chainHead,
+    timeline: serverTimeline(),
+    audit,
+    beforeReady
   }
   const tables = tablesSource(db)
   const archive = receiptArchive({ db, service, mode, clock })

@@ -3,7 +3,9 @@ export { countryName } from './countries.ts'
 export { PrenotazioneNonTrovata } from './errors.ts'
 export { placeGuest, type SavedGuest } from './guests.ts'
 export { default as bookingHooks, type BeforeDelete, type GuestsRemoved } from './booking-hooks.ts'
-export { default as personalDataReports, REPORT_DEFAULTS, jsonFile, storedFile, type ExportFile, type PersonalDataReport } from './personal-data-report.ts'
+export {
+  default as personalDataReports, REPORT_DEFAULTS, jsonFile, storedFile, type ExportFile, type PersonalDataReport
+} from './personal-data-report.ts'
 export { default as bookings } from './routes.ts'
 export {
   bookingExists, countByCountry, countDay, keepBookings, lockBooking, requirePlace, savedGuests, staysByArrival,

@@ -43,7 +43,10 @@ const getRoute = route({ access: 'auth' }, 'getPrenotazione', 'Una prenotazione 
 
 const createRoute = route(
   {
-    access: 'auth', idempotent: true, versioned: true, findValidationErrors: ({ body }: RequestFields) => newStayErrors(body)
+    access: 'auth',
+    idempotent: true,
+    versioned: true,
+    findValidationErrors: ({ body }: RequestFields) => newStayErrors(body)
   },
   'createPrenotazione', 'Crea una prenotazione', { body: BookingCreation, response: { 201: BookingAnswer(201) } }
 )

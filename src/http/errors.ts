@@ -104,7 +104,14 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   const problem = settleError(err, request, reply)
   const { status, codice, error, dettagli, body } = problem
   const fields = dettagli ?? wholeBody(problem)
-  const response: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
+  const response: ErrorBody = {
+    error,
+    status,
+    codice,
+    requestId: request.id,
+    ...fields && { dettagli: fields },
+    ...body
+  }
   // A failed stream may already have set its own content type.
   return reply.type('application/json; charset=utf-8').send(response)
 }

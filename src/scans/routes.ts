@@ -118,11 +118,12 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
 
   const findValidationErrors = (fields: RequestFields) => scanErrors(fields, clock.today())
 
-  app.post('/api/save-scan', { ...saveRoute, config: { ...saveRoute.config, findValidationErrors } }, async (request, reply) => {
-    const signal = disconnectSignal(reply)
-    const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
-    return { success: true, message: SAVED, id, avvisi }
-  })
+  app.post('/api/save-scan', { ...saveRoute, config: { ...saveRoute.config, findValidationErrors } },
+    async (request, reply) => {
+      const signal = disconnectSignal(reply)
+      const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
+      return { success: true, message: SAVED, id, avvisi }
+    })
 
   app.get(URL, listRoute, async (request, reply) => {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, prenotazione_id } = request.query

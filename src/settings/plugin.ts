@@ -64,12 +64,12 @@ const LISTENERS_WAIT_MS = 5000
 /** Flags and maintenance, cached in memory, and the gate that maintenance closes. */
 export default fp(async function settings (app) {
   const { db, log } = app
-  const settings = cachedValue(readSettings, () => notifications, log)
-  const notifications: NotificationListener = app.notifications.subscribe({ settings: settings.change }, settings.forget)
+  const settings = cachedValue(readSettings, () => listener, log)
+  const listener: NotificationListener = app.notifications.subscribe({ settings: settings.change }, settings.forget)
 
   app.decorate('settings', {
     current: settings.current,
-    inForce: () => notifications.waitForListeners(LISTENERS_WAIT_MS)
+    inForce: () => listener.waitForListeners(LISTENERS_WAIT_MS)
   })
 
   addMaintenanceGate(app, () => {

@@ -42,7 +42,9 @@ const maintenanceRoute = {
 } as const
 
 const setMaintenanceRoute = {
-  config: { access: 'admin', recentFactor: true, findValidationErrors: ({ body }: RequestFields) => maintenanceErrors(body) },
+  config: {
+    access: 'admin', recentFactor: true, findValidationErrors: ({ body }: RequestFields) => maintenanceErrors(body)
+  },
   schema: {
     operationId: 'setManutenzione',
     tags,

@@ -34,7 +34,9 @@ export async function discardByName (
 }
 
 /** Discards a batch of a bucket's files and returns their number. */
-export async function discardSome (tx: Transaction, files: FileService, bucket: string, limit: number): Promise<number> {
+export async function discardSome (
+  tx: Transaction, files: FileService, bucket: string, limit: number
+): Promise<number> {
   const found = await tx.select({ id: t.id }).from(t).where(eq(t.bucket, bucket)).orderBy(asc(t.id)).limit(limit)
     .for('update')
   await files.discard(tx, found)

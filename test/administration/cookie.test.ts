@@ -206,10 +206,12 @@ t.test('the session behind the cookies', async (t) => {
   t.test('opens nothing once the person is no longer an administrator', async (t) => {
     const service = await token({ service: true })
     const changes: Record<string, (id: string) => Promise<{ statusCode: number }>> = {
-      demoted: (id) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
+      demoted: (id) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`,
+        { app_metadata: { role: 'operator' } }),
       banned: (id) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '1h' }),
       deleted: (id) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, {}),
-      'softly deleted': (id) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
+      'softly deleted': (id) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`,
+        { should_soft_delete: true })
     }
     for (const [name, change] of Object.entries(changes)) {
       const signedIn = await signIn(app, name.replace(' ', '.'), 'admin')

@@ -52,7 +52,11 @@ export const RAW_CASES: readonly RawCase[] = [
   },
   { name: 'a blank before the colon', bytes: post('Transfer-Encoding : chunked\r\n', '0\r\n\r\n'), responses: REFUSED },
   { name: 'a folded header', bytes: get(LIVE, `${HOST}X-A: a\r\n b\r\n${CLOSE}`), responses: REFUSED },
-  { name: 'a chunk size without end', bytes: post('Transfer-Encoding: chunked\r\n', 'f'.repeat(40)), responses: REFUSED },
+  {
+    name: 'a chunk size without end',
+    bytes: post('Transfer-Encoding: chunked\r\n', 'f'.repeat(40)),
+    responses: REFUSED
+  },
   { name: 'a chunk size that is none', bytes: post('Transfer-Encoding: chunked\r\n', 'zz\r\n'), responses: REFUSED },
   {
     name: 'a chunk that is too long',
@@ -84,7 +88,11 @@ export const RAW_CASES: readonly RawCase[] = [
   { name: 'a target with a blank', bytes: get('/health live'), responses: REFUSED },
   { name: 'a target with a NUL', bytes: get('/health\0/live'), responses: REFUSED },
   { name: 'a target in Latin-1', bytes: get('/\u00e8'), responses: [[400, 401, 404]] },
-  { name: 'a target that is an address', bytes: get('http://other.example/api/v1/audit'), responses: [[400, 401, 404]] },
+  {
+    name: 'a target that is an address',
+    bytes: get('http://other.example/api/v1/audit'),
+    responses: [[400, 401, 404]]
+  },
   {
     name: 'a target that is a star',
     bytes: `OPTIONS * HTTP/1.1\r\n${HEAD}\r\n`,
@@ -105,7 +113,11 @@ export const RAW_CASES: readonly RawCase[] = [
     bytes: get(LIVE, `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n`),
     responses: [[200]]
   },
-  { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), responses: REFUSED },
+  {
+    name: 'what nobody can expect',
+    bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'),
+    responses: REFUSED
+  },
   {
     name: 'a body of a GET',
     bytes: get(LIVE, `${HOST}Content-Length: ${NEXT.length}\r\n${CLOSE}`) + NEXT,

@@ -20,7 +20,8 @@ export async function runRawCorpus (port: number): Promise<{ cases: number, faul
 
 function faultOf ({ responses }: RawCase, text: string): string | undefined {
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
-  const isRight = statuses.length === responses.length && statuses.every((status, at) => responses[at]!.includes(status))
+  const isRight = statuses.length === responses.length &&
+    statuses.every((status, at) => responses[at]!.includes(status))
   if (!isRight) return `answered with ${statuses.join() || 'nothing'}`
   return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'tells of the inside' : undefined
 }

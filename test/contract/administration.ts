@@ -67,7 +67,8 @@ export async function administrationRows (
     const payload = form([['userId', operatorId], ['file', await jpeg(), 'io.jpg']])
     const response = await admin('POST', '/api/operators/pfp', payload, { 'content-type': FORM_TYPE })
     const path = `avatars/${operatorId}.jpg`
-    exactly(t, response, 200, { success: true, message: /./, path, url: `${PUBLIC_URL}/api/storage/${path}`, status: 200 })
+    exactly(t, response, 200,
+      { success: true, message: /./, path, url: `${PUBLIC_URL}/api/storage/${path}`, status: 200 })
   })
   await prove('E32', async (t) => {
     const recipients = ['giulia@example.org', 'marco@example.org']
@@ -77,7 +78,10 @@ export async function administrationRows (
     })
     // On a busy machine the response may precede the delivery.
     let response = await admin('POST', '/api/send-email', mail)
-    for (let n = 0; n < 5 && response.body.includes('in_coda'); n++) response = await admin('POST', '/api/send-email', mail)
+    for (let n = 0; n < 5 && response.body.includes('in_coda'); n++) {
+      response = await admin('POST', '/api/send-email',
+        mail)
+    }
     exactly(t, response, 200, {
       success: true,
       message: /./,

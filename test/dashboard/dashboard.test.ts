@@ -202,7 +202,8 @@ t.test('the sitemap lists the public pages by absolute URL, and anybody can open
   const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: 'https://locanda.example/' })
   const response = await app.inject('/sitemap.xml')
   t.equal(response.statusCode, 200)
-  t.match(response.headers, { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=3600' })
+  t.match(response.headers,
+    { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=3600' })
   t.same(await locations(t, response.body), [['https://locanda.example/docs']])
   for (const page of app.publicPages) {
     const { statusCode, headers } = await app.inject(page)

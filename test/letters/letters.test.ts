@@ -158,7 +158,8 @@ t.test('one of 20 concurrent requests creates the letter: one file, one record, 
   }
   t.teardown(() => { app.pdf.make = make })
   const [rows, count] = [(await history()).length, files()]
-  const responses = await Promise.all(Array.from({ length: 20 }, (_, at) => generate(id, { nome_ospite: `Anna ${at}` })))
+  const responses = await Promise.all(Array.from({ length: 20 },
+    (_, at) => generate(id, { nome_ospite: `Anna ${at}` })))
   const statuses = responses.map(({ statusCode }) => statusCode).toSorted()
   t.same(statuses, [201, ...Array(19).fill(409)])
   t.equal(rendered, 1)

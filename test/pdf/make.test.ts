@@ -181,7 +181,8 @@ t.test('renders a report of any rows, or blames the rows and not the template', 
   await fc.assert(fc.asyncProperty(rows, fc.option(anyText(200), { nil: undefined }), async (rows, titolo) => {
     const job = { kind: 'report', request: { rows, titolo, data: DAY }, date } as PdfJob
     for (const { fault } of [await makePdf(job), await makeHtml(job)]) {
-      if (fault !== null && !(requestError(job, fault) instanceof ModelloNonValido)) throw new Error(JSON.stringify(fault))
+      if (fault !== null &&
+        !(requestError(job, fault) instanceof ModelloNonValido)) throw new Error(JSON.stringify(fault))
     }
   }), { numRuns: 20 })
 })

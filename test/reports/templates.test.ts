@@ -189,7 +189,8 @@ t.test('names of JavaScript\'s own properties are refused, or treated as ordinar
     const rows = [{ [name]: '1.00', listingTitle: 'constructor' }, { listingTitle: '__proto__' }]
     t.equal((await call('POST', '/api/generate-template', { rows })).statusCode, 200, name)
   }
-  const response = await call('POST', '/api/generate-template', JSON.parse('{"rows":[{"__proto__":{"x":1}}]}') as object)
+  const response = await call('POST', '/api/generate-template',
+    JSON.parse('{"rows":[{"__proto__":{"x":1}}]}') as object)
   t.ok(response.statusCode === 400 || response.statusCode === 200)
 })
 

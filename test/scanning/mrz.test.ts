@@ -253,7 +253,9 @@ t.test('proposes the comune of birth of an Italian card only when its text is un
 for (const [title, lines, campi, text] of refused) {
   t.test(`returns 400 naming the line at fault: ${title}`, async (t) => {
     const response = await call('POST', '/api/mrz/parse', { lines })
-    const { status, error, dettagli } = response.json<{ status: number, error: string, dettagli: { campo: string }[] }>()
+    const { status, error, dettagli } = response.json<{
+      status: number, error: string, dettagli: { campo: string }[]
+    }>()
     t.equal(response.statusCode, 400)
     t.equal(status, 400)
     t.same(dettagli.map(({ campo }) => campo), campi)

@@ -281,7 +281,8 @@ t.test('a guest’s scan and its picture are deleted exactly as many days after 
   const scan = await scanning(first).saved({ prenotazione_id: id, guest_idx: 0, image })
   await send(first, id)
   const scanStatus = async (server: TestApp) => (await held(server, id)).find(({ cosa }) => cosa === 'scansione')
-  t.match(await scanStatus(first), { ospite: 0, riferimento: String(scan), stato: 'in_attesa_di_ricevuta', fino_a: null })
+  t.match(await scanStatus(first),
+    { ospite: 0, riferimento: String(scan), stato: 'in_attesa_di_ricevuta', fino_a: null })
 
   await fetchReceipt(on(RECEIPT_DAY))
   const before = on('2026-11-28')

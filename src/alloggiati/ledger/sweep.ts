@@ -18,7 +18,8 @@ const FOLLOW_MS = 20_000
 /**
  * Recovers submissions of dead processes, at start and every 30 seconds, by the database's clock. Claimed ones become
  * ready again, dispatched ones become unknown and raise an alarm. Then sends ready submissions that no process holds,
- * but not those in this process's send queue. Also compares and notes the head of the chain, so a process lags at most one
+ * but not those in this process's send queue. Also compares and notes the head of the chain, so a process lags at most
+ * one
  * sweep behind others.
  */
 export async function sweep (context: LedgerContext): Promise<void> {

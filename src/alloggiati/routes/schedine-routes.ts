@@ -76,7 +76,11 @@ const CREA_SCHEDINE = {
 
 const INVIA_PRENOTAZIONE = {
   config: {
-    access: 'auth', scope: 'invio', idempotent: true, headers, findValidationErrors: ({ body }) => confirmationErrors(body)
+    access: 'auth',
+    scope: 'invio',
+    idempotent: true,
+    headers,
+    findValidationErrors: ({ body }) => confirmationErrors(body)
   },
   schema: {
     operationId: 'inviaPrenotazione',

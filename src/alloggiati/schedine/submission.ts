@@ -59,7 +59,8 @@ async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indic
   }
   return {
     success: true,
-    message: `${countWithNoun(lines.length, 'schedina valida', 'schedine valide')}: nessuna registrazione, era una prova`,
+    message: countWithNoun(lines.length, 'schedina valida', 'schedine valide') +
+      ': nessuna registrazione, era una prova',
     ricevuta: '',
     dettagli: { schedine_inviate: lines.length, metodo: methodFor(true, id_appartamento), prenotazione_id: null },
     ...stayRemarks.length === 0 ? {} : { avvisi: [...stayRemarks] }

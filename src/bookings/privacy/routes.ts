@@ -14,7 +14,9 @@ import emptyBody from '#src/http/empty-body.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { PrenotazioneNonTrovata } from '../errors.ts'
 import { detailColumns } from '../booking-columns.ts'
-import { describePersonalData, type ExportFile, REPORT_DEFAULTS, type PersonalDataReport, jsonFile } from '../personal-data-report.ts'
+import {
+  describePersonalData, type ExportFile, REPORT_DEFAULTS, type PersonalDataReport, jsonFile
+} from '../personal-data-report.ts'
 import type { BookingRepository } from '../repository.ts'
 import { bookingExists } from '../stays.ts'
 

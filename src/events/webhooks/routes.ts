@@ -136,21 +136,22 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = as
     return messaggio === undefined ? [] : [{ campo: 'url', messaggio }]
   }
 
-  app.post(WEBHOOKS, { ...createRoute, config: { ...createRoute.config, findValidationErrors } }, async (request, reply) => {
-    await closePast()
-    const data = await db.transaction(async (tx) => {
-      const created = await createWebhook(tx, keys, request.body)
-      await request.noteDone(tx)
-      const details = { host: new URL(created.url).host }
-      await audit.append(tx, {
-        ...authorOf(request), action: 'webhook_creato', object: `webhook:${created.id}`, details
+  app.post(WEBHOOKS, { ...createRoute, config: { ...createRoute.config, findValidationErrors } },
+    async (request, reply) => {
+      await closePast()
+      const data = await db.transaction(async (tx) => {
+        const created = await createWebhook(tx, keys, request.body)
+        await request.noteDone(tx)
+        const details = { host: new URL(created.url).host }
+        await audit.append(tx, {
+          ...authorOf(request), action: 'webhook_creato', object: `webhook:${created.id}`, details
+        })
+        return created
       })
-      return created
+      await onChange()
+      reply.code(201).header('location', `${WEBHOOKS}/${data.id}`)
+      return { data }
     })
-    await onChange()
-    reply.code(201).header('location', `${WEBHOOKS}/${data.id}`)
-    return { data }
-  })
 
   app.get(WEBHOOKS, listRoute, async () => ({ data: await listWebhooks(db) }))
 

@@ -61,7 +61,8 @@ declare module 'fastify' {
     recordInProgress (tx: Transaction, reference: string): Promise<void>
     /**
      * Marks the work of this request as done, in the transaction that does it. If the response is lost or becomes a
-     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `recordInProgress` do not need it. Does nothing
+     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `recordInProgress` do not need it. Does
+     * nothing
      * without a key.
      */
     noteDone (tx: Executor): Promise<void>

@@ -52,7 +52,8 @@ export async function checkCode (
     throw new AuthError(REFUSALS[purpose])
   }
   if (isRight) return
-  const isNoteworthy = await app.countAttempt(NOTIFIED, [userId]) > 0 && await app.countAttempt(LAST_NOTICE, [userId]) === 0
+  const isNoteworthy = await app.countAttempt(NOTIFIED, [userId]) > 0 &&
+    await app.countAttempt(LAST_NOTICE, [userId]) === 0
   await app.db.transaction(async (tx) => {
     if (isNoteworthy) await notify(app, tx, await getUser(tx, userId), 'codes_tried')
     await record(tx, request, 'accesso_fallito', `factor:${factorId}`, { reason: 'mfa_verification_failed' })

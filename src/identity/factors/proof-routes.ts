@@ -23,7 +23,9 @@ import { getFactor, takeStep, verifyFactor, type StoredFactor } from './factor-s
 import { matchStep, unsealSecret } from './totp.ts'
 import { relyingParty, type RelyingParty } from './webauthn/relying-party.ts'
 import { getUser } from '../people/find-users.ts'
-import { creationOptions, requestOptions, readCreation, readProof, type CeremonyOptions } from './webauthn/ceremonies.ts'
+import {
+  creationOptions, requestOptions, readCreation, readProof, type CeremonyOptions
+} from './webauthn/ceremonies.ts'
 import { addCredential, listOfFactors, noteUse } from './webauthn/credentials.ts'
 
 /** Proofs of a second factor: the first one verifies the factor, each one raises the session to `aal2`. */

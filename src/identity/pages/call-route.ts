@@ -36,7 +36,9 @@ interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { 
  * @returns the JSON of the answer
  * @throws Refused
  */
-export async function callRoute<T = unknown> (request: FastifyRequest, { method, url, token, payload }: RouteCall): Promise<T> {
+export async function callRoute<T = unknown> (
+  request: FastifyRequest, { method, url, token, payload }: RouteCall
+): Promise<T> {
   const { 'user-agent': agent, cookie } = request.headers
   const response = await request.server.inject({
     method,

@@ -6,7 +6,9 @@ import type { PasskeyOptions } from '#schemas/auth/passkey.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { goOn } from './app-pages.ts'
 import { callRoute, refusalOf } from './call-route.ts'
-import { ADD_DEVICE, ADD_PASSKEY, parseResponse, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion } from './device-forms.ts'
+import {
+  ADD_DEVICE, ADD_PASSKEY, parseResponse, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion
+} from './device-forms.ts'
 import { afterFirstProof } from './factor-pages.ts'
 import { Fields, page, question } from './page-route.ts'
 import { afterProof, showProof } from './second-factor-pages.ts'
@@ -97,7 +99,9 @@ async function signInWithPasskey (
   }
 }
 
-async function proveDevice (request: FastifyRequest, reply: FastifyReply, response: DeviceAnswer): Promise<FastifyReply> {
+async function proveDevice (
+  request: FastifyRequest, reply: FastifyReply, response: DeviceAnswer
+): Promise<FastifyReply> {
   const { id, dopo } = response
   const visitor = await requireVisitor(request, ['proof'])
   try {

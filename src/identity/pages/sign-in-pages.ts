@@ -35,7 +35,10 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     const routeCall = readAppRequest(config, request.query)
     if (routeCall) setApp(reply, routeCall)
     const visitor = await findVisitor(request)
-    if (visitor && routeCall && visitor.caller.lacks === undefined) return showContinue(request, reply, visitor, routeCall)
+    if (visitor && routeCall && visitor.caller.lacks === undefined) {
+      return showContinue(request, reply, visitor,
+        routeCall)
+    }
     if (visitor) return await reply.redirect(ACCOUNT, 303)
     return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
   })

@@ -91,7 +91,8 @@ export async function countPasswordAttempt (
   const address = network(ip)
   await countOrRefuse(reply, perWindow(config, `${purpose}/account-address`), [account, address])
   await countOrRefuse(reply, perWindow(config, `${purpose}/address`, PER_CALLER), [address])
-  if (await app.countAttempt(perWindow(config, `${purpose}/account`, PER_ACCOUNT), [account]) > 0) await sleep(SLOWED_MS)
+  if (await app.countAttempt(perWindow(config, `${purpose}/account`, PER_ACCOUNT),
+    [account]) > 0) await sleep(SLOWED_MS)
 }
 
 function perHour ({ server }: FastifyReply, name: string): Limit {

@@ -26,7 +26,12 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     const { principal, body: { revoca_chiavi: alsoKeys = true } } = request
     const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal, alsoKeys) : 0
     await waitForListeners()
-    return { success: true, message: countWithNoun(revoked, 'sessione chiusa', 'sessioni chiuse'), revoked, status: 200 }
+    return {
+      success: true,
+      message: countWithNoun(revoked, 'sessione chiusa', 'sessioni chiuse'),
+      revoked,
+      status: 200
+    }
   })
 
   app.post('/api/auth/unlink', route(

@@ -18,7 +18,9 @@ export interface BearerChecks<V extends VerifiedToken> {
   verify (token: string): Promise<V | Identified>
   isStillValid (verified: V): boolean
   /** The status of the token's session; synchronous when it is cached. */
-  status (verified: V, request: FastifyRequest, token: string): SessionStatus | Refusal | Promise<SessionStatus | Refusal>
+  status (
+    verified: V, request: FastifyRequest, token: string
+  ): SessionStatus | Refusal | Promise<SessionStatus | Refusal>
 }
 
 /** The caller with a service token: a machine, not a person. */

@@ -12,7 +12,8 @@ const PAUSE_SECONDS = 0.5
 /** Maximum size of a response. */
 const BYTES_MAX = 64 * 1024 * 1024
 
-export interface EngineRequest extends Omit<ExchangeRequest, 'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
+export interface EngineRequest extends Omit<ExchangeRequest,
+  'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
 
 /**
  * Sends a request to the engine and returns the response body.

@@ -98,7 +98,10 @@ export interface RunnerOptions {
  * therefore be idempotent.
  */
 export function jobRunner (
-  { db, log, isReported = () => false, renewEveryMs = 30_000, shutdownSignal = new AbortController().signal }: RunnerOptions
+  {
+    db, log, isReported = () => false, renewEveryMs = 30_000,
+    shutdownSignal = new AbortController().signal
+  }: RunnerOptions
 ) {
   const jobs = new Map<string, ScheduledJob>()
   /** Names of the jobs that this process runs or is about to run. */

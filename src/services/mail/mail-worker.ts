@@ -51,7 +51,9 @@ export function mailWorker ({ db, keys, transport, log, isReported, closeWithinM
     closeWithinMs
   })
 
-  async function attempt (mail: Claimed, signal: AbortSignal): Promise<{ reply: string | null, failure?: SmtpFailure }> {
+  async function attempt (
+    mail: Claimed, signal: AbortSignal
+  ): Promise<{ reply: string | null, failure?: SmtpFailure }> {
     let content: Mail
     try {
       content = unsealMail(keys, mail)

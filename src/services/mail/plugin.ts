@@ -70,7 +70,10 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   const domain = from.address.slice(from.address.indexOf('@') + 1)
   const transport = smtpTransport(config.SMTP_URL, from)
   app.addHealthCheck({ setting: 'SMTP_URL', ...transport.server })
-  const { wake: deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isReported: app.isDiskFullReported })
+  const {
+    wake: deliver,
+    stop
+  } = mailWorker({ db: app.db, keys, transport, log: app.log, isReported: app.isDiskFullReported })
 
   app.decorate('mail', {
     ...reading,

@@ -58,7 +58,10 @@ export async function ledgerBench (t: Test) {
       const notifier = { db, clock, log, recipients: [], mode: 'production' as const }
       return {
         ...notifier,
-        alarm: alarmNotifier({ ...notifier, mail: { enqueue: async () => { throw new Error('no mail') }, deliver () {} } }),
+        alarm: alarmNotifier({
+          ...notifier,
+          mail: { enqueue: async () => { throw new Error('no mail') }, deliver () {} }
+        }),
         db,
         keys,
         clock,

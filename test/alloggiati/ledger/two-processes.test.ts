@@ -27,7 +27,8 @@ t.test('one of 20 concurrent identical requests to two processes is sent, and th
   const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
   const winners = responses.filter(({ status }) => status === 200)
   t.equal(winners.length, 1)
-  t.ok(responses.every(({ status, ricevuta }) => (status === 200 || status === 409) && ricevuta === winners[0]!.ricevuta))
+  t.ok(responses.every(({ status, ricevuta }) => (status === 200 || status === 409) &&
+    ricevuta === winners[0]!.ricevuta))
   t.equal(police.callsOf('Send').length, 1)
   t.equal(police.callsOf('Test').length, 1)
   t.equal(acquired().length, 1)

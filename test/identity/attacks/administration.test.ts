@@ -33,8 +33,9 @@ t.test('a change of a user by an administrator', async (t) => {
       id: string
     }>()
     const { link } = await mail(id, 'bruno@example.org')
-    t.equal((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })).statusCode,
-      200)
+    t.equal((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`,
+      { should_soft_delete: true })).statusCode,
+    200)
     t.equal(await isLetIn(app, { 'x-api-key': apiKey }), 401)
     const left = await sql`
       select coalesce((select string_agg(x::text, '') from users x), '')

@@ -19,9 +19,11 @@ t.test('the directory of an external provider', async (t) => {
   const idp = await startProvider(t)
   const first = await build(t, idp.environ, undefined, PATIENT)
   const admin = await idp.twin.token({ name: 'ada', role: 'admin' })
-  const callAs = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (
+  const callAs = async (token: string, method: 'GET' | 'POST', url: string, payload?: object,
+    { app }: TestApp = first) => (
     await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) }))
-  const unlink = async (token: string, provider = 'google') => await callAs(token, 'POST', '/api/auth/unlink', { provider })
+  const unlink = async (token: string, provider = 'google') => await callAs(token, 'POST', '/api/auth/unlink',
+    { provider })
   const identitiesOf = async (token: string) =>
     (
       (await idp.admin('GET', `/admin/users/${claimsOf(token).sub}`)) as { identities: { provider: string }[] }
@@ -105,7 +107,8 @@ t.test('the directory of an external provider', async (t) => {
     }
     await writable()
     t.same(await identitiesOf(token), ['email', 'google'])
-    t.notOk((await callAs(admin, 'GET', '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
+    t.notOk((await callAs(admin, 'GET',
+      '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
   })
 
   t.test('all users are listed, and the operators and administrators among them', async (t) => {

@@ -70,7 +70,8 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
     const { body } = await post(app, anna, '/passkeys/authentication/verify', { challenge_id, credential })
     return (body as unknown as { access_token: string }).access_token
   }
-  const sessionStatus = async (...tokens: string[]) => await Promise.all(tokens.map((each) => isLetIn(app, bearer(each))))
+  const sessionStatus = async (...tokens: string[]) => await Promise.all(tokens.map((each) => isLetIn(app,
+    bearer(each))))
   const { body: { id } } = await register(app, anna, key)
   const [own, stolen] = [await signIn(), await signIn()]
   t.same(await sessionStatus(anna, own, stolen), [200, 200, 200])

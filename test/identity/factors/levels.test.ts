@@ -3,7 +3,9 @@ import t from 'tap'
 import { mintKey } from '#src/identity/keys/key-store.ts'
 import { signIn, type TestApp } from '#test/helper.ts'
 import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
-import { age, type Outcome, outcomeOf, refresh, refreshed, sessionStatus, turns } from '#test/identity/refresh/holder.ts'
+import {
+  age, type Outcome, outcomeOf, refresh, refreshed, sessionStatus, turns
+} from '#test/identity/refresh/holder.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'

@@ -179,7 +179,8 @@ t.test('the lists of operators and users', async (t) => {
       { roles: ['operator', 'admin', null] }, { role: 'operator', roles: null }, { role: '"operator"' }, { a: 'admin' }
     ]
     for (const [n, app_metadata] of any.entries()) await account(`prova-${n}`, app_metadata)
-    const listed = (await callAs(app, admin, 'GET', '/api/operators')).json<{ email: string }[]>().map(({ email }) => email)
+    const listed = (await callAs(app, admin, 'GET',
+      '/api/operators')).json<{ email: string }[]>().map(({ email }) => email)
     t.same(listed.filter((email) => email.startsWith('prova-')).toSorted(),
       any.flatMap((metadata, n) => isStaff(metadata) ? [`prova-${n}@example.org`] : []).toSorted())
   })

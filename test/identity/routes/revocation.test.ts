@@ -99,7 +99,8 @@ const CASES: readonly Case[] = [
     ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'pending' } })
   ],
   ['a ban', OWN, 401, ([app], service, whom) => put(app, service, whom, { ban_duration: '1h' })],
-  ['deletion', OWN, 401, ([app], service, { user }) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`)],
+  ['deletion', OWN, 401,
+    ([app], service, { user }) => callAs(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`)],
   [
     'soft deletion',
     OWN,
@@ -157,7 +158,10 @@ t.test('after a change that takes rights away is answered, no new request has th
   t.same([await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))], [200, 200],
     'which leaves the one that asked')
 
-  const { apiKey, id } = (await callAs(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
+  const { apiKey, id } = (await callAs(app, second, 'GET', '/api/cli/auth/key')).json() as {
+    apiKey: string,
+    id: string
+  }
   t.same(
     (
       await during(apps, { url: OWN, headers: { 'x-api-key': apiKey } }, () =>
@@ -193,7 +197,8 @@ t.test('every process is notified of a change', async (t) => {
     { user: (id) => { if (id === 'echo') echo.resolve() } },
     () => {}
   )
-  const others = listenForNotifications(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } }, () => {})
+  const others = listenForNotifications(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } },
+    () => {})
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
   await t.test('a single process waits only for itself', async () => {

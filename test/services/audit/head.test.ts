@@ -126,7 +126,8 @@ t.test('a server shuts down although its audit table is missing', async (t) => {
   const server = await build(t)
   await server.app.sql`drop table audit_log`
   await server.app.close()
-  t.ok(server.logs.some(({ level, msg }) => level === 50 && msg === 'the chain head of the audit log could not be noted'))
+  t.ok(server.logs.some(({ level, msg }) => level === 50 &&
+    msg === 'the chain head of the audit log could not be noted'))
 })
 
 t.test('the later of two concurrent notes stays, in either order', async (t) => {

@@ -108,7 +108,8 @@ async function inState ({ db, mode }: WatchContext, stato: typeof DECIDABLE_STAT
   return found
 }
 
-type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<NotifierOptions, 'mail' | 'recipients'>
+type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<NotifierOptions,
+  'mail' | 'recipients'>
 
 /** Mails the evening summary of open tasks, once a day across processes. Sends nothing if there are none. */
 export async function mailEveningSummary (context: Evening): Promise<void> {

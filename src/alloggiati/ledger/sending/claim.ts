@@ -128,7 +128,9 @@ export async function releaseUnsent (
   // During shutdown nothing is given up, and the next process retries. After a suspension ends, ready submissions are
   // sent at once.
   if (sendQueue.shutdownSignal.aborted || !caller.hold()) {
-    await putBack(context, claim, perche, sendQueue.shutdownSignal.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
+    await putBack(context, claim, perche, sendQueue.shutdownSignal.aborted || causa === 'INVII_SOSPESI'
+      ? sql`now()`
+      : RETRY)
     return { causa, errore }
   }
   const isGivenUp = await db.transaction(async (tx) => {
@@ -158,7 +160,9 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
  * @returns false when another worker owns the submission by now
  * @throws SendQueueClosed
  */
-export async function waitForSendSlot ({ db, sendQueue, service }: LedgerContext, entry: QueueEntry, claim: Claim): Promise<boolean> {
+export async function waitForSendSlot (
+  { db, sendQueue, service }: LedgerContext, entry: QueueEntry, claim: Claim
+): Promise<boolean> {
   let renewedAt = performance.now()
   while (!sendQueue.take(entry, 'send') || await isInFlight(db, service.account)) {
     await sendQueue.pause(LOOK_MS)

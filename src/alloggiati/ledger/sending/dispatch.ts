@@ -13,7 +13,8 @@ import { attribute, LEASE, moveAttributed } from '../moves.ts'
 import { readRows, sumNights, type Row } from '../submission-rows.ts'
 import { checkSuspension, currentSuspension } from '../suspension.ts'
 import {
-  claimSubmission, excludeRefused, isQuiet, leaveReady, putBack, releaseUnsent, renewLease, waitForSendSlot, waitForTestSlot,
+  claimSubmission, excludeRefused, isQuiet, leaveReady, putBack, releaseUnsent, renewLease, waitForSendSlot,
+  waitForTestSlot,
   wasDispatched, type Caller, type Claim, type NotSent
 } from './claim.ts'
 import { folderVerdict, makeTestCall, send, type SendCall } from './police-call.ts'
@@ -64,7 +65,8 @@ class NotDispatched extends Error {
 }
 
 /**
- * Carries a `pronto` submission to its outcome: queue slot, claim, login, test call, send slot, connection, commit, Send. Safe
+ * Carries a `pronto` submission to its outcome: queue slot, claim, login, test call, send slot, connection, commit,
+ * Send. Safe
  * to call for any submission, in any process, any number of times: a worker without the claim only reports. On
  * shutdown, undispatched submissions stay ready.
  * @param caller the waiting caller: an unsendable submission is freed at once; without a caller it is retried later

@@ -75,7 +75,9 @@ export const OPERATIONS = Object.keys(OUTPUTS) as Operation[]
  * Decodes the answer of an operation.
  * @throws SoapTransportError `malformed`, which names an element that is missing, repeated or mistyped
  */
-export function decodeResponse<Name extends Operation> (operation: Name, response: XmlElement, raw: string): Answers[Name] {
+export function decodeResponse<Name extends Operation> (
+  operation: Name, response: XmlElement, raw: string
+): Answers[Name] {
   const name = operation === 'GenerateToken' ? 'result' : `${operation}Result`
   try {
     const result = optional(response, name, outcome) ?? malformed(name)
