@@ -1,18 +1,13 @@
 import { randomInt } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { describeParts, judgeFlatness } from './flatness.ts'
-import { drawRun } from './picture.ts'
 import { soak } from './run.ts'
 
 /* `MINUTES=30 SEED=1 npm run soak`: see README.md. It needs Linux (`/proc`). */
 
-const { MINUTES = '30', SEED = String(randomInt(2 ** 31)), PICTURE } = process.env
-const FIGURE = new URL('../../fixtures/soak.svg', import.meta.url)
+const { MINUTES = '30', SEED = String(randomInt(2 ** 31)) } = process.env
 /** Maximum number of faults printed per check. */
 const SHOWN = 20
-/** Shorter runs do not replace the committed picture. */
-const FULL_MINUTES = 30
 
 const minutes = Number(MINUTES)
 if (!(minutes > 0)) throw new Error('MINUTES is a number of minutes')
@@ -35,7 +30,5 @@ const total = Object.values(responses.classes).reduce((sum, count) => sum + coun
 print(`      ${total} requests, ${servers} servers, ${disturbances.length} faults`)
 for (const [message, count] of errors) print(`      log at level error: ${message} (${count}×)`)
 
-const picture = PICTURE ?? (minutes >= FULL_MINUTES ? FIGURE : undefined)
-if (picture !== undefined) writeFileSync(picture, drawRun(minutes, samples, disturbances))
 const holds = verdicts.every(({ ok }) => ok) && findings.every(({ faults }) => faults.length === 0)
 process.exitCode = holds ? 0 : 1

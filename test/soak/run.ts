@@ -71,7 +71,7 @@ export async function soak (minutes: number, seed: number): Promise<SoakResult> 
       sending.work(),
       ...clients.map((client) => keepActing(client, random, () => lives.current !== undefined, over.signal))
     ]
-    const sampling = takeSamples({ lives, caller, disturbances, surroundings }, everyMs, over.signal)
+    const sampling = takeSamples({ lives, disturbances, surroundings }, everyMs, over.signal)
     await carryOut({ lives, surroundings, disturbances }, minutes * 60_000)
     over.abort()
     sending.stop()

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Caller } from './caller.ts'
 import type { Disturbances } from './disturbances.ts'
 import { liveHeap, type Parts } from './heap.ts'
 import type { Lives } from './lives.ts'
@@ -22,17 +21,10 @@ export interface Sample {
   descriptors: number
   /** Connections of the server to the database. */
   connections: number
-  /** Mean event loop delay of the last seconds, in milliseconds; NaN when `/metrics` failed. */
-  lateness: number
-  /** Latency of `/metrics` in milliseconds. */
-  answered: number
-  /** Responses per second since the last sample, by status class. */
-  rates: Record<string, number>
 }
 
 interface Subject {
   lives: Lives
-  caller: Caller
   disturbances: Disturbances
   surroundings: Pick<Surroundings, 'connection' | 'inspector'>
 }
@@ -42,38 +34,29 @@ const HEAP_EVERY = 3
 
 /** Takes samples at an interval until aborted. */
 export async function takeSamples (subject: Subject, everyMs: number, signal: AbortSignal): Promise<Sample[]> {
-  const { lives, caller: { responses }, disturbances } = subject
+  const { lives, disturbances } = subject
   const samples: Sample[] = []
-  let before = { at: disturbances.now(), classes: { ...responses.classes } }
   for (let turn = 0; !signal.aborted; turn++) {
     await sleep(everyMs, undefined, { signal }).catch(() => {})
     const pid = lives.current?.pid
     if (pid === undefined || signal.aborted) continue
-    const now = { at: disturbances.now(), classes: { ...responses.classes } }
-    const seconds = (now.at - before.at) / 1000
-    const rates = Object.fromEntries(Object.entries(now.classes).map(([name, count]) =>
-      [name, (count - (before.classes[name] ?? 0)) / seconds]))
-    before = now
+    const minute = disturbances.now() / 60_000
     const seen = await look(subject, pid).catch(() => undefined)
     const isDue = turn % HEAP_EVERY === 0
     const held = isDue ? await liveHeap(pid, subject.surroundings.inspector) : { heap: NaN, held: NaN }
     // Drop the sample when the server ended meanwhile.
     if (seen && lives.current?.pid === pid) {
-      samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, ...held, rates })
+      samples.push({ minute, life: lives.number, ...seen, ...held })
     }
   }
   return samples
 }
 
-async function look ({ caller, surroundings: { connection: { sql } } }: Subject, pid: number) {
+async function look ({ surroundings: { connection: { sql } } }: Subject, pid: number) {
   const kilobytes = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
   const descriptors = readdirSync(`/proc/${pid}/fd`).length
   const [{ connections }] = await sql<[{ connections: number }]>`
     select count(*)::int as connections from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend' and application_name <> ${DRIVER}`
-  const asked = performance.now()
-  const metrics = (await caller.ask('GET', '/metrics'))?.bytes.toString()
-  const answered = performance.now() - asked
-  const seconds = /^locanda_event_loop_delay_seconds (\S+)$/m.exec(metrics ?? '')?.[1]
-  return { memory: kilobytes / 1024, descriptors, connections, lateness: Number(seconds ?? NaN) * 1000, answered }
+  return { memory: kilobytes / 1024, descriptors, connections }
 }

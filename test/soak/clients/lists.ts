@@ -14,7 +14,8 @@ const PATHS = [
   '/api/lettere-benvenuto?limit=50',
   '/api/history?limit=50',
   '/api/settings/features',
-  '/health/ready'
+  '/health/ready',
+  '/metrics'
 ]
 
 /** Reads lists, the calendar and the dashboard. */
