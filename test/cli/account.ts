@@ -1,18 +1,11 @@
 import type { TestApp } from '#test/helper.ts'
+import { createPerson } from '#test/identity/shared-password.ts'
 
 export const PASSWORD = 'CANARY-una-frase-lunga'
 export const EMAIL = 'anna@example.org'
 
-/** Creates a person who can sign in with `PASSWORD`, as an administrator's client does. */
-export async function account ({ app, token }: TestApp, changes: object = {}): Promise<void> {
-  const created = await app.inject({
-    method: 'POST',
-    url: '/auth/v1/admin/users',
-    headers: { authorization: `Bearer ${await token({ service: true })}` },
-    payload: { email: EMAIL, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
-  })
-  if (created.statusCode !== 200) throw new Error(created.body)
-}
+/** Creates a person who can sign in with `PASSWORD`. */
+export const account = (server: TestApp) => createPerson(server, EMAIL, { password: PASSWORD })
 
 export interface KeyRow { id: string, name: string, scopes: string[], days: number, revoked: boolean }
 

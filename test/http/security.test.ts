@@ -5,6 +5,7 @@ import { Type } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
+import { bearer } from '#test/identity/requests.ts'
 
 const key = { 'x-api-key': API_KEY }
 
@@ -269,8 +270,6 @@ t.test('a stream that fails before its first byte is an ordinary error', async (
 })
 
 const SOMEWHERE = '/api/v1/paesi'
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
   (await app.inject({ url, headers })).statusCode

@@ -5,8 +5,7 @@ import type { Test } from 'tap'
 import type { Connection } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { PASSWORD, withPassword } from '#test/identity/shared-password.ts'
-import { bearer } from '#test/identity/requests.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 
 export { PASSWORD } from '#test/identity/shared-password.ts'
 
@@ -31,7 +30,7 @@ type Moment = (tx: postgres.TransactionSql) => Promise<unknown>
 export async function held (t: Test, environ: Record<string, string> = {}): Promise<Held> {
   const { sql, url } = await testDatabase(t)
   const test = await build(t, { DATABASE_URL: url, RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
-  const { app, token } = test
+  const { app } = test
 
   async function countWaiting (): Promise<number> {
     const [row] = await sql<
@@ -64,15 +63,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
     ...test,
     sql,
 
-    async person (email, changes = {}) {
-      const password = 'password' in changes ? {} : await withPassword(app)
-      const payload = { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
-      const created = await app.inject({
-        method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload
-      })
-      if (created.statusCode !== 200) throw new Error(created.body)
-      return created.json<{ id: string }>().id
-    },
+    person: async (email, changes) => (await createPerson(test, email, changes)).id,
 
     async signIn (email, password = PASSWORD, on = app) {
       return await on.inject({

@@ -6,6 +6,7 @@ import { findOrCreateAccount, linkIdentity } from '#src/identity/oauth/accounts.
 import { profileOf } from '#src/identity/oauth/profile.ts'
 import { createFlow, exchangeCode, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 import { held, PASSWORD } from './held.ts'
 
 type Change = (tx: postgres.TransactionSql, id: string) => Promise<unknown>
@@ -276,8 +277,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
   t.test('a code that links an identity, and a sign-in through the provider', async (t) => {
     const { id, email, hold } = await somebody()
     const { access_token } = (await signIn(email)).json<{ access_token: string }>()
-    const [, claims = ''] = access_token.split('.')
-    const { session_id } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { session_id: string }
+    const { session_id } = claimsOf(access_token)
     const incoming = (subject: string) => ({
       provider: 'google',
       profile: profileOf({

@@ -12,6 +12,7 @@ import { anyCharacter } from '#test/any-character.ts'
 import { CHROMIUM } from '#test/chromium.ts'
 import { freePort } from '#test/free-port.ts'
 import { build, signIn } from '#test/helper.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { startSmtp } from '#test/smtp.ts'
@@ -89,27 +90,23 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   t.match(await audited(), [{ details: { user: userId, revoked: 2 } }])
 })
 
-const PASSWORD = 'una-frase-lunga-e-mia'
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 
 t.test('in a browser, with the official client', { skip }, async (t) => {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const smtp = await startSmtp(t)
-  const { app, token } = await build(t, {
+  const server = await build(t, {
     PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
   })
+  const { app, token } = server
   const told = async () => {
     const { envelope, subject, text } = await smtp.next()
     return [envelope.to.join(), subject, text.split(/\r?\n\r?\n/)[0]]
   }
   await app.listen({ host: '127.0.0.1', port })
   const service = await token({ service: true })
-  const person = async (email: string, user_metadata = {}) => {
-    const app_metadata = { role: 'operator' }
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata, user_metadata }
-    return (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
-  }
+  const person = async (email: string, changes = {}) => (await createPerson(server, email, changes)).id
   const { backendKey } = (await app.inject('/api/config')).json<{ backendKey: string }>()
   const { evaluate, knowPerson, changeDevices } = await openPage(t, `${url}/health/live`)
   await evaluate(`window.auth = supabase.createClient('${url}', '${backendKey}').auth; 0`)
@@ -123,7 +120,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
   const methods = async () => (claimsOf(await access()).amr as { method: string }[]).map(({ method }) => method)
 
   t.test('a person registers a passkey, names it, and signs in with it alone', async (t) => {
-    const id = await person('anna@example.org', { lingua: 'fr' })
+    const id = await person('anna@example.org', { user_metadata: { lingua: 'fr' } })
     t.equal((await signIn('anna@example.org')).error, null)
     const made = await call('auth.registerPasskey()')
     t.equal(made.error, null)

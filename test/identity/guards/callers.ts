@@ -7,6 +7,7 @@ import { deleteUser } from '#src/identity/people/users.ts'
 import type { Access } from '#src/http/auth.ts'
 import type { Role } from '#src/identity/people/roles.ts'
 import { API_KEY, signIn, type TestApp } from '#test/helper.ts'
+import { bearer } from '#test/identity/requests.ts'
 
 /** The properties of a guarded route. */
 export interface Guarded {
@@ -33,8 +34,6 @@ const admin = ({ access }: Guarded) => access !== 'cookie'
 const waiting = ({ access }: Guarded) => access === 'public' || access === 'user'
 const keyOf = (isAdmin: boolean, scopes: readonly Scope[]) => ({ access, scope }: Guarded) => (
   access === 'public' || ((access === 'auth' || (access === 'admin' && isAdmin)) && scopes.includes(scope)))
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** Every kind of credential that a caller may present. */
 export async function callers (test: TestApp): Promise<Caller[]> {

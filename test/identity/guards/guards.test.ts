@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
+import { bearer } from '#test/identity/requests.ts'
 import { workshop } from './forge.ts'
 import { forgedTokens } from './forged-tokens.ts'
 import { checkGuards } from './matrix.ts'
 
 const master = randomBytes(32)
 const SOMEWHERE = '/api/v1/paesi'
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 t.test('every route accepts exactly its callers, with any credentials and any spelling of the URL', checkGuards)
 

@@ -6,19 +6,19 @@ import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { type Letter, read } from '#test/identity/mail/mailbox.ts'
 import { browser } from '#test/identity/oauth/oauth-browser.ts'
 import { setting } from '#test/identity/oauth/setting.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { errorOf, formsOf, visitorBrowser, type VisitorBrowser } from './visitor.ts'
 
-const PASSWORD = 'una-frase-lunga-e-mia'
 const NEW_KEY = '/auth/account/chiavi/nuova'
 
 t.test('the page of a person’s account', async (t) => {
-  const { app, token } = await build(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
-  const service = await token({ service: true })
+  const server = await build(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
+  const { app } = server
   const signedIn = async (email: string, role = 'operator') => {
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role } }
-    t.equal((await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
+    await createPerson(server, email, { app_metadata: { role } })
     const browser = await visitorBrowser(app).open('/auth/accedi')
     return await browser.submit('/auth/accedi', { email, password: PASSWORD })
   }
@@ -64,14 +64,11 @@ t.test('the page of a person’s account', async (t) => {
 const APP = 'https://app.example/benvenuto?da=locanda'
 
 t.test('a front end sends people to the sign-in page', async (t) => {
-  const { app, token } = await build(t, {
+  const server = await build(t, {
     CORS_ORIGINS: 'https://app.example', REDIRECT_URLS: 'com.example.app://auth', RATE_LIMIT_LOGIN_MAX: '1000'
   })
-  const service = await token({ service: true })
-  const person = async (email: string) => {
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' } }
-    return (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
-  }
+  const { app } = server
+  const person = async (email: string) => (await createPerson(server, email)).id
   const secretOf = () => randomBytes(32).toString('base64url')
   const pageFor = (verifier: string, redirect_to = APP) => '/auth/accedi?' + new URLSearchParams({
     redirect_to, code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 's256'
@@ -86,8 +83,6 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     url: '/auth/v1/token?grant_type=pkce',
     payload: { auth_code: url.searchParams.get('code'), code_verifier }
   })
-  const claimsOf = (access: string) =>
-    JSON.parse(Buffer.from(access.split('.')[1]!, 'base64url').toString()) as { aal: string, session_id: string }
 
   t.test('only that front end can exchange the returned code for a session', async (t) => {
     const id = await person('anna@example.org')

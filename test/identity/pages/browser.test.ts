@@ -7,11 +7,11 @@ import { build } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { read } from '#test/identity/mail/mailbox.ts'
 import { setting } from '#test/identity/oauth/setting.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 import { callAs } from '#test/identity/requests.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { LOOK_MS, typist } from './keyboard.ts'
 
-const PASSWORD = 'una-frase-lunga-e-mia'
 const EMAIL = 'anna@example.org'
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 
@@ -19,9 +19,10 @@ t.test('the pages in a browser', { skip }, async (t) => {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const smtp = await startSmtp(t)
-  const { app, token } = await build(t, {
+  const server = await build(t, {
     PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
   })
+  const { app, token } = server
   /** The next mail to an address: its subject and its first paragraph. */
   const toldTo = async (address: string) => {
     for (;;) {
@@ -108,14 +109,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
       options: { ...DEVICE, transport: 'internal' }
     })).authenticatorId)
     const email = 'bice@example.org'
-    const payload = {
-      email,
-      password: PASSWORD,
-      email_confirm: true,
-      app_metadata: { role: 'operator' },
-      user_metadata: { lingua: 'de' }
-    }
-    t.equal((await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
+    await createPerson(server, email, { user_metadata: { lingua: 'de' } })
     await open(`${url}/auth/account`)
     await press(button('/auth/esci'))
     await write('#email', email)
@@ -183,13 +177,10 @@ t.test('the pages in a browser', { skip }, async (t) => {
   })
 
   t.test('a button for devices leads to the sign-in page when the session has ended meanwhile', async (t) => {
-    const payload = {
-      email: 'carla@example.org', password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }
-    }
-    const { id } = (await callAs(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>()
+    const { id, email } = await createPerson(server, 'carla@example.org')
     await open(`${url}/auth/account`)
     await press(button('/auth/esci'))
-    await write('#email', payload.email)
+    await write('#email', email)
     await write('#password', PASSWORD)
     t.equal(await press(button('/auth/accedi')), '/auth/account')
     await app.sql`delete from sessions where user_id = ${id}`
@@ -236,7 +227,7 @@ const LINKS = '/auth/account/collegamenti'
 
 t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
   const smtp = await startSmtp(t)
-  const { app, base, provider, token } = await setting(t, {
+  const server = await setting(t, {
     SIGNUP_ENABLED: 'true',
     SMTP_URL: smtp.url,
     MAIL_FROM: 'posta@locanda.example',
@@ -244,6 +235,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     RATE_LIMIT_MAIL_MAX: '1000',
     REQUIRE_MFA: 'admin'
   })
+  const { app, base, provider, token } = server
   const service = await token({ service: true })
   const { open, press, hit, write, faults, evaluate } = await typist(t, `${base}/health/live`)
   const button = (action: string) => `form[action="${action}"] button`
@@ -261,9 +253,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     t.equal(response.statusCode, 200, url)
     return response
   }
-  const person = async (email: string, role = 'operator') => {
-    await post('/auth/v1/admin/users', { email, password: PASSWORD, email_confirm: true, app_metadata: { role } })
-  }
+  const person = (email: string, role = 'operator') => createPerson(server, email, { app_metadata: { role } })
   /** Replaces the signed-in person. */
   const signIn = async (email: string, from = '/auth/accedi') => {
     await open(`${base}/auth/account`)

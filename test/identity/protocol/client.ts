@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { Directory } from '#src/identity/directory.ts'
 import { site } from '#test/cli/site.ts'
 import type { TestApp } from '#test/helper.ts'
-import { PASSWORD, withPassword } from '#test/identity/shared-password.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 
 type ClientConfig = Directory['clientConfig']
 
@@ -102,7 +102,7 @@ export function openClient (
 /** The embedded provider, listening at its public URL. */
 export async function provider (t: Test, environ: Record<string, string> = {}): Promise<Provider> {
   const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
-  const { app, url } = server
+  const { url } = server
   const clientConfig = await (await fetch(`${url}/api/config`)).json() as ClientConfig
   let people = 0
   const open = (options?: ClientOptions) => openClient(t, clientConfig, options)
@@ -110,18 +110,7 @@ export async function provider (t: Test, environ: Record<string, string> = {}): 
     ...server,
     open,
 
-    async person (changes = {}) {
-      const email = `persona${++people}@example.org`
-      const password = 'password' in changes ? {} : await withPassword(app)
-      const created = await app.inject({
-        method: 'POST',
-        url: '/auth/v1/admin/users',
-        headers: { authorization: `Bearer ${await server.token({ service: true })}` },
-        payload: { email, ...password, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
-      })
-      if (created.statusCode !== 200) throw new Error(created.body)
-      return created.json<Person>()
-    },
+    person: async (changes) => await createPerson(server, `persona${++people}@example.org`, changes),
 
     async signedIn ({ email }) {
       const client = open()

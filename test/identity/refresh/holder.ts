@@ -1,6 +1,7 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 import { signIn } from '#test/helper.ts'
 
 /** The outcome of a refresh: the tokens, or the error's status and code. */
@@ -20,8 +21,7 @@ let people = 0
 /** A person who has just signed in; the same name gives another session of that person. */
 export async function holder (app: FastifyInstance, name = `titolare${++people}`): Promise<Holder> {
   const { access_token: access, refresh_token: first, user } = await signIn(app, name, 'operator')
-  const claims = JSON.parse(Buffer.from(access.split('.')[1]!, 'base64url').toString()) as { session_id: string }
-  return { userId: user.id, sessionId: claims.session_id, access, first }
+  return { userId: user.id, sessionId: claimsOf(access).session_id, access, first }
 }
 
 /** A refresh, as clients request it. */

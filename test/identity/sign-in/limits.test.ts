@@ -3,6 +3,7 @@ import t from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
 import { held, type Held, PASSWORD } from '#test/identity/attacks/held.ts'
 import { site } from '#test/identity/mail/mailbox.ts'
+import { createPerson } from '#test/identity/shared-password.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
@@ -23,13 +24,9 @@ async function signIn (
   })
 }
 
-/** A person who can sign in with `PASSWORD`. */
-async function account ({ app, token }: TestApp, email: string): Promise<string> {
-  const payload = { email, password: PASSWORD, email_confirm: true }
-  const created = await app.inject({
-    method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload
-  })
-  if (created.statusCode !== 200) throw new Error(created.body)
+/** The address of a person who can sign in with `PASSWORD`. */
+async function account (server: TestApp, email: string): Promise<string> {
+  await createPerson(server, email)
   return email
 }
 
