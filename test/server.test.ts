@@ -6,7 +6,7 @@ import {
 } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { Agent, get, type IncomingMessage, request as send } from 'node:http'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
@@ -19,6 +19,7 @@ import { readJournal } from '#src/database/journal.ts'
 import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import { testDatabase } from './database.ts'
 import { API_KEY, build, temporaryFolder } from './helper.ts'
+import { listening } from './loopback.ts'
 import { openSocket } from './raw.ts'
 import { ADMIN, MASTER_KEY, serverProcess, started } from './server-process.ts'
 
@@ -245,11 +246,8 @@ t.test('an unreachable database ends the start with code 1 and one line, without
 })
 
 t.test('a port in use ends the start with code 1 and one line, before a first password is generated', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => taken.close())
-  await once(taken, 'listening')
+  const port = await listening(t, createServer())
   const { url, sql } = await testDatabase(t)
-  const { port } = taken.address() as AddressInfo
   const server = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
   t.equal(await server.exit, 1)
   t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -17,6 +16,7 @@ import { testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build, temporaryFolder } from '#test/helper.ts'
 import { fakeProvider, json } from '#test/identity/external/fake-provider.ts'
+import { listening } from '#test/loopback.ts'
 import { ADMIN, serverProcess } from '#test/server-process.ts'
 import { startSmtp } from '#test/smtp.ts'
 
@@ -109,13 +109,10 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
 
 t.test('a Redis that does not answer is a fault, and its connections are closed', async (t) => {
   const sockets = new Set<Socket>()
-  const silent = createServer((socket) => {
+  const port = await listening(t, createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket)).resume()
-  }).listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  t.teardown(() => silent.close())
-  const { port } = silent.address() as AddressInfo
+  }))
   const { code, found } = await doctor({ REDIS_URL: `redis://127.0.0.1:${port}` })
   t.equal(code, 1)
   t.match(found.redis, /^errore: REDIS_URL non va/)

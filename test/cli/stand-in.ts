@@ -1,14 +1,7 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse
-} from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { serve } from '#test/loopback.ts'
 
 export interface Reply { status?: number, headers?: Record<string, string>, body?: object | string }
 export interface Received { method: string, url: string, headers: IncomingHttpHeaders, body: string }
@@ -23,7 +16,7 @@ export async function standIn (
   t: Test, replies: Replies, certificate?: { key: string, cert: string }
 ): Promise<{ url: string, received: Received[] }> {
   const received: Received[] = []
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
+  const { url } = await serve(t, (request, response) => {
     text(request).then((body) => {
       const { method = '', url = '', headers } = request
       received.push({ method, url, headers, body })
@@ -33,16 +26,6 @@ export async function standIn (
         .writeHead(reply.status ?? 200, reply.headers)
         .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
     }, () => response.destroy())
-  }
-  const server = certificate ? createSecureServer(certificate, listener) : createServer(listener)
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http${certificate ? 's' : ''}://127.0.0.1:${await listening(server)}`, received }
-}
-
-async function listening (server: Server): Promise<number> {
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
-  return (server.address() as AddressInfo).port
+  }, certificate)
+  return { url, received }
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -12,6 +11,7 @@ import { connect } from '#src/database/connect.ts'
 import { createSockets } from '#src/database/sockets.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
+import { listening } from '#test/loopback.ts'
 
 /*
  * `.patches` corrects defects of the driver. Each test below fails with the driver as it is published, so a new version
@@ -135,13 +135,11 @@ t.test('the rows of a query begin at index 0 after a query that failed amid its 
 /** A server that closes each connection at its first bytes; counts the connections. */
 async function closingServer (t: Test) {
   let connections = 0
-  const server = createServer((socket) => {
+  const port = await listening(t, createServer((socket) => {
     connections++
     socket.on('error', () => {}).end('no database\r\n')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return { port: (server.address() as AddressInfo).port, connections: () => connections }
+  }))
+  return { port, connections: () => connections }
 }
 
 t.test('a query fails when each host closed its connection once', async (t) => {

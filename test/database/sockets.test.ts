@@ -9,6 +9,7 @@ import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { serverAddress, testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
+import { listening } from '#test/loopback.ts'
 
 const own = selfSigned(t.testdir(), 'DNS:localhost')
 
@@ -114,13 +115,10 @@ t.test('a connection that the system refuses at once fails its query', async (t)
 })
 
 t.test('DATABASE_URL with a server that is not PostgreSQL prevents the start, and names the setting', async (t) => {
-  const other = createServer((socket) => {
+  const port = await listening(t, createServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
-  }).listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  t.teardown(() => other.close())
-  const { port } = other.address() as AddressInfo
+  }))
   await t.rejects(build(t, { DATABASE_URL: `postgres://locanda@127.0.0.1:${port}/locanda` }), {
     message: /^DATABASE_URL: /
   })

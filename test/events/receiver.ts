@@ -1,6 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import type { EventMessage } from '#schemas/event.ts'
@@ -8,6 +6,7 @@ import type { Delivery, Webhook, WebhookSecret } from '#schemas/webhook.ts'
 import type { Certificate } from '#test/alloggiati/service/soap/certificate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import type { TestApp } from '#test/helper.ts'
+import { serve } from '#test/loopback.ts'
 
 export interface Received { path: string, headers: IncomingHttpHeaders, body: string, message: EventMessage }
 
@@ -33,7 +32,7 @@ export interface Receiver {
 
 export async function startReceiver (t: Pick<Test, 'teardown'>, certificate?: Certificate): Promise<Receiver> {
   let open = 0
-  const listener: RequestListener = (request, response) => {
+  const { url } = await serve(t, (request, response) => {
     open++
     response.once('close', () => { open-- })
     text(request).then((body) => {
@@ -42,15 +41,9 @@ export async function startReceiver (t: Pick<Test, 'teardown'>, certificate?: Ce
       self.received.push(one)
       self.behave(one, response)
     }, () => {})
-  }
-  const server = certificate ? createSecureServer(certificate, listener) : createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  }, certificate)
   const self: Receiver = {
-    url: `http${certificate ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}/eventi`,
+    url: `${url}/eventi`,
     received: [],
     behave: answer(204),
     open: () => open,

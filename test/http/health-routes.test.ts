@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { addLedgerGauges } from '#src/alloggiati/ledger/gauges.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
@@ -10,7 +8,8 @@ import { openClient } from '#src/database/client.ts'
 import departures from '#src/http/client-disconnects.ts'
 import metrics from '#src/http/metrics.ts'
 import { ledgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
-import { serverAddress, testDatabase } from '#test/database.ts'
+import { testDatabase } from '#test/database.ts'
+import { gateTo } from '#test/database-gate.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build } from '#test/helper.ts'
 
@@ -147,53 +146,14 @@ t.test('a gauge that fails or hangs has no value, and leaves the others readable
   t.same(samples(body, 'locanda_sana'), { 'stato="uno"': 1 })
 })
 
-/** A proxy to a database that can be disconnected, or frozen. */
-async function wayTo (t: Test, url: string) {
-  const to = serverAddress(url)
-  const sockets = new Set<Socket>()
-  let frozen = false
-  const server = createServer((near) => {
-    if (frozen) {
-      sockets.add(near)
-      near.on('error', () => {}).pause()
-      return
-    }
-    const far = connect(to)
-    for (const [socket, other] of [[near, far], [far, near]] as const) {
-      sockets.add(socket)
-      socket.on('error', () => {}).on('close', () => other.destroy()).pipe(other)
-    }
-  })
-  const port = await freePort()
-  const listen = () => once(server.listen(port, '127.0.0.1'), 'listening')
-  await listen()
-  const cut = async () => {
-    for (const socket of sockets) socket.destroy()
-    if (server.listening) server.close()
-  }
-  t.teardown(cut)
-  const through = new URL(url)
-  through.hostname = '127.0.0.1'
-  through.port = String(port)
-  return {
-    url: through.href,
-    cut,
-    freeze () {
-      frozen = true
-      for (const socket of sockets) socket.unpipe().pause()
-    },
-    restore: listen
-  }
-}
-
 t.test(
   'without its database the server stays live but not ready, answers 503, and recovers by itself',
   async (t) => {
-    const way = await wayTo(t, (await testDatabase(t)).url)
-    const { call } = await build(t, { DATABASE_URL: way.url })
+    const gate = await gateTo(t, (await testDatabase(t)).url)
+    const { call } = await build(t, { DATABASE_URL: gate.url })
     t.match((await call('GET', '/health/ready')).json(), { stato: 'ok' })
 
-    await way.cut()
+    await gate.shut()
     const ready = await call('GET', '/health/ready')
     t.match(ready.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
     t.equal(ready.headers['retry-after'], '5')
@@ -203,23 +163,20 @@ t.test(
     t.equal(refused.headers['retry-after'], '5')
     t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200, 'what needs no database goes on')
 
-    await way.restore()
+    await gate.open()
     while ((await call('GET', '/health/ready')).statusCode !== 200) await sleep(50)
     t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
   }
 )
 
-t.test(
-  'when the database hangs, readiness fails after its timeout',
-  async (t) => {
-    const way = await wayTo(t, (await testDatabase(t)).url)
-    const { call } = await build(t, { DATABASE_URL: way.url })
-    way.freeze()
-    t.equal((await call('GET', '/health/ready')).statusCode, 503)
-    t.equal((await call('GET', '/health/live')).statusCode, 200)
-    await way.cut()
-  }
-)
+t.test('when the database hangs, readiness fails after its timeout', async (t) => {
+  const gate = await gateTo(t, (await testDatabase(t)).url)
+  const { call } = await build(t, { DATABASE_URL: gate.url })
+  gate.freeze()
+  t.equal((await call('GET', '/health/ready')).statusCode, 503)
+  t.equal((await call('GET', '/health/live')).statusCode, 200)
+  await gate.shut()
+})
 
 t.test('readiness does not wait behind other queries, nor after the disk was full', async (t) => {
   const { url } = await testDatabase(t)

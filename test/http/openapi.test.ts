@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer, request as send } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { request as send } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -8,6 +8,7 @@ import { booking } from '#test/bookings/samples.ts'
 import { CHROMIUM, openTab } from '#test/chromium.ts'
 import type { Json } from '#test/fuzz/document.ts'
 import { build } from '#test/helper.ts'
+import { serve } from '#test/loopback.ts'
 import type { OpenApi } from '#test/openapi-shape.ts'
 import { listen, openSocket, target } from '#test/raw.ts'
 
@@ -19,7 +20,7 @@ const HOST = 'locanda.test'
  */
 async function wayOut (t: Test, port: number) {
   const asked: string[] = []
-  const proxy = createServer((request, response) => {
+  const { url: server, server: proxy } = await serve(t, (request, response) => {
     const { hostname, pathname, search } = new URL(request.url ?? '')
     if (hostname !== HOST) {
       response.writeHead(502).end()
@@ -37,13 +38,7 @@ async function wayOut (t: Test, port: number) {
     request.pipe(forward)
   })
   proxy.on('connect', (_request, socket) => socket.destroy())
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  t.teardown(() => {
-    proxy.closeAllConnections()
-    proxy.close()
-  })
-  return { server: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked }
+  return { server, asked }
 }
 
 /** The rendered page once it shows that many operations, with the browser's complaints and the requested URLs. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { listening } from '#test/loopback.ts'
 import { startServer } from '#test/running-server.ts'
 
 const MAX = '3'
@@ -298,10 +299,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
 })
 
 t.test('a server starts with a warning when Redis is unreachable or never answers', async (t) => {
-  const mute = createServer().listen(0, '127.0.0.1')
-  await once(mute, 'listening')
-  t.teardown(() => mute.close())
-  for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
+  for (const port of [await freePort(), await listening(t, createServer())]) {
     const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
     t.same([await status(test), await status(test)], [404, 404])
     t.equal(times(test, AWAY), 1)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,8 @@ import t from 'tap'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
+import { listen } from '#test/events/event-source.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 
 const CALENDAR = '/api/prenotazioni'
 const CHECK = '/api/alloggiati/verifica-ricevute'
@@ -37,11 +38,6 @@ async function fill (bookings: number): Promise<void> {
       from generate_series(0, ${bookings - 1}) n, lateral (select n / ${A_DAY} as day) days`
     await sql`alter table prenotazioni enable trigger user`
   })
-}
-
-async function listen (app: TestApp['app']): Promise<string> {
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 }
 
 /** A response that has started and of which nothing more is read. */

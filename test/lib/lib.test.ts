@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type ServerResponse, validateHeaderValue } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type ServerResponse, validateHeaderValue } from 'node:http'
+import type { Socket } from 'node:net'
 import { mock } from 'node:test'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -25,6 +25,7 @@ import { plainCode } from '#src/lib/typed-code.ts'
 import { openStreams } from '#src/events/stream.ts'
 import { anyCharacter } from '#test/any-character.ts'
 import { anyDay, dayNumber, monthLength, written } from '#test/days.ts'
+import { serve } from '#test/loopback.ts'
 import { openSocket, target } from '#test/raw.ts'
 
 const ALLOWED = [
@@ -391,15 +392,13 @@ t.teardown(() => mock.timers.reset())
 /** A client that does not read, and its responses. Those to `/lunga` are watched. */
 async function ask (t: Test, paths: readonly string[]) {
   const responses: ServerResponse[] = []
-  const server = createServer((request, response) => {
+  const { url, server } = await serve(t, (request, response) => {
     responses.push(response)
     if (request.url === '/lunga') destroyWhenStalled(response, MS)
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
+  })
   const connected = once(server, 'connection') as Promise<[Socket]>
   const requests = paths.map((path) => target('GET', path, { connection: 'keep-alive' })).join('')
-  const reader = (await openSocket(t, (server.address() as AddressInfo).port, requests)).pause()
+  const reader = (await openSocket(t, Number(new URL(url).port), requests)).pause()
   const [socket] = await connected
   while (responses.length < paths.length) await sleep(1)
   return { responses, reader, socket }

@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test } from 'tap'
+import { serve } from '#test/loopback.ts'
 
 /** A received request. */
 export interface Seen { method: string, path: string, headers: IncomingMessage['headers'], body: Buffer }
@@ -16,18 +15,15 @@ export const REFERENCE = 'fb83d2b4-5fcd-4a3a-8b2c-0a6e3c1f4d10'
 export async function standIn (t: Test) {
   const seen: Seen[] = []
   const state: { handle: Handler } = { handle: (_seen, response) => { response.writeHead(500).end() } }
-  const server = createServer((request, response) => {
+  const { url } = await serve(t, (request, response) => {
     void request.toArray().then((pieces: Buffer[]) => {
       const { method = '', url = '', headers } = request
       const one = { method, path: url, headers, body: Buffer.concat(pieces) }
       seen.push(one)
       state.handle(one, response)
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => { server.close().closeAllConnections() })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, seen, state }
+  })
+  return { url, seen, state }
 }
 
 export function json (response: ServerResponse, body: object, status = 200): void {

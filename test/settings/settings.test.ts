@@ -6,7 +6,7 @@ import { administrator, detail, INVII, ledgerServer, unknown } from '#test/allog
 import { guestNo, invio, production, until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, build, temporaryFolder, type TestApp } from '#test/helper.ts'
-import { gateTo } from '#test/identity/attacks/gate.ts'
+import { gateTo } from '#test/database-gate.ts'
 import { provider, tokensOf } from '#test/identity/protocol/client.ts'
 import { bearer, isLetIn } from '#test/identity/requests.ts'
 import { twoServers } from '#test/identity/two-servers.ts'

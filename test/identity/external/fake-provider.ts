@@ -1,25 +1,23 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Test } from 'tap'
+import { serve } from '#test/loopback.ts'
 
 /** A provider on loopback with replies that the test chooses. It records its requests. */
 export async function fakeProvider (t: Test, first: RequestListener) {
   let behaviour = first
   const requests: Pick<IncomingMessage, 'method' | 'url' | 'headers'>[] = []
-  const server = createServer((request, response) => {
+  const { url, server } = await serve(t, (request, response) => {
     requests.push(request)
     behaviour(request, response)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   const stop = async () => {
     if (!server.listening) return
+    const closed = once(server, 'close')
     server.close()
     server.closeAllConnections()
-    await once(server, 'close')
+    await closed
   }
-  t.teardown(stop)
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return { url, requests, stop, answer: (next: RequestListener) => { behaviour = next } }
 }
 

@@ -17,7 +17,7 @@ import type { Transaction } from '#src/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
 import { bearer } from '#test/identity/requests.ts'
-import { listen } from './listen.ts'
+import { serve } from '#test/loopback.ts'
 import { acts, setting, SIGNUP } from './setting.ts'
 
 const EMAIL = 'rosa@example.org'
@@ -335,7 +335,7 @@ const { privateKey: foreignKey } = await generateKeyPair('RS256')
 const jwk = { ...await exportJWK(publicKey), kid: 'uno', alg: 'RS256', use: 'sig' }
 
 /** A provider that only serves its documents: the tokens come from its own SDK. */
-const { url: issuer, server } = await listen(t)
+const { url: issuer, server } = await serve(t)
 server.on('request', (request, response) => {
   const documents: Record<string, object> = {
     '/.well-known/openid-configuration': {
@@ -352,7 +352,7 @@ server.on('request', (request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.end(JSON.stringify(documents[request.url ?? ''] ?? {}))
 })
-const { url: quiet, server: silent } = await listen(t)
+const { url: quiet, server: silent } = await serve(t)
 silent.on('request', (_request, response) => { response.writeHead(500).end() })
 
 const place = await setting(t, { ...SIGNUP, RATE_LIMIT_LOGIN_MAX: '100000' }, {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { eq } from 'drizzle-orm'
 import t, { type Test } from 'tap'
@@ -9,7 +8,7 @@ import { fetchFromProvider } from '#src/identity/oauth/fetch-from-provider.ts'
 import { githubClient } from '#src/identity/oauth/github.ts'
 import { openidClient } from '#src/identity/oauth/openid.ts'
 import { type CrookedProvider, startCrookedProvider } from './crooked-provider.ts'
-import { listen } from './listen.ts'
+import { serve } from '#test/loopback.ts'
 import { CLIENT } from './openid-provider.ts'
 import { anew, fragment, LANDING, setting, type Setting, SIGNUP } from './setting.ts'
 
@@ -391,12 +390,8 @@ async function reason (work: Promise<unknown>): Promise<string> {
   )
 }
 
-async function server (t: Test, handler: RequestListener): Promise<string> {
-  return (await listen(t, handler)).url
-}
-
 t.test('a response is read to its end, and its size is limited after decompression', async (t) => {
-  const url = await server(t, (request, response) => {
+  const { url } = await serve(t, (request, response) => {
     if (request.url === '/small') {
       return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
     }
@@ -417,7 +412,7 @@ t.test('a response is read to its end, and its size is limited after decompressi
 })
 
 t.test('a provider that stops responding, at any point, times out', async (t) => {
-  const silent = await server(t, () => {})
+  const { url: silent } = await serve(t, () => {})
   const settings = { name: 'oidc', ...CLIENT, issuer: silent }
   const redirectUri = 'http://127.0.0.1/auth/v1/callback'
   t.match(await reason(openidClient(settings, redirectUri, 0.05).authorizationUrl(FLOW, { parameters: {} })),
@@ -428,7 +423,7 @@ t.test('a provider that stops responding, at any point, times out', async (t) =>
   const github = githubClient({ name: 'github', ...CLIENT, ...endpoints }, redirectUri, 0.05)
   t.equal(await reason(github.exchangeCode(FLOW, { state: FLOW.state, code: 'abc' })), 'TimeoutError')
   // Headers, and then a byte now and then.
-  const slow = await server(t, (_request, response) => {
+  const { url: slow } = await serve(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     const drip = setInterval(() => response.write(' '), 10)
     response.on('close', () => clearInterval(drip))

@@ -2,8 +2,8 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createSigner } from 'fast-jwt'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test } from 'tap'
-import { listen, readForm } from './listen.ts'
-import { CLIENT } from './openid-provider.ts'
+import { serve } from '#test/loopback.ts'
+import { CLIENT, readForm } from './openid-provider.ts'
 
 type Reply = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -93,7 +93,7 @@ export async function startCrookedProvider (t: Test): Promise<CrookedProvider> {
     '/userinfo': () => ({ sub: SUBJECT, ...state.userinfo })
   }
 
-  const { url } = await listen(t, (request, response) => {
+  const { url } = await serve(t, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     state.asked.push(pathname)
     const reply = state.replies[pathname]

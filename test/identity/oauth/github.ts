@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { listen, readForm } from './listen.ts'
+import { serve } from '#test/loopback.ts'
+import { readForm } from './openid-provider.ts'
 
 export const GITHUB_CLIENT = { client_id: 'Iv1.prova', client_secret: 'segreto-github' }
 
@@ -28,7 +29,7 @@ export async function startGitHub (t: Test): Promise<GitHub> {
     asked: []
   }
 
-  const { url } = await listen(t, (request, response) => {
+  const { url } = await serve(t, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
     const json = (status: number, body: object) => {
       response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))

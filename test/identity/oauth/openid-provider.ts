@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import Provider, { type Adapter, type AdapterPayload, type Configuration } from 'oidc-provider'
 import type { Test } from 'tap'
-import { listen } from './listen.ts'
+import { serve } from '#test/loopback.ts'
 
 export interface Person { sub: string, [claim: string]: unknown }
 
@@ -28,7 +28,7 @@ export async function startOpenidProvider (
   options: Configuration = {}
 ): Promise<OpenidProvider> {
   const state = { person: { sub: 'anna' } as Person, refuses: false }
-  const { url: issuer, server } = await listen(t)
+  const { url: issuer, server } = await serve(t)
   const provider = new Provider(issuer, {
     adapter: memory(),
     clients: [
@@ -90,6 +90,10 @@ export async function startOpenidProvider (
     work.catch((err: unknown) => t.fail('the provider failed', { err }))
   })
   return Object.assign(state, { issuer })
+}
+
+export async function readForm (request: IncomingMessage): Promise<URLSearchParams> {
+  return new URLSearchParams(Buffer.concat(await request.toArray()).toString())
 }
 
 /** The provider’s storage, in memory. */

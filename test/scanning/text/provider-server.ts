@@ -1,7 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { serve } from '#test/loopback.ts'
 
 /** A request that the provider received. */
 export interface Received { method: string, path: string, headers: IncomingHttpHeaders, body: Buffer }
@@ -13,8 +13,8 @@ export type Behaviour = { status: number, body: unknown, location?: string } | '
 export async function providerServer (t: Test) {
   const received: Received[] = []
   let next: Behaviour = 'silence'
-  const server = createServer((request, reply) => {
-    void whole(request).then((body) => {
+  const { url } = await serve(t, (request, reply) => {
+    void buffer(request).then((body) => {
       received.push({ method: request.method!, path: request.url!, headers: request.headers, body })
       if (next === 'silence') return
       const text = typeof next.body === 'string' ? next.body : JSON.stringify(next.body)
@@ -22,20 +22,8 @@ export async function providerServer (t: Test) {
       reply.writeHead(status, { 'content-type': 'application/json', ...location && { location } })
       reply.end(text)
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/lettura`, received, behave: (behaviour: Behaviour) => { next = behaviour } }
-}
-
-async function whole (request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
+  return { url: `${url}/lettura`, received, behave: (behaviour: Behaviour) => { next = behaviour } }
 }
 
 /** Responses in Google's format (`images:annotate`). */

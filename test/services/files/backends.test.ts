@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
@@ -11,6 +10,7 @@ import { mapBackendErrors } from '#src/services/files/backend-errors.ts'
 import { user } from '#test/cli/process.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
+import { listening } from '#test/loopback.ts'
 import { noRadosgw, startRadosgw } from '#test/radosgw.ts'
 import { backendRules } from './backend-rules.ts'
 import { codeOf, keep, PLACE, storageRules } from './file-service-rules.ts'
@@ -20,23 +20,12 @@ const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
 /** The server sends this before it stalls: nothing, the head, or also part of the file. */
 let said = ''
 
-const connections = new Set<Socket>()
-
-const stalledServer = createServer((socket) => {
-  connections.add(socket)
-  socket.on('error', () => {}).on('close', () => connections.delete(socket))
-  socket.on('data', () => { if (said !== '') socket.write(said) })
-}).listen(0, '127.0.0.1')
-
-await once(stalledServer, 'listening')
-
-t.teardown(() => {
-  for (const socket of connections) socket.destroy()
-  stalledServer.close()
-})
+const stalledPort = await listening(t, createServer((socket) => {
+  socket.on('error', () => {}).on('data', () => { if (said !== '') socket.write(said) })
+}))
 
 const stalling = s3Backend({
-  endpoint: `http://127.0.0.1:${(stalledServer.address() as AddressInfo).port}`,
+  endpoint: `http://127.0.0.1:${stalledPort}`,
   bucket: 'prova',
   region: 'us-east-1',
   accessKeyId: 'prova',

@@ -1,20 +1,13 @@
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { claim, delivered, failed } from '#src/services/mail/queue.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
+import { listening } from '#test/loopback.ts'
 import { smtpError, startSmtp, type Received } from '#test/smtp.ts'
 import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
-
-/** Listens on a loopback port until the test ends. */
-async function listen (t: Test, server: Server): Promise<number> {
-  t.teardown(() => server.close())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return (server.address() as AddressInfo).port
-}
 
 /** Accepts everything, unless a test says otherwise. */
 const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
@@ -130,7 +123,7 @@ t.test(
       for (const end of [socket, onward]) sockets.add(end.on('error', () => {}))
       socket.pipe(onward).pipe(socket)
     })
-    const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${await listen(t, relay)}` }))
+    const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${await listening(t, relay)}` }))
     const { id, messageId } = await post(app)
     t.match(await postponed(app, id), { attempts: 1 })
     t.equal(smtp.mails.length, 1)
