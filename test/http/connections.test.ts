@@ -7,6 +7,7 @@ import { Closed } from '#schemas/common.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, openSocket, target } from '#test/raw.ts'
+import { runRawCorpus } from './raw-sockets.ts'
 
 const KEEP = { connection: 'keep-alive' }
 const PUBLIC = { config: { access: 'public' as const }, schema: { response: { 200: Closed({}) } } }
@@ -290,4 +291,10 @@ t.test('a body with a file may have few fields, not counting separators inside i
   t.match(list.json(), { status: 400, dettagli: [{ campo: '', messaggio: 'ha troppi campi' }] })
   const texts = await call('POST', '/api/documents/upload', upload)
   t.not(texts.json().dettagli?.[0].messaggio, 'ha troppi campi')
+})
+
+t.test('malformed HTTP bytes are refused, and no request is smuggled in', async (t) => {
+  const { cases, faults } = await runRawCorpus(port)
+  t.same(faults, [])
+  t.ok(cases > 50)
 })
