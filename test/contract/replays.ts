@@ -155,13 +155,8 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
 /** POSTs without `Idempotency-Key`, by reason. */
 export const WITHOUT_KEY: Readonly<Record<string, readonly string[]>> = {
   'nothing is kept: the same body gives the same answer': [
-    '/api/alloggiati/file',
-    '/api/alloggiati/valida',
-    '/api/mrz/parse',
-    '/api/ocr',
-    '/api/v1/prenotazioni/{id}/schedine',
-    '/api/v1/templates/valida',
-    '/api/v1/templates/{id}/preview'
+    '/api/alloggiati/file', '/api/alloggiati/valida', '/api/mrz/parse', '/api/ocr',
+    '/api/v1/prenotazioni/{id}/schedine', '/api/v1/templates/valida', '/api/v1/templates/{id}/preview'
   ],
   'a state is set: set twice, it is the same': [
     '/api/settings/features',
@@ -169,9 +164,7 @@ export const WITHOUT_KEY: Readonly<Record<string, readonly string[]>> = {
     '/api/v1/invii/sospensione'
   ],
   'something is taken away: there is nothing left to take': [
-    '/api/auth/unlink',
-    '/api/sessions/revoke-all',
-    '/api/v1/prenotazioni/delete-bulk',
+    '/api/auth/unlink', '/api/sessions/revoke-all', '/api/v1/prenotazioni/delete-bulk',
     '/api/v1/prenotazioni/{id}/cancellazione'
   ],
   'a job is harmless when it is run twice': ['/api/v1/jobs/{nome}/avvia'],
