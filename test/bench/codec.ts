@@ -90,15 +90,7 @@ function cut (line: string) {
 }
 
 const SURNAMES = [
-  'ROSSI',
-  'DE SANTIS',
-  "D'AMICO",
-  'MUELLER',
-  'BIANCHI FERRARI',
-  'VAN DEN BERG',
-  'OYELARAN',
-  'KOWALSKA',
-  'LI'
+  'ROSSI', 'DE SANTIS', "D'AMICO", 'MUELLER', 'BIANCHI FERRARI', 'VAN DEN BERG', 'OYELARAN', 'KOWALSKA', 'LI'
 ]
 const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'FRANCESCO SAVERIO', 'YU']
 

@@ -9,15 +9,17 @@ const MEASURED_MS = 2000
 const EVERY_MS = 5
 
 /** The p95 of a plain GET in milliseconds, over two seconds or for the duration of some work. */
-export async function p95 (server: Running, work?: Promise<unknown>): Promise<number> {
+export async function p95 (
+  server: Running, work: Promise<unknown> = sleep(MEASURED_MS), path = DETAIL
+): Promise<number> {
   const times: number[] = []
   const end = new AbortController()
-  const over = (work ?? sleep(MEASURED_MS)).finally(() => end.abort())
+  const over = work.finally(() => end.abort())
   while (!end.signal.aborted) {
     const start = performance.now()
-    const response = await fetch(server.url + DETAIL, { headers: { 'x-api-key': API_KEY } })
+    const response = await fetch(server.url + path, { headers: { 'x-api-key': API_KEY } })
     await response.arrayBuffer()
-    if (!response.ok) throw new Error(`${DETAIL}: ${response.status}`)
+    if (!response.ok) throw new Error(`${path}: ${response.status}`)
     times.push(performance.now() - start)
     await sleep(EVERY_MS)
   }
