@@ -34,11 +34,7 @@ interface Entry {
 
 /** Error codes that promise that no guest was acquired. */
 const NOT_SENT = new Set([
-  'SERVIZIO_NON_RAGGIUNGIBILE',
-  'RIFIUTATO_DAL_SERVIZIO',
-  'CREDENZIALI_RIFIUTATE',
-  'INVII_SOSPESI',
-  'NON_INVIATA',
+  'SERVIZIO_NON_RAGGIUNGIBILE', 'RIFIUTATO_DAL_SERVIZIO', 'CREDENZIALI_RIFIUTATE', 'INVII_SOSPESI', 'NON_INVIATA',
   'RIFIUTATA'
 ])
 /** Allowed final states of a submission. */

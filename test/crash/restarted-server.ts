@@ -3,14 +3,7 @@ import { startServer, type ServerProcess } from '#test/running-server.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 const STEPS: readonly Step[] = [
-  'reserved',
-  'claimed',
-  'logged-in',
-  'tested',
-  'connected',
-  'dispatched',
-  'replied',
-  'recorded'
+  'reserved', 'claimed', 'logged-in', 'tested', 'connected', 'dispatched', 'replied', 'recorded'
 ]
 /** Milliseconds until a server is killed: the maximum for a random time, and the limit for reaching a step. */
 const LIFE_MS = { instant: 1000, step: 3000 }
