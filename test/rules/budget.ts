@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
   { folders: ['src'], lines: 52_800, files: 577 },
-  { folders: ['test'], lines: 59_600, files: 376 }
+  { folders: ['test'], lines: 59_900, files: 381 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
