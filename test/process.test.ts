@@ -73,7 +73,7 @@ t.test('while the database hangs requests get a 503, and those without a connect
   t.ok(after - before <= Math.max(4, availableParallelism() * 2), `${after - before} written`)
   t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
   t.equal(await count(), after + 1)
-  t.equal(server.logs.filter(({ msg }) => /^the database does not answer/.test(String(msg))).length, 1)
+  t.equal(server.logs.filter(({ msg }) => /^the database does not respond/.test(String(msg))).length, 1)
   server.signal('SIGTERM')
   t.equal(await server.exit, 0)
 })

@@ -241,7 +241,7 @@ t.test("a byte changed at a file's start is a 500, and a later one aborts the re
       'FILE_ILLEGGIBILE', String(position))
     t.ok(contents[0].subarray(0, 65_536).equals(Buffer.concat(parts).subarray(0, 65_536)), 'what came before is right')
   }
-  t.ok(logs.some(({ msg, object }) => msg === 'a stored file is damaged or missing' && object === objects[0].id))
+  t.ok(logs.some(({ msg, file }) => msg === 'a stored file is damaged or missing' && file === objects[0].id))
   writeFileSync(paths[0], file)
   t.ok((await read(0)).equals(contents[0]))
 })

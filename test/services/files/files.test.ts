@@ -247,7 +247,7 @@ t.test('a file that cannot be removed blocks neither the other removals nor the 
   await compare()
   t.same(paths.map(existsSync), [true, false])
   t.match([...await app.sql`select missing from file_store`], [{ missing: 1 }])
-  t.ok(built.logs.some((line) => line.object === FAULTY && line.level === 50))
+  t.ok(built.logs.some((line) => line.file === FAULTY && line.level === 50))
   rmSync(pathOf(FAULTY))
   await app.db.transaction((tx) => app.files.discard(tx, [object]))
 })
@@ -273,7 +273,7 @@ t.test('rows with a missing or truncated file are counted, logged and kept', asy
   truncateSync(pathOf(objects[1]!.id), 5)
   await compare()
   t.equal(await missing(), '2')
-  t.same(logs.filter(({ msg }) => msg === 'a stored file is missing or truncated').map(({ object }) => object).sort(),
+  t.same(logs.filter(({ msg }) => msg === 'a stored file is missing or truncated').map(({ file }) => file).sort(),
     [objects[0]!.id, objects[1]!.id].sort())
   t.equal((await app.files.findByPrefix(app.db, 'documents', '')).length, 3)
 })
