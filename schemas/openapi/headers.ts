@@ -63,6 +63,12 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', enum: ['sandbox'] },
     example: 'sandbox'
   },
+  'X-Alloggiati-Canale': {
+    description: '`pec`: il file va mandato alla Questura per posta certificata (DM 16/9/2021); il servizio e il ' +
+      'portale prendono solo arrivi di oggi e di ieri',
+    schema: { type: 'string', enum: ['pec'] },
+    example: 'pec'
+  },
   'X-Sb-Error-Code': {
     description: 'Lo stesso codice dell’errore che è nel corpo', schema: text, example: 'invalid_credentials'
   },

@@ -65,6 +65,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
       'X-Total-Count',
       'X-Request-Id',
       'X-Alloggiati-Mode',
+      'X-Alloggiati-Canale',
       'X-Supabase-Api-Version',
       'Content-Disposition',
       'Content-Range'

@@ -52,11 +52,17 @@ const INVIA_SCHEDINE = {
 } satisfies RouteShorthandOptions
 
 const CREA_FILE_SCHEDINE = {
-  config: { access: 'auth', scope: 'lettura', findValidationErrors: ({ body }) => stayGivenErrors(body) },
+  config: {
+    access: 'auth',
+    scope: 'lettura',
+    headers: { sends: { 'X-Alloggiati-Canale': [200] } },
+    findValidationErrors: ({ body }) => stayGivenErrors(body)
+  },
   schema: {
     operationId: 'creaFileSchedine',
     errorCodes: ['VALIDAZIONE'],
-    summary: 'Le schedine come file per il portale o la PEC, quando il servizio non risponde. Non registra nulla',
+    summary:
+      'Le schedine come file per la PEC alla Questura, per arrivi degli ultimi 30 giorni. Non registra nulla',
     body: FileBody,
     response: { 200: { description: 'Il file', content: { 'text/plain': { schema: Type.String() } } }, 422: failed }
   }
@@ -122,9 +128,10 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.post('/api/alloggiati/invio', { ...INVIA_SCHEDINE, preHandler: repeated }, (request, reply) =>
     submit(context, request.body, authorOf(request), requesterOf(request, reply)))
   app.post('/api/alloggiati/file', CREA_FILE_SCHEDINE, async (request, reply) => {
-    const { records, lines } = await accept(context, request.body)
+    const { records, lines } = await accept(context, request.body, 'mail')
     const name = `schedine_${records[0]!.data_arrivo}.txt`
-    reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=${name}`)
+    reply.type('text/plain; charset=utf-8')
+      .headers({ 'content-disposition': `attachment; filename=${name}`, 'x-alloggiati-canale': 'pec' })
     // CRLF between lines, none at the end, no byte order mark (guide, p. 31 and 33).
     return reply.send(lines.join('\r\n'))
   })

@@ -13,7 +13,12 @@ export interface Input {
   tables: Tables
   /** Today in Europe/Rome. */
   today: Day
+  /** How the schedine reach the police; by default through the service. */
+  channel?: Channel
 }
+
+/** The web service, or certified mail (PEC) to the questura, which also takes older arrivals. */
+export type Channel = 'service' | 'mail'
 
 /** One guest with all derived values, computed once for all rules. */
 export interface GuestCase {
@@ -38,15 +43,16 @@ export interface GuestCase {
   tables: Tables
   today: Day
   yesterday: Day
+  channel: Channel
 }
 
 /** Fields whose codes are compared in upper case. */
 const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tipo_documento']
 
 /** Prepares the guests of a list for the rules. */
-export function casesOf ({ ospiti, soggiorno, tables, today }: Input): GuestCase[] {
+export function casesOf ({ ospiti, soggiorno, tables, today, channel = 'service' }: Input): GuestCase[] {
   const list = ospiti.map(fieldsOf)
-  const common = { stay: stayOf(soggiorno), tables, today, yesterday: addDays(today, -1) }
+  const common = { stay: stayOf(soggiorno), tables, today, yesterday: addDays(today, -1), channel }
   const firstOf = new Map<string, number>()
   const groups = groupsOf(list.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return groups.flatMap((group) => group.map((index) => {

@@ -3,6 +3,7 @@ import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
+import type { Channel } from '../rules/case.ts'
 import { validate, type AcceptedList } from '../rules/validate.ts'
 import type { Tables } from '../tables/code-tables.ts'
 
@@ -48,8 +49,10 @@ function remarksOnStay (
 }
 
 /** Validates a list of guests as of today. A stay with an apartment makes lines of 174 characters. */
-export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
-  return validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today() })
+export async function judge (
+  { tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno, channel?: Channel
+) {
+  return validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today(), channel })
 }
 
 /**
@@ -57,10 +60,11 @@ export async function judge ({ tables, clock }: SchedineContext, ospiti: readonl
  * @throws InvioFallito (VALIDAZIONE) if a rule is broken
  */
 export async function accept (
-  context: SchedineContext, { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order
+  context: SchedineContext, { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order,
+  channel?: Channel
 ): Promise<Accepted> {
   const stay = { ...soggiorno, ...prenotazione }
-  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay)
+  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay, channel)
   const errors = found.map((each) => {
     const ospite = indices?.[each.ospite] ?? each.ospite
     const why = avvisi.find((remark) => remark.ospite === ospite)
