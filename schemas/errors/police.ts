@@ -15,8 +15,9 @@ export const POLICE = {
     },
     CREDENZIALI_RIFIUTATE: {
       statuses: [422, 503],
-      cause: 'La Polizia ha rifiutato le credenziali: nulla è stato inviato.',
-      remedy: 'Controllarle sul portale: la password scade, la chiave si rigenera. Poi riavviare il server.'
+      cause: 'La Polizia ha rifiutato le credenziali: nulla è stato fatto.',
+      remedy: 'Controllarle sul portale. Dopo ogni cambio di password generare una nuova WSKEY, poi riavviare il ' +
+        'server. Un accesso rifiutato non si ripete per 15 minuti.'
     },
     SERVIZIO_NON_RAGGIUNGIBILE: {
       statuses: [422, 503],

@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import type { EsitoSchedina } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { ShapedError } from '#src/lib/errors.ts'
+import { NEW_WSKEY } from './service/police-faults.ts'
 
 /**
  * Causes of a failed submission, with their texts for persons. The code is also `dettagli.codice_errore`, unless the
@@ -10,7 +11,7 @@ import { ShapedError } from '#src/lib/errors.ts'
 const CAUSES = {
   VALIDAZIONE: 'Le schedine contengono errori e non sono state inviate',
   CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
-  CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
+  CREDENZIALI_RIFIUTATE: `Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata. ${NEW_WSKEY}`,
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
   INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
   CARTELLA_NON_SCRIVIBILE:
@@ -70,15 +71,11 @@ export class InvioFallito extends ShapedError {
 
 /** The contract's failure of `check`: 503 with `connected: false`. */
 export class ConnessioneFallita extends ShapedError {
-  constructor (cause: 'CREDENZIALI_MANCANTI' | 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE', reason: string) {
+  constructor (cause: string, reason: string) {
     super(cause, 503, reason, { connected: false })
   }
 }
 
-/** The service is unreachable for a call other than a submission. */
-export const ServizioNonRaggiungibile = createError(
-  'SERVIZIO_NON_RAGGIUNGIBILE', 'Servizio Alloggiati Web non raggiungibile: riprovare più tardi', 503
-)
 export const CredenzialiMancanti = createError(
   'CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate', 503
 )

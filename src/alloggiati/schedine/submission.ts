@@ -18,6 +18,7 @@ import { type RowResult, type SubmissionResult, readResult } from '../ledger/sen
 import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
+import { tellFailure } from '../service/soap/errors.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
 import { follow, type Requester, reserveInTime } from './requester.ts'
 import { eq } from 'drizzle-orm'
@@ -156,7 +157,7 @@ function failure (
   accepted: EsitoSchedina['esito'],
   reference: { ricevuta?: string } = {}
 ): InvioFallito {
-  const messaggio_soap = errore ?? ''
+  const messaggio_soap = tellFailure(errore ?? '')
   if (stato === 'non_inviato') {
     return new InvioFallito(causa ?? 'NON_INVIATO', { messaggio_soap, ...reference })
   }

@@ -1,35 +1,19 @@
 import type { Static } from '@sinclair/typebox'
 import type { Apartment, ApartmentBody } from '#schemas/apartment.ts'
-import { ShapedError } from '#src/lib/errors.ts'
-import { ServizioNonRaggiungibile } from '../errors.ts'
-import { parseApartments, TabellaError } from '../tables/tabella.ts'
-import { downloadTable, forgetRefused } from './calls.ts'
+import { parseApartments } from '../tables/tabella.ts'
+import { downloadTable, refuseToken } from './calls.ts'
+import { orFault, PoliceFault } from './police-faults.ts'
 import type { PoliceService } from './police-service.ts'
 import type { EsitoOperazioneServizio } from './soap/contract.ts'
-import { AlloggiatiCredentialsError, SoapTransportError } from './soap/errors.ts'
-
-/**
- * The service refused the change, or its answer is missing and the change may have been made. Never a 5xx, because
- * clients retry those.
- */
-class AppartamentoRifiutato extends ShapedError {
-  constructor (
-    codice: 'APPARTAMENTO_RIFIUTATO' | 'ESITO_SCONOSCIUTO',
-    error: string,
-    dettagli: { codice_errore: string; messaggio_soap: string }
-  ) {
-    super(codice, 422, error, { dettagli })
-  }
-}
 
 /** The active apartments of the account. Empty for an account without apartment management. */
 export function listApartments (service: PoliceService): Promise<Static<typeof Apartment>[]> {
-  return orUnreachable(async () => {
+  return orFault(async () => {
     return parseApartments(await downloadTable(service, 'ListaAppartamenti', service.answerDeadline()))
   })
 }
 
-/** @throws AppartamentoRifiutato, ServizioNonRaggiungibile */
+/** @throws PoliceFault */
 export function addApartment (
   service: PoliceService, { descrizione, comune_codice, indirizzo, proprietario }: ApartmentBody
 ): Promise<void> {
@@ -49,7 +33,7 @@ export function addApartment (
 
 /**
  * Disables an apartment permanently.
- * @throws AppartamentoRifiutato, ServizioNonRaggiungibile
+ * @throws PoliceFault
  */
 export function disableApartment (service: PoliceService, id: number): Promise<void> {
   return changeApartments(service, async (token, signal) => {
@@ -64,34 +48,12 @@ async function changeApartments (
   service: PoliceService, call: (token: string, signal: AbortSignal) => Promise<EsitoOperazioneServizio>
 ): Promise<void> {
   const signal = service.answerDeadline()
-  const token = await orUnreachable(() => service.token.get(signal))
-  const outcome = await call(token, signal).catch(refuseOrDoubt)
+  const token = await orFault(() => service.token.get(signal))
+  const outcome = await orFault(() => call(token, signal), true)
   if (outcome.esito) return
-  forgetRefused(service, token, outcome)
-  throw new AppartamentoRifiutato('APPARTAMENTO_RIFIUTATO', 'Il servizio ha rifiutato la richiesta', {
+  await orFault(async () => refuseToken(service, token, outcome))
+  throw new PoliceFault('refused', {
     codice_errore: outcome.ErroreCod,
     messaggio_soap: [outcome.ErroreDes, outcome.ErroreDettaglio].filter((text) => text !== '').join(': ')
   })
-}
-
-/** Wraps work that only reads, or has sent nothing yet: a failure means that the service is unreachable. */
-async function orUnreachable<T> (work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (err) {
-    const absent =
-      err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError || err instanceof TabellaError
-    throw absent ? new ServizioNonRaggiungibile() : err
-  }
-}
-
-/** Handles a change without an answer: it may have been made, unless nothing was sent. */
-function refuseOrDoubt (err: unknown): never {
-  if (!(err instanceof SoapTransportError)) throw err
-  if (!err.sent) throw new ServizioNonRaggiungibile()
-  throw new AppartamentoRifiutato(
-    'ESITO_SCONOSCIUTO',
-    "Nessuna risposta dal servizio: la richiesta può essere stata eseguita. Guardare l'elenco prima di ripeterla",
-    { codice_errore: 'ESITO_SCONOSCIUTO', messaggio_soap: err.kind }
-  )
 }

@@ -2,7 +2,8 @@ import type { Day } from '#src/lib/time.ts'
 import type { TipoTabella } from '../tables/tabella.ts'
 import type { PoliceService } from './police-service.ts'
 import type { ElencoSchedineEsito, EsitoOperazioneServizio } from './soap/contract.ts'
-import { AlloggiatiCredentialsError } from './soap/errors.ts'
+import { refusesCaller } from './police-faults.ts'
+import { AlloggiatiCredentialsError, ownCode } from './soap/errors.ts'
 import type { CallOptions } from './soap/soap-transport.ts'
 
 /** The SOAP method for a list of lines. Lines of 174 characters include the apartment. */
@@ -22,9 +23,6 @@ export interface SendReply {
   httpStatus: number
   raw: string
 }
-
-/** Errors with which the service rejects a caller before it processes the call. */
-export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
 /** Sends lines with one of the four methods, in one call. */
 export async function deliver (
@@ -57,16 +55,18 @@ export async function downloadTable (
   if (TabellaResult.esito) return CSV
   refuseToken(service, token, TabellaResult)
   if (tipo === 'ListaAppartamenti') return ''
-  throw new Error(`Tabella ${tipo}: ${TabellaResult.ErroreCod} ${TabellaResult.ErroreDes}`)
+  throw new Error(`The service refused the table ${tipo}${ownCode(TabellaResult.ErroreCod)}`)
 }
 
 /**
  * Downloads the receipt of a day. Undefined when the service has none, which does not mean that nothing was sent. Times
- * out with the caller.
+ * out with the caller, or when `closing` aborts.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
-export async function downloadReceipt (service: PoliceService, day: Day): Promise<Buffer | undefined> {
-  const signal = service.answerDeadline()
+export async function downloadReceipt (
+  service: PoliceService, day: Day, closing: AbortSignal
+): Promise<Buffer | undefined> {
+  const signal = AbortSignal.any([service.answerDeadline(), closing])
   const token = await service.token.get(signal)
   const {
     result: { RicevutaResult, PDF }
@@ -77,15 +77,15 @@ export async function downloadReceipt (service: PoliceService, day: Day): Promis
 }
 
 /** Throws if the token was refused, and forgets it, so that the next call logs in again. */
-function refuseToken (service: PoliceService, token: string, outcome: EsitoOperazioneServizio): void {
+export function refuseToken (service: PoliceService, token: string, outcome: EsitoOperazioneServizio): void {
   if (forgetRefused(service, token, outcome)) throw new AlloggiatiCredentialsError(outcome.ErroreCod, outcome.ErroreDes)
 }
 
 /** Forgets the token if the outcome refuses it. Returns whether it did. */
-export function forgetRefused (
-  { token: tokens }: PoliceService, token: string, { ErroreDes }: EsitoOperazioneServizio
+function forgetRefused (
+  { token: tokens }: PoliceService, token: string, outcome: EsitoOperazioneServizio
 ): boolean {
-  const isRefused = ACCESS_REFUSED.test(ErroreDes)
+  const isRefused = refusesCaller(outcome)
   if (isRefused) tokens.invalidate(token)
   return isRefused
 }

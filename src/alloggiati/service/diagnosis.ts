@@ -8,7 +8,8 @@ import type { Static } from '@sinclair/typebox'
 import type { CheckAnswer } from '#schemas/alloggiati.ts'
 import { ConnessioneFallita } from '../errors.ts'
 import { authenticate } from './calls.ts'
-import { AlloggiatiCredentialsError } from './soap/errors.ts'
+import { faultOf, FAULTS, type FaultKind } from './police-faults.ts'
+import { SoapTransportError } from './soap/errors.ts'
 
 /**
  * Checks the configured police service and its credentials. No guest data is sent.
@@ -36,13 +37,20 @@ export async function check (service: PoliceService | null): Promise<Static<type
   }
   // The check must reflect the present state, so cached tokens and refusals are dropped.
   service.token.invalidate()
-  const { esito, ErroreDes } = await authenticate(service, service.answerDeadline()).catch((err: Error) => {
-    const refused = err instanceof AlloggiatiCredentialsError
-    throw new ConnessioneFallita(refused ? 'CREDENZIALI_RIFIUTATE' : 'SERVIZIO_NON_RAGGIUNGIBILE', err.message)
+  const { esito } = await authenticate(service, service.answerDeadline()).catch((err: unknown) => {
+    const kind = faultOf(err)
+    // Other errors are ours.
+    if (kind === undefined) throw err
+    throw failed(kind, err instanceof SoapTransportError ? err.message : undefined)
   })
   if (!esito) {
     service.token.invalidate()
-    throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', `Il servizio ha rifiutato l'accesso: ${ErroreDes}`)
+    throw failed('credentials')
   }
   return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
+}
+
+/** @param reason more exact than the fault's text */
+function failed (kind: FaultKind, reason: string = FAULTS[kind].text): ConnessioneFallita {
+  return new ConnessioneFallita(FAULTS[kind].code, reason)
 }

@@ -8,6 +8,10 @@ import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import type { Mailer } from '#src/services/mail/plugin.ts'
 import { kindOf, type AlarmFacts, type AlarmKind, alarmMail } from './alarm-kinds.ts'
 import { HeadFileError } from '#src/database/chain-head.ts'
+import { isFailureKind } from '../../service/soap/errors.ts'
+
+/** Starts the text of an error code of the operating system. */
+const OWN_CODE = 'codice '
 
 export interface AlarmCase extends AlarmFacts {
   /** The day of the alarm, today by default. A matter is raised once a day. */
@@ -57,8 +61,14 @@ export function alarmNotifier ({ db, clock, log, isReported, mail, recipients, m
     } catch (err) {
       if (!isReported?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be recorded, and is not mailed')
     }
-    for (const facts of fresh) log.error(facts, kindOf(kind).message)
+    for (const facts of fresh) log.error(withoutWords(facts), kindOf(kind).message)
   }
+}
+
+/** Omits the service's words, which may repeat data of the call. They are in the mail and the ledger. */
+function withoutWords (facts: AlarmFacts): AlarmFacts {
+  const { errore, ...rest } = facts
+  return errore === undefined || isFailureKind(errore) || errore.startsWith(OWN_CODE) ? facts : rest
 }
 
 /** Deletes alarms older than 60 days. If the matter persists, it is raised again. */
@@ -88,6 +98,6 @@ export async function alarmFolder (
   if (!(err instanceof HeadFileError)) return
   const { cause } = err
   // Only the error code, because system messages contain paths.
-  const errore = cause instanceof Error && 'code' in cause ? `codice ${String(cause.code)}` : undefined
+  const errore = cause instanceof Error && 'code' in cause ? OWN_CODE + String(cause.code) : undefined
   await alarm('unwritable-folder', { macchina: name.split('/')[0], errore })
 }

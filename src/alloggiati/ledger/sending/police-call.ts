@@ -1,6 +1,7 @@
 import type { AttemptOutcome, RowOutcome, State } from '#schemas/submission.ts'
 import type { Cause } from '../../errors.ts'
-import { ACCESS_REFUSED, type SendReply, deliver, methodFor } from '../../service/calls.ts'
+import { type SendReply, deliver, methodFor } from '../../service/calls.ts'
+import { ACCESS_REFUSED } from '../../service/police-faults.ts'
 import type { EsitoOperazioneServizio } from '../../service/soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from '../../service/soap/errors.ts'
 import type { PoliceService } from '../../service/police-service.ts'
@@ -73,7 +74,7 @@ export function classifyFailure (err: unknown, rows: number): Verdict {
 /** The verdict of a failed login: without a token no row was sent. */
 export function classifyLogin (err: unknown, rows: number): Verdict {
   return err instanceof AlloggiatiCredentialsError
-    ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
+    ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.told }
     : {
         ...notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', rows),
         errore: err instanceof SoapTransportError ? err.kind : 'errore interno'

@@ -18,6 +18,16 @@ const KINDS = {
 
 export type FailureKind = keyof typeof KINDS
 
+/** Tells the kind of a failure in Italian. Any other text, such as the service's own, stays. */
+export function tellFailure (text: string): string {
+  return Object.hasOwn(KINDS, text) ? KINDS[text as FailureKind] : text
+}
+
+/** Whether a text is the kind of a failure, and not the service's words, which may repeat data of the call. */
+export function isFailureKind (text: string): boolean {
+  return Object.hasOwn(KINDS, text)
+}
+
 interface FailureDetails {
   /** False only if certainly no byte of the request was written. */
   sent: boolean
@@ -54,17 +64,36 @@ export class SoapTransportError extends Error {
     this.#raw = raw
   }
 
+  /** The kind in Italian. */
+  get told (): string {
+    return KINDS[this.kind]
+  }
+
   /** The body of the reply, if any. Stored as evidence, never logged. */
   get raw (): string | undefined {
     return this.#raw
   }
 }
 
+/** The service refused the caller. Its words may repeat credentials, so the message, which is logged, omits them. */
 export class AlloggiatiCredentialsError extends Error {
+  readonly #words: string
+
   constructor (codice: string, descrizione: string) {
-    super(`Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`)
+    super(`Credenziali Alloggiati Web rifiutate${ownCode(codice)}`)
     this.name = 'AlloggiatiCredentialsError'
+    this.#words = `Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`
   }
+
+  /** The message with the service's words, for the answer and the ledger. */
+  get told (): string {
+    return this.#words
+  }
+}
+
+/** The service's error code for a message, if it is a plain number. */
+export function ownCode (codice: string): string {
+  return /^\d{1,5}$/.test(codice) ? ` (${codice})` : ''
 }
 
 /** Whether the service is unavailable: unreachable, or refusing our credentials. */
