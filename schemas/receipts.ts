@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Instant, Ref } from './common.ts'
+import { Closed, Day, Id, Instant, OneOf, Ref } from './common.ts'
 
 /* Police receipts, and the bookings they prove or not. */
 
@@ -11,13 +11,36 @@ export const ReceiptQuery = Closed({
   }
 })
 
+/** The reasons why no receipt proves a submission yet, with their texts for persons. */
+export const WAIT_REASONS = {
+  non_ancora_emessa: 'la Polizia non ha ancora dato la ricevuta del giorno',
+  ricevuta_chiesta: 'la ricevuta è stata chiesta, e il servizio non ha ancora risposto',
+  servizio_non_raggiungibile: 'il servizio non risponde: si riprova da soli',
+  credenziali_rifiutate: 'il servizio ha rifiutato le credenziali: se la password è cambiata serve una nuova WSKEY',
+  credenziali_mancanti: 'mancano le credenziali dell’account che ha inviato',
+  ricevuta_scaduta: 'il servizio dà le ricevute per 30 giorni, che sono passati',
+  invio_in_corso: 'l’invio è in corso o aspetta di partire',
+  esito_sconosciuto: 'l’esito dell’invio non è noto: non va ripetuto',
+  da_verificare: 'una persona deve decidere dell’invio',
+  comunicata_altrove: 'comunicata per altra via: una ricevuta non arriverà'
+} as const
+export type WaitReason = keyof typeof WAIT_REASONS
+const WAIT_REASON_NAMES = Object.keys(WAIT_REASONS) as [WaitReason, ...WaitReason[]]
+
 export const BookingToVerify = Closed({
   prenotazione_id: Id,
   nome_cognome: Type.String(),
   check_in: Day,
   /** The legal deadline. */
   scadenza: Instant,
-  ospiti_mancanti: Type.Integer({ description: 'Ospiti della prenotazione senza ricevuta' })
+  ospiti_mancanti: Type.Integer({
+    description: 'In mancanti gli ospiti da inviare; in in_attesa quelli inviati e senza ricevuta'
+  }),
+  giorno: Type.Optional({ ...Day, description: 'In in_attesa: il giorno di cui si aspetta la ricevuta' }),
+  motivo: Type.Optional(OneOf(WAIT_REASON_NAMES, {
+    description: 'In in_attesa: ' +
+      Object.entries(WAIT_REASONS).map(([name, text]) => `\`${name}\`: ${text}`).join('; ')
+  }))
 }, { $id: 'PrenotazioneDaVerificare' })
 export type BookingToVerify = Static<typeof BookingToVerify>
 
@@ -38,7 +61,7 @@ export const CrossCheckAnswer = Closed(
   {
     examples: [
       {
-        totale_prenotazioni: 2,
+        totale_prenotazioni: 3,
         totale_ricevute: 1,
         mancanti: [
           {
@@ -51,11 +74,13 @@ export const CrossCheckAnswer = Closed(
         ],
         in_attesa: [
           {
-            prenotazione_id: 2,
-            nome_cognome: 'Anna Bianchi',
+            prenotazione_id: 3,
+            nome_cognome: 'Carlo Verdi',
             check_in: '2026-11-21',
             scadenza: '2026-11-22T13:00:00.000Z',
-            ospiti_mancanti: 2
+            ospiti_mancanti: 2,
+            giorno: '2026-11-21',
+            motivo: 'non_ancora_emessa'
           }
         ],
         discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]

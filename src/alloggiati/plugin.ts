@@ -64,9 +64,10 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     beforeReady
   }
   const tables = tablesSource(db)
-  const archive = receiptArchive({ db, service, mode, clock })
+  const archive = receiptArchive({ db, service, mode, clock, closing: app.closing })
 
   app.addHook('onClose', close)
+  app.addHook('preClose', archive.settled)
   app.addBookingHook('beforeDelete', refuseWhileUnfinished)
   app.addPersonalDataReport(ledgerReport({ keys, eraseAfterDays: config.ERASE_AFTER_DAYS }))
   app.provideGuestCodes(async () => guestCodes(await tables.get(), clock.today()))
@@ -81,7 +82,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   app.addHook('onRoute', (route) => { Object.assign(route.schema!, { tags: ['Alloggiati Web'] }) })
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioUnderWay]) app.addSchema(schema)
-  await app.register(serviceRoutes, { service, tables: tables.get })
+  await app.register(serviceRoutes, { service, tables: tables.get, onAccepted: archive.retryRefused })
   const context = { ledger, clock, tables: tables.get }
   app.provideBookingRemarks(async (executor, id) => {
     const { schedine, soggiorno } = await fromBooking(executor, id, {})

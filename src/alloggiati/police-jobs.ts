@@ -51,6 +51,12 @@ export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables 
     run: archive.fetchMissing
   })
   app.addJob({
+    name: 'due-receipts',
+    description: 'Scarica le ricevute dei giorni con invii, appena la Polizia le può dare',
+    cron: '15 * * * *',
+    run: archive.fetchDue
+  })
+  app.addJob({
     name: 'code-tables',
     description: 'Scarica le tabelle dei codici di Alloggiati Web',
     cron: '10 4 * * *',

@@ -1,7 +1,8 @@
 import { and, eq, inArray, ne, or, sql, type SQL } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import {
-  isUnderWay, LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome
+  FINAL_ATTEMPT_OUTCOMES, isUnderWay, LIVE_ROW_OUTCOMES, UNFINISHED_STATES, UNRECEIPTED_STATES, UNRESOLVED_ROW_OUTCOMES,
+  type RowOutcome, type State
 } from '#schemas/submission.ts'
 import { staysById } from '#src/bookings/index.ts'
 import { isOneOf } from '#src/database/columns.ts'
@@ -39,7 +40,9 @@ export interface SentRow extends Candidate {
   isUnfinished: boolean
   /** A stored receipt counts the acquired rows of its submission. */
   isReceipted: boolean
-  isAwaited: boolean
+  stato: State
+  /** The first day on which the service may have counted it, preferably without a stored receipt. Null if not sent. */
+  giorno: Day | null
   isCorrected: boolean
 }
 
@@ -101,25 +104,29 @@ interface Reading {
   where?: SQL
 }
 
-function readRows ({ db, mode, today }: Comparison, { rows, isOwn, isCurrent, where }: Reading): Promise<SentRow[]> {
+function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: Reading): Promise<SentRow[]> {
   return db.execute<SentRow & Record<string, unknown>>(sql`
     select s.invio_id || '/' || s.indice as id, s.invio_id, i.utente, s.prenotazione_id, s.esito,
       i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
       encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
       ${inArray(sql`i.stato`, UNFINISHED_STATES)} as "isUnfinished",
       -- A receipted row needs no check of its calls. A call around midnight may be on either day's receipt.
-      i.stato = 'ricevuto' or c.provato as "isReceipted", not c.provato and c.atteso as "isAwaited",
+      i.stato = 'ricevuto' or c.provato as "isReceipted", i.stato, c.giorno,
       q.corretta as "isCorrected", ${isOwn}::boolean as "isOwn", ${isCurrent} or q.corretta as "isTrusted"
     from ${rows}
     join invii i on i.id = s.invio_id
     cross join lateral (
-      select coalesce(bool_or(da.giorno is not null and a.giorno is not null), false) as provato,
-        coalesce(bool_or(t.giorno_a >= ${today}::date), false) as atteso
+      select ${inArray(sql`i.stato`, UNRECEIPTED_STATES)} and
+          coalesce(bool_or(e.esito = 'K' and da.giorno is not null and a.giorno is not null), false) as provato,
+        coalesce(
+          min(case when da.giorno is null then t.giorno_da when a.giorno is null then t.giorno_a end), min(t.giorno_da)
+        )::text as giorno
       from invii_tentativi t
-      join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
+      left join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero
+        and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
       left join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da
       left join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a
-      where t.invio_id = i.id and ${inArray(sql`i.stato`, UNRECEIPTED_STATES)}
+      where t.invio_id = i.id and i.stato <> 'ricevuto' and e.esito is distinct from 'N'
     ) c
     cross join lateral (select exists (select from invii_correzioni c
       where c.invio_id = s.invio_id and coalesce(c.indice, s.indice) = s.indice) as corretta) q

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { isUnresolved } from '#schemas/submission.ts'
 import { savedGuests, staysById, staysDuring, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
@@ -89,7 +90,8 @@ export function coverageCounter (comparison: Comparison) {
 
   /** @returns what `report` says of each stay; its `count` counts guests covered by rows that pass `isCounted` */
   return async <Stay extends StayFrom, Told>(
-    stays: readonly Stay[], report: (stay: Stay, count: (isCounted: (row: SentRow) => boolean) => number) => Told
+    stays: readonly Stay[],
+    report: (stay: Stay, count: (isCounted: (row: SentRow) => boolean) => number, rows: readonly SentRow[]) => Told
   ): Promise<Told[]> => {
     const told: Told[] = []
     for (let at = 0; at < stays.length; at += CHUNK) {
@@ -97,7 +99,7 @@ export function coverageCounter (comparison: Comparison) {
       const compared = await compare(comparison, chunk, adopted)
       told.push(...chunk.map((stay, n) => {
         const { places, rows } = compared[n]!
-        return report(stay, (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled)
+        return report(stay, (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled, rows)
       }))
     }
     return told
@@ -153,6 +155,14 @@ function textsOf ({ identita, persona, documento }: Prints): string[] {
   return [identita, persona, documento].flatMap((print) => print ?? [])
 }
 
+/**
+ * Whether the row's guest is, or may be, with the police. An unknown outcome that an administrator gave up is not:
+ * nothing will settle it.
+ */
+export function isLive (row: SentRow): boolean {
+  return row.isUnfinished || isFiled(row) || (isUnresolved(row.esito) && row.stato !== 'annullato')
+}
+
 /** Whether the row's guest was acquired, or filed elsewhere. */
 function isFiled ({ esito }: SentRow): boolean {
   return esito === 'acquisita' || esito === 'depositata'
@@ -166,8 +176,8 @@ interface UnfiledBooking {
   deadline: Date
   /** Guests neither acquired nor filed elsewhere. */
   missing: number
-  /** Some of them are in no unfinished submission. */
-  isUnattended: boolean
+  /** Those of them who are in no unfinished submission. */
+  unsent: number
 }
 
 /**
@@ -190,7 +200,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
     arrival: from,
     deadline: filingDeadline(from, numero_notti),
     missing: numero_ospiti - count((row) => !row.isUnfinished && isFiled(row)),
-    isUnattended: count((row) => row.isUnfinished || isFiled(row)) < numero_ospiti
+    unsent: numero_ospiti - count((row) => row.isUnfinished || isFiled(row))
   }))
   return looked.filter(({ missing }) => missing > 0)
 }

@@ -10,7 +10,7 @@ import type { Executor, Database, Transaction } from '#src/database/connect.ts'
 import { decode } from '../codec/codec.ts'
 import { unsealLine } from './submission-rows.ts'
 import { invii_cancellazioni as erasures } from '#drizzle/tables/decisions.ts'
-import { RECEIPT_WINDOW_DAYS } from '../receipts/receipt-archive.ts'
+import { RECEIPT_WINDOW_DAYS } from '../receipts/receipt-days.ts'
 import { InvioInCorso } from '../errors.ts'
 
 const RECEIPT_YEARS = 5

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
-import type { BookingToVerify, CrossCheckQuery } from '#schemas/receipts.ts'
+import type { BookingToVerify, CrossCheckQuery, WaitReason } from '#schemas/receipts.ts'
+import { isUnderWay, isUnresolved } from '#schemas/submission.ts'
 import { staysByArrival, type StayWithGuests } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage-rows.ts'
-import { coverageCounter } from '../ledger/coverage.ts'
+import { coverageCounter, isLive } from '../ledger/coverage.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
 /** Bookings read per query. */
@@ -15,8 +16,16 @@ const UNCOVERED = 2000
 
 type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
-/** Counts guests acquired and on a receipt, and those plus guests whose receipt is not due yet. */
-interface CountedStay extends Stay { received: number, expected: number }
+/** Counts guests acquired and on a receipt, and those plus guests of live submissions. */
+interface CountedStay extends Stay {
+  received: number
+  sent: number
+  /** The submission whose receipt is awaited first. */
+  awaited: SentRow | undefined
+}
+
+/** A comparison, and the reason why the receipt of an account's day is not stored. */
+export interface CrossCheck extends Comparison { reasonFor (account: string, day: Day): WaitReason }
 
 /** The cursor of a batch: its last booking by arrival. */
 type Position = Pick<Stay, 'check_in' | 'id'>
@@ -30,18 +39,18 @@ interface Batch extends Record<string, unknown> {
 /**
  * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its guests are acquired
  * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count. Rows sent before the
- * last change of a booking count only for guests whom it still has. If receipts are not due yet, the booking is in
- * `in_attesa`, and also in `mancanti`. `discordanze` lists days whose receipt differs from the ledger. No connection is
- * held while a slow client reads.
+ * last change of a booking count only for guests whom it still has. Guests in no live submission are in `mancanti`,
+ * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. `discordanze` lists days
+ * whose receipt differs from the ledger. No connection is held while a slow client reads.
  */
-export function crossCheck (comparison: Comparison, query: CrossCheckQuery): JsonPieces {
+export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): JsonPieces {
   return async function * check (acquireSlot) {
     acquireSlot()
     yield * compare(comparison, query)
   }
 }
 
-async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
+async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
   const { db, mode, today } = comparison
   const until = a !== undefined && a < today ? a : today
   // Runs in parallel, on another connection.
@@ -56,16 +65,21 @@ async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): A
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
     const stays = batch.uncovered.map((stay) => ({ ...stay, from: stay.check_in }))
-    const counted = await look(stays, (stay, count): CountedStay => (
-      { ...stay, received: count(isReceived), expected: count((row) => isReceived(row) || isAwaited(row)) }))
+    const counted = await look(stays, (stay, count, rows): CountedStay => (
+      { ...stay, received: count(isReceived), sent: count(isLive), awaited: firstAwaited(rows) }))
     const missing = counted.filter(({ received, numero_ospiti }) => received < numero_ospiti)
     bookings += batch.bookings
     covered += batch.bookings - missing.length
     const deadlines = new Map<string, string>()
-    const lines = missing.map((stay) => {
-      const json = JSON.stringify(present(stay, deadlines))
-      if (stay.expected >= stay.numero_ospiti) waiting.push(json)
-      return json
+    const lines = missing.flatMap((stay) => {
+      const { numero_ospiti: guests, received, awaited } = stay
+      const sent = Math.min(stay.sent, guests)
+      if (sent > received) {
+        waiting.push(JSON.stringify({
+          ...present(stay, sent - received, deadlines), ...awaited && whyAwaited(comparison, awaited)
+        }))
+      }
+      return sent < guests ? JSON.stringify(present(stay, guests - sent, deadlines)) : []
     })
     return { json: lines.join(','), last: batch.last }
   }
@@ -83,18 +97,30 @@ function isReceived ({ esito, isReceipted }: SentRow): boolean {
   return esito === 'acquisita' && isReceipted
 }
 
-function isAwaited ({ esito, isAwaited }: SentRow): boolean {
-  return esito === 'acquisita' && isAwaited
+function firstAwaited (rows: readonly SentRow[]): SentRow | undefined {
+  return rows.filter((row) => isLive(row) && !isReceived(row))
+    .toSorted((one, other) => (one.giorno ?? '') < (other.giorno ?? '') ? -1 : 1)[0]
+}
+
+/** The day whose receipt is awaited, and why it does not decide yet. */
+function whyAwaited (
+  { reasonFor }: CrossCheck, { esito, stato, giorno, utente }: SentRow
+): Pick<BookingToVerify, 'giorno' | 'motivo'> {
+  const day = giorno === null ? {} : { giorno }
+  if (esito === 'depositata') return { ...day, motivo: 'comunicata_altrove' }
+  if (isUnderWay(stato) || giorno === null) return { ...day, motivo: 'invio_in_corso' }
+  if (isUnresolved(esito)) return { ...day, motivo: 'esito_sconosciuto' }
+  return { ...day, motivo: stato === 'da_verificare' ? 'da_verificare' : reasonFor(utente, giorno) }
 }
 
 /** @param deadlines cache for a batch, because computing deadlines dominates its run time */
 function present (
-  { id, nome_cognome, check_in, numero_notti, numero_ospiti, received }: CountedStay, deadlines: Map<string, string>
+  { id, nome_cognome, check_in, numero_notti }: Stay, ospiti_mancanti: number, deadlines: Map<string, string>
 ): BookingToVerify {
   const stay = `${check_in} ${numero_notti}`
   const scadenza = deadlines.get(stay) ?? filingDeadline(check_in, numero_notti).toISOString()
   deadlines.set(stay, scadenza)
-  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti: numero_ospiti - received }
+  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
 }
 
 /** The next bookings by arrival, up to both limits; `last` is null when no others follow. */

@@ -3,20 +3,20 @@ import { and, desc, eq, gte, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { ricevute as receipts, ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import { addDays, instantInRome, type Clock, type Day } from '#src/lib/time.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
-import { CredenzialiMancanti, RicevutaNonTrovata, ServizioNonRaggiungibile } from '../errors.ts'
+import { CredenzialiMancanti, RicevutaNonTrovata } from '../errors.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
 import { downloadReceipt } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import { AlloggiatiCredentialsError, isServiceFailure } from '../service/soap/errors.ts'
+import { faultOf, orFault } from '../service/police-faults.ts'
+import { AlloggiatiCredentialsError } from '../service/soap/errors.ts'
+import { dueReceipts, type DueReceipts } from './due-receipts.ts'
+import { FAILURES_IN_A_ROW, RECEIPT_WINDOW_DAYS } from './receipt-days.ts'
 
-/** The service gives receipts of the last 30 days, today excluded (manual, p. 17). */
-export const RECEIPT_WINDOW_DAYS = 30
 /** The receipt of a day is assumed complete from this hour (Rome) of the next day. */
 const COMPLETE_HOUR = 6
 /** A copy fetched before this hour (Rome) of the next day may lack guests. A trigger allows its replacement. */
 const EARLY_HOUR = 2
-/** After this many failures in a row the service is assumed down, because a call may take a minute to fail. */
-const FAILURES_IN_A_ROW = 3
+const NEVER = new AbortController().signal
 
 /** The instant from which a fetch of a day's receipt counts. */
 export function completeFrom (day: Day): Date {
@@ -31,18 +31,30 @@ interface Archive {
   service: PoliceService | null
   mode: PoliceService['mode']
   clock: Clock
+  /** Aborts fetches when shutdown begins. */
+  closing?: AbortSignal
 }
+
+/** With the failures of this process. */
+interface Watched extends Archive { due: DueReceipts }
 
 /**
  * Stores the daily receipts. The first copy that is not early is final, because its proofs must not change. Every fetch
  * is recorded.
  */
-export function receiptArchive (archive: Archive) {
+export function receiptArchive (options: Archive) {
+  const due = dueReceipts(options, (day) => fetchReceipt(archive, day))
+  const archive: Watched = { ...options, due }
   return {
     getReceipt: (day: Day) => getReceipt(archive, day),
     fetchReceipt: (day: Day) => fetchReceipt(archive, day),
     fetchMissing: () => fetchMissing(archive),
-    readAgain: () => readAgain(archive)
+    readAgain: () => readAgain(archive),
+    fetchDue: due.fetchDue,
+    askForDue: due.askForDue,
+    reasonFor: due.reasonFor,
+    retryRefused: due.retryRefused,
+    settled: due.settled
   }
 }
 
@@ -51,9 +63,9 @@ export function receiptArchive (archive: Archive) {
  * nothing was sent. `differs`: its totals differ from the stored copy's.
  * @throws CredenzialiMancanti, SoapTransportError, AlloggiatiCredentialsError
  */
-async function fetchReceipt ({ db, service, clock }: Archive, day: Day) {
+async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watched, day: Day) {
   if (service === null) throw new CredenzialiMancanti()
-  const pdf = await downloadReceipt(service, day)
+  const pdf = await due.noting(day, () => downloadReceipt(service, day, closing))
   const at = clock.now().toISOString()
   const of = { utente: service.account, giorno: day }
   if (pdf === undefined) {
@@ -78,9 +90,9 @@ async function fetchReceipt ({ db, service, clock }: Archive, day: Day) {
  * Returns the stored receipt of a day, else the service's. An early copy is fetched again, and served if the service
  * fails. Includes receipts of earlier accounts.
  * @throws RicevutaNonTrovata for today, for the future, and if neither the archive nor the service has a receipt;
- * ServizioNonRaggiungibile; CredenzialiMancanti
+ * PoliceFault; CredenzialiMancanti
  */
-async function getReceipt (archive: Archive, day: Day): Promise<Buffer> {
+async function getReceipt (archive: Watched, day: Day): Promise<Buffer> {
   const { service, clock } = archive
   const kept = await readKept(archive, day)
   if (kept && !kept.isEarly) return kept.pdf
@@ -93,8 +105,8 @@ async function getReceipt (archive: Archive, day: Day): Promise<Buffer> {
     if (pdf === undefined) throw new RicevutaNonTrovata()
     return pdf
   } catch (err) {
-    if (kept && (isServiceFailure(err) || service === null)) return kept.pdf
-    throw isServiceFailure(err) ? new ServizioNonRaggiungibile() : err
+    if (kept && (faultOf(err) !== undefined || service === null)) return kept.pdf
+    return await orFault(() => Promise.reject(err))
   }
 }
 
@@ -113,7 +125,7 @@ async function readKept (
  * it does nothing.
  * @throws the first failure, at the end; a refused login at once
  */
-async function fetchMissing (archive: Archive): Promise<void> {
+async function fetchMissing (archive: Watched): Promise<void> {
   const { db, service, clock } = archive
   if (service === null) return
   const first = addDays(clock.today(), -RECEIPT_WINDOW_DAYS)

@@ -1,8 +1,14 @@
-import { inArray, sql } from 'drizzle-orm'
+import { and, eq, gte, inArray, max, sql } from 'drizzle-orm'
+import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
+
+/** The service gives receipts of the last 30 days, today excluded (manual, p. 17). */
+export const RECEIPT_WINDOW_DAYS = 30
+/** After this many failures in a row the service is assumed down, because a call may take a minute to fail. */
+export const FAILURES_IN_A_ROW = 3
 
 type Mode = 'sandbox' | 'production'
 
@@ -46,6 +52,14 @@ export async function unprovenDays (
     group by a.utente, d.giorno
     having bool_or(a.ignoto or a.da_provare or (a.acquisito and r.giorno is null))
     order by d.giorno, a.utente`)
+}
+
+/** The time of each day's last fetch by an account, in milliseconds, with or without a receipt. */
+export async function lastFetches (db: Executor, account: string, from: Day): Promise<ReadonlyMap<Day, number>> {
+  const { utente, giorno, letta_il } = fetches
+  const found = await db.select({ giorno, at: max(letta_il) }).from(fetches)
+    .where(and(eq(utente, account), gte(giorno, from))).groupBy(giorno)
+  return new Map(found.map((each) => [each.giorno, Date.parse(each.at!)]))
 }
 
 /** Finds days until yesterday, of all accounts of a mode, with acquired guests but no stored receipt. */

@@ -38,7 +38,7 @@ const VERIFICA_RICEVUTE = {
   config: { access: 'auth', findValidationErrors: ({ query }) => orderOfDaysErrors(query) },
   schema: {
     operationId: 'verificaRicevute',
-    summary: 'Confronta prenotazioni arrivate, invii e ricevute',
+    summary: 'Confronta prenotazioni arrivate, invii e ricevute. Chiede prima le ricevute che mancano, per 3 secondi',
     querystring: CrossCheckQuery,
     response: { 200: CrossCheckAnswer }
   }
@@ -60,6 +60,10 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
   })
 
   app.get('/api/alloggiati/verifica-ricevute', VERIFICA_RICEVUTE, async (request, reply) => {
-    return reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
+    await archive.askForDue().catch((err: unknown) => {
+      request.log.warn({ err }, 'due receipts could not be fetched')
+    })
+    const comparison = { db: app.db, keys, mode, today: clock.today(), reasonFor: archive.reasonFor }
+    return reply.sendPieces(crossCheck(comparison, request.query))
   })
 }

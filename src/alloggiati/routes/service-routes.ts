@@ -82,16 +82,27 @@ const LIST_SCHEDINE_SANDBOX = {
   }
 } satisfies RouteShorthandOptions
 
-interface ServiceRoutesOptions { service: PoliceService | null, tables (): Promise<Tables> }
+interface ServiceRoutesOptions {
+  service: PoliceService | null
+  tables (): Promise<Tables>
+  /** Called when the service has accepted the credentials. */
+  onAccepted (): void
+}
 
 /**
  * Routes of the service, its code tables, and the apartments that it stores for accounts of category "Gestione
  * Appartamenti".
  */
-export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (app, { service, tables }) => {
+export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (
+  app, { service, tables, onAccepted }
+) => {
   for (const schema of [Apartment, ApartmentRefused, CheckFailure, Codice, Codici]) app.addSchema(schema)
 
-  app.get('/api/alloggiati/check', CHECK_ALLOGGIATI, () => check(service))
+  app.get('/api/alloggiati/check', CHECK_ALLOGGIATI, async () => {
+    const answer = await check(service)
+    onAccepted()
+    return answer
+  })
   app.get('/api/v1/appartamenti', LIST_APPARTAMENTI, async () => ({ data: await listApartments(connected()) }))
   app.post('/api/v1/appartamenti', ADD_APPARTAMENTO, async (request, reply) => {
     await addApartment(connected(), request.body)

@@ -80,7 +80,7 @@ t.test('the alarm of a booking for four guests stays until the fourth is sent', 
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), id)
   // Two more guests, of whom one was refused.
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1, held: 1 }), id)
-  t.match(await unfiled(w, '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
+  t.match(await unfiled(w, '2026-11-21'), [{ bookingId: id, missing: 2, unsent: 2 }])
   await raiseTimedAlarms(w.context)
   t.match(near(w), [{ msg: /not acquired yet/, prenotazione: id }])
   t.match(w.mails[0], { text: /prenotazione \d+, 2 ospiti da comunicare/ })
@@ -99,7 +99,7 @@ t.test('a booking raises an alarm again when sent guests are replaced or its arr
   await db.insert(ospiti).values({
     prenotazione_id: id, indice: 0, nome: 'Ada', cognome: 'Prova', data_nascita: '1980-05-15'
   })
-  t.match(await due(), [{ bookingId: id, missing: 1, isUnattended: true }])
+  t.match(await due(), [{ bookingId: id, missing: 1, unsent: 1 }])
   await raiseTimedAlarms(w.context)
   t.match(near(w), [{ msg: /not acquired yet/, prenotazione: id }])
 
@@ -115,9 +115,9 @@ t.test('a booking raises an alarm again when sent guests are replaced or its arr
   await past(w, () => db.update(invii_schedine).set({ esito: 'acquisita' }))
 
   await db.update(prenotazioni).set({ check_in: '2026-11-21' })
-  t.match(await due(), [{ arrival: '2026-11-21', missing: 1, isUnattended: true }])
+  t.match(await due(), [{ arrival: '2026-11-21', missing: 1, unsent: 1 }])
   await tie(w, await w.sent({ at: '2026-11-21T08:00:00Z', seen: '?', rows: 1 }), id)
-  t.match(await due(), [{ missing: 1, isUnattended: false }], 'sent for the booking as it is')
+  t.match(await due(), [{ missing: 1, unsent: 0 }], 'sent for the booking as it is')
 })
 
 t.test('a stay longer than 30 nights is due again on its 31st day, and on every 31st after it', async (t) => {

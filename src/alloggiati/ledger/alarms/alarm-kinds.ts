@@ -2,6 +2,7 @@ import { html } from '#src/lib/html.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome } from '#src/lib/time.ts'
+import { tellFailure } from '../../service/soap/errors.ts'
 
 /** The subject of an alarm: ids, references and days, never names. Its log line has the same fields. */
 export interface AlarmFacts {
@@ -86,6 +87,13 @@ const ALARM_KINDS = {
     subject: 'Ospiti non ancora comunicati, scadenza vicina',
     text: 'La legge vuole la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli; se ' +
       'il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
+  },
+  'deadline-open': {
+    message: 'a submission that waits, or of unknown outcome, not acquired yet, at or near its legal deadline',
+    tells: ['invio', 'scadenza', 'minuti'],
+    subject: 'Invio non ancora concluso, scadenza vicina',
+    text: 'L’invio indicato aspetta di partire, è in corso, o è di esito sconosciuto: lo stato è in GET ' +
+      `/api/v1/invii/{id}. ${RISK} ${DECIDE}`
   },
   'missing-receipt': {
     message: 'the receipt of a day with acquired guests is missing',
@@ -222,7 +230,7 @@ export function describe (facts: AlarmFacts): string {
     scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
     dal === undefined ? undefined : `dal ${inRome(new Date(dal))}`,
     macchina === undefined ? undefined : `server ${macchina}`,
-    facts.errore
+    facts.errore && tellFailure(facts.errore)
   ]
   return parts.filter((part) => part !== undefined).join(', ') || 'il registro'
 }

@@ -2,8 +2,7 @@ import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
 import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
-import { RECEIPT_WINDOW_DAYS } from '../../receipts/receipt-archive.ts'
-import { daysWithoutReceipt } from '../../receipts/receipt-days.ts'
+import { daysWithoutReceipt, RECEIPT_WINDOW_DAYS } from '../../receipts/receipt-days.ts'
 import type { WatchContext } from '../ledger-context.ts'
 import { scopeOf } from '../read-ledger.ts'
 import { suspensionCase, currentSuspension } from '../suspension.ts'
@@ -28,7 +27,9 @@ export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
   const { alarm } = context
   const now = context.clock.now()
   await alarm('missing-receipt', ...await missingReceipts(context, now))
-  await alarm('deadline', ...await nearDeadlines(context, now))
+  const { unsent, open } = await nearDeadlines(context, now)
+  await alarm('deadline', ...unsent)
+  await alarm('deadline-open', ...open)
   // Repeated here, because a process may die between the state change and its alarm.
   await alarm('unknown-outcome', ...await inState(context, 'sconosciuto'))
   await alarm('for-a-person', ...await inState(context, 'da_verificare'))
@@ -56,11 +57,14 @@ const hasRefusedGuests = sql`exists (
   )
 )`
 
-async function nearDeadlines ({ db, keys, clock, mode }: WatchContext, now: Date): Promise<AlarmCase[]> {
+/** Guests who are not sent, and submissions that are under way or of unknown outcome. */
+async function nearDeadlines (
+  { db, keys, clock, mode }: WatchContext, now: Date
+): Promise<Record<'unsent' | 'open', AlarmCase[]>> {
   const horizon = new Date(now.getTime() + DEADLINE_MINUTES[0] * MINUTE_MS)
   const today = clock.today()
   const submissions = await db
-    .select({ id: invii.id, ricevuta: invii.ricevuta, scadenza: invii.scadenza })
+    .select({ id: invii.id, ricevuta: invii.ricevuta, scadenza: invii.scadenza, stato: invii.stato })
     .from(invii)
     .where(and(
       scopeOf(mode),
@@ -72,15 +76,20 @@ async function nearDeadlines ({ db, keys, clock, mode }: WatchContext, now: Date
     ))
     .orderBy(asc(invii.id))
   const bookings = await unfiledBookings({ db, keys, mode, today })
-  return [
-    ...submissions.flatMap(({ id, ricevuta, scadenza }) =>
-      atThreshold(new Date(scadenza), now, { invio: id, ricevuta })
-    ),
-    // Guests in an unfinished submission are covered by that submission's alarm.
-    ...bookings.flatMap(({ bookingId, deadline, missing, isUnattended }) =>
-      isUnattended ? atThreshold(deadline, now, { prenotazione: bookingId, ospiti_mancanti: missing }) : []
-    )
-  ]
+  const { unsent = [], open = [] } = Object.groupBy(
+    submissions, ({ stato }) => stato === 'parziale' ? 'unsent' : 'open')
+  const near = (some: typeof submissions) => some.flatMap(({ id, ricevuta, scadenza }) =>
+    atThreshold(new Date(scadenza), now, { invio: id, ricevuta }))
+  return {
+    open: near(open),
+    unsent: [
+      ...near(unsent),
+      // Guests in an unfinished submission are covered by that submission's alarm.
+      ...bookings.flatMap(({ bookingId, deadline, unsent }) =>
+        unsent > 0 ? atThreshold(deadline, now, { prenotazione: bookingId, ospiti_mancanti: unsent }) : []
+      )
+    ]
+  }
 }
 
 /** The case of the last passed threshold. It is dated by the threshold's day, so it is raised once. */
@@ -131,15 +140,16 @@ export async function mailEveningSummary (context: Evening): Promise<void> {
 
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
   const today = clock.today()
-  const bookings = await unfiledBookings({ db, keys, mode, today })
+  // Guests in an unfinished submission are not told as unsent: a person would send them again.
+  const bookings = (await unfiledBookings({ db, keys, mode, today })).filter(({ unsent }) => unsent > 0)
   const submissions = await db.select({ invio: invii.id, ricevuta: invii.ricevuta }).from(invii)
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))
   const days = await daysWithoutReceipt(db, mode, addDays(today, -RECEIPT_WINDOW_DAYS), addDays(today, -1))
   const sections = [
     {
       title: 'Ospiti arrivati oggi o ieri e non ancora comunicati',
-      lines: bookings.map(({ bookingId, arrival, missing, deadline }) => describe({
-        prenotazione: bookingId, ospiti_mancanti: missing, giorno: arrival, scadenza: deadline.toISOString()
+      lines: bookings.map(({ bookingId, arrival, unsent, deadline }) => describe({
+        prenotazione: bookingId, ospiti_mancanti: unsent, giorno: arrival, scadenza: deadline.toISOString()
       }))
     },
     { title: 'Invii che aspettano una persona', lines: submissions.map(describe) },
