@@ -141,7 +141,8 @@ t.test('with CORS_ORIGINS exactly those origins may call and read the headers of
     t.match(answer.headers.vary, 'Origin')
     for (const name of [
       'ETag', 'Link', 'Location', 'Retry-After', 'Idempotency-Replayed', 'RateLimit-Remaining', 'RateLimit-Policy',
-      'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode', 'X-Supabase-Api-Version'
+      'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode', 'X-Supabase-Api-Version',
+      'X-Alloggiati-Canale'
     ]) {
       t.match(answer.headers['access-control-expose-headers'], name)
     }

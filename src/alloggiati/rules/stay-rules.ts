@@ -5,6 +5,9 @@ import type { Rule } from './rule.ts'
 
 /** Certified mail takes arrivals up to this many days old. */
 const MAIL_DAYS = 30
+const BY_MAIL = `il file per la PEC vale per gli arrivi degli ultimi ${MAIL_DAYS} giorni`
+const BY_SERVICE = 'il servizio non accetta altre date. Per un arrivo precedente scaricare il file per la PEC (POST ' +
+  '/api/alloggiati/file)'
 
 /** Rules about the stay, which all guests of the list share. */
 export const STAY_RULES: readonly Rule[] = [
@@ -25,18 +28,14 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-fuori-termine',
     field: 'check_in',
-    message: 'La data di arrivo deve essere {ammessa}',
+    message: 'La data di arrivo deve essere {ammessa}: {motivo}',
     source: 'Guida p. 7 e 31: arrivo del giorno o del giorno precedente; DM 16/9/2021, allegato, per la PEC',
     applies: ({ stay: { arrival }, today, yesterday, channel }) => {
       const first = channel === 'mail' ? addDays(today, -MAIL_DAYS) : yesterday
       if (arrival === undefined || (arrival >= first && arrival <= today)) return false
-      return {
-        ammessa: channel === 'mail'
-          ? `fra il ${italianDay(first)} e oggi (${italianDay(today)}): il file per la PEC vale per gli arrivi degli ` +
-            `ultimi ${MAIL_DAYS} giorni`
-          : `oggi (${italianDay(today)}) o ieri (${italianDay(first)}): il servizio non accetta altre date. Per un ` +
-            'arrivo precedente scaricare il file per la PEC (POST /api/alloggiati/file)'
-      }
+      return channel === 'mail'
+        ? { ammessa: `fra il ${italianDay(first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
+        : { ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`, motivo: BY_SERVICE }
     }
   },
   {

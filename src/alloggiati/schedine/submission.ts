@@ -18,6 +18,7 @@ import { type RowResult, type SubmissionResult, readResult } from '../ledger/sen
 import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
+import { areAboutCaller } from '../service/police-faults.ts'
 import { tellFailure } from '../service/soap/errors.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
 import { follow, type Requester, reserveInTime } from './requester.ts'
@@ -159,7 +160,8 @@ function failure (
 ): InvioFallito {
   const messaggio_soap = tellFailure(errore ?? '')
   if (stato === 'non_inviato') {
-    return new InvioFallito(causa ?? 'NON_INVIATO', { messaggio_soap, ...reference })
+    const cause = areAboutCaller(messaggio_soap) ? 'CREDENZIALI_RIFIUTATE' : causa ?? 'NON_INVIATO'
+    return new InvioFallito(cause, { messaggio_soap, ...reference })
   }
   if (stato === 'annullato') return new InvioFallito('INVIO_ANNULLATO', { messaggio_soap, ...reference })
   if (stato !== 'rifiutato' && stato !== 'parziale') {

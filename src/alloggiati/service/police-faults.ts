@@ -57,9 +57,14 @@ export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 /** The same for other calls, where a wider match risks nothing. Plain words, so the match is linear. */
 const CALLER_REFUSED = /AUTENTICAZIONE|AUTENTICATO|TOKEN|CREDENZIALI|WSKEY|WS_KEY|CHIAVE_WEB|PASSWORD/i
 
+/** Whether the words of a refusal are about the caller, and not about the request. */
+export function areAboutCaller (words: string): boolean {
+  return CALLER_REFUSED.test(words)
+}
+
 /** Whether a reply refuses the caller, and not the request. */
 export function refusesCaller ({ esito, ErroreDes }: EsitoOperazioneServizio): boolean {
-  return !esito && CALLER_REFUSED.test(ErroreDes)
+  return !esito && areAboutCaller(ErroreDes)
 }
 
 /** Reads from the service. A failure becomes its fault. */

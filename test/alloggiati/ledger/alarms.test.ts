@@ -70,7 +70,8 @@ t.test(
     await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
     await tie(w, id, await booking(w, '2026-11-20', '2026-11-23', 2))
     await raiseTimedAlarms(w.context)
-    t.match(near(w), [{ msg: /not acquired yet/, invio: id }])
+    t.match(near(w), [{ msg: /of unknown outcome, not acquired yet/, invio: id }])
+    t.match(w.mails.map(({ text }) => text).find((text) => /legge|scadenza/.test(text)), /Non inviarle di nuovo/)
   }
 )
 
@@ -195,6 +196,19 @@ t.test('the evening summary lists open tasks once a day, and is omitted when the
   t.match(w.mails[0]!.text, /aspettano una persona:\n- invio AW-/)
   t.match(w.mails[0]!.text, /senza ricevuta:\n- giorno 2026-11-20/)
   t.notMatch(w.mails[0]!.text, /Ada/)
+})
+
+t.test('guests of a live submission are called unsent by no mail', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
+  const whole = await booking(w, '2026-11-20', '2026-11-23', 2)
+  const part = await booking(w, '2026-11-20', '2026-11-23', 4)
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' }), whole)
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?', rows: 1 }), part)
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), part)
+  await raiseTimedAlarms(w.context)
+  await mailEveningSummary(w.context)
+  const told = w.mails.flatMap(({ text }) => [...text.matchAll(/prenotazione (\d+), (\d+) ospiti da comunicare/g)])
+  t.same(new Set(told.map(([, id, guests]) => `${id} ${guests}`)), new Set([`${part} 2`]))
 })
 
 t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {

@@ -1,0 +1,155 @@
+import t from 'tap'
+import { addDays } from '#src/lib/time.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
+import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
+import { envelope } from '#test/alloggiati/service/soap/xml.ts'
+import {
+  CREDENTIALS, guestNo, invio, production, refusalReply, standIn, type StandIn
+} from '#test/alloggiati/stand-in.ts'
+import { testClock } from '#test/clock.ts'
+
+const ADD = 'GestioneAppartamenti_AggiungiAppartamento'
+const DISABLE = 'GestioneAppartamenti_DisabilitaAppartamento'
+const SEND = '/api/alloggiati/invio'
+const APARTMENTS = '/api/v1/appartamenti'
+const HOUSE = {
+  descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti'
+}
+const lately = addDays(testClock().today(), -2)
+
+/** Every request that calls the service, with the operation that it makes after the login. */
+const REQUESTS = {
+  ricevute: ['Ricevuta', 'GET', `/api/alloggiati/ricevute?data=${lately}`, undefined],
+  elenco: ['Tabella', 'GET', APARTMENTS, undefined],
+  aggiunta: [ADD, 'POST', APARTMENTS, HOUSE],
+  disabilita: [DISABLE, 'DELETE', `${APARTMENTS}/0`, undefined],
+  prova: ['Test', 'POST', SEND, invio([guestNo(1)], { testMode: true })],
+  // Last, because it forgets a refused login.
+  check: ['Authentication_Test', 'GET', '/api/alloggiati/check', undefined]
+} as const
+type Name = keyof typeof REQUESTS
+type Wanted = readonly [status: number, codice: string | undefined]
+
+const REFUSED: Wanted = [503, 'CREDENZIALI_RIFIUTATE']
+const AWAY: Wanted = [503, 'SERVIZIO_NON_RAGGIUNGIBILE']
+const UNKNOWN: Wanted = [422, 'ESITO_SCONOSCIUTO']
+const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<Name, Wanted> => ({
+  ricevute: wanted,
+  elenco: wanted,
+  aggiunta: wanted,
+  disabilita: wanted,
+  prova: [422, wanted[1]],
+  check: wanted,
+  ...more
+})
+/** A reply that never came leaves a change unknown. */
+const lost = all(AWAY, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
+
+const login = (code: string, words: string): Behaviour => answer(envelope(
+  `<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>${code}</ErroreCod>` +
+    `<ErroreDes>${words}</ErroreDes></result></GenerateTokenResponse>`))
+/** Behaves so at each operation after the login. */
+const at = (behaviour: (operation: string) => Behaviour) => (police: StandIn) => {
+  for (const [operation] of Object.values(REQUESTS)) police.on[operation] = behaviour(operation)
+}
+const refusing = (words: string) => at((operation) => answer(refusalReply(operation, words)))
+const asRefused = (words: string) => [refusing(words), all(REFUSED)] as const
+const FAULT = respond('500 Internal Server Error', envelope(
+  '<s:Fault><s:Code><s:Value>s:Receiver</s:Value></s:Code><s:Reason><s:Text>parola-di-prova</s:Text></s:Reason>' +
+    '</s:Fault>'
+), 'Content-Type: application/soap+xml')
+
+const ECHO = `SEGRETO ${CREDENTIALS.ALLOGGIATI_PASSWORD} ${CREDENTIALS.ALLOGGIATI_WSKEY}`
+const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Record<Name, Wanted>]>> = {
+  'a wrong WSKEY': [({ on }) => { on.GenerateToken = login('102', `WSKEY_ERRATA ${ECHO}`) }, all(REFUSED)],
+  'an expired password': [({ on }) => { on.GenerateToken = login('101', `PASSWORD_SCADUTA ${ECHO}`) }, all(REFUSED)],
+  'a disabled user': [({ on }) => { on.GenerateToken = login('103', `UTENTE_DISABILITATO ${ECHO}`) }, all(REFUSED)],
+  'a login refused without words': [({ on }) => { on.GenerateToken = login('', '') }, all(REFUSED)],
+  'a login refused with very long words': [
+    ({ on }) => { on.GenerateToken = login('9'.repeat(9000), ' A'.repeat(300_000)) }, all(REFUSED)
+  ],
+  'a refused token': asRefused('TOKEN_NON_VALIDO SEGRETO'),
+  'a failed authentication': asRefused('AUTENTICAZIONE_FALLITA SEGRETO'),
+  'refused credentials after the login': asRefused('CREDENZIALI_NON_VALIDE SEGRETO'),
+  'a WSKEY that a new password made void': asRefused('WsKey non valida'),
+  'an expired password after the login': asRefused('Password scaduta'),
+  'a request that is refused': [refusing('ERRORE_PARAMETRO_ERRATO'), {
+    ricevute: [404, 'RICEVUTA_NON_TROVATA'],
+    elenco: [200, undefined],
+    aggiunta: [422, 'APPARTAMENTO_RIFIUTATO'],
+    disabilita: [422, 'APPARTAMENTO_RIFIUTATO'],
+    prova: [422, 'RIFIUTATO_DAL_SERVIZIO'],
+    check: REFUSED
+  }],
+  'a SOAP fault': [at(() => FAULT), lost],
+  'an error of the web server': [at(() => respond('503 Service Unavailable', '<html/>')), lost],
+  'a page in place of a reply': [at(() => answer('<html><body>Manutenzione</body></html>')), lost],
+  'a connection that breaks off': [at(() => (socket) => { socket.resetAndDestroy() }), lost],
+  'an empty reply': [at(() => answer('')), lost],
+  'a login that breaks off': [({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(AWAY)],
+  'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(AWAY)],
+  'a service that is down': [(police) => police.stop(), all(AWAY)]
+}
+
+const police = await standIn(t)
+const server = await production(t, police)
+const { admin } = administrator(server)
+
+/** Empties the server, and forgets token and refused logins. */
+async function afresh (): Promise<void> {
+  await emptied(server, police)
+  await server.call('GET', '/api/alloggiati/check')
+  police.on.Tabella = answer(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
+  await server.call('GET', APARTMENTS)
+  police.forget()
+  server.logs.length = 0
+}
+
+for (const [name, [misbehave, wanted]] of Object.entries(CASES)) {
+  t.test(`every request tells the same fault for ${name}`, async (t) => {
+    await afresh()
+    await misbehave(police)
+    for (const [request, [, method, url, body]] of Object.entries(REQUESTS)) {
+      const { statusCode, ...told } = await admin(method, url, body)
+      const { codice, error } = told.json()
+      t.same([statusCode, codice], wanted[request as Name], request)
+      if (codice === 'CREDENZIALI_RIFIUTATE') t.match(error, /rifiutato le credenziali.*password.*nuova chiave WSKEY/)
+      if (codice === 'SERVIZIO_NON_RAGGIUNGIBILE') t.notMatch(error, /credenziali|WSKEY/, request)
+      if (codice === 'ESITO_SCONOSCIUTO') t.match(error, /Guardare l’elenco prima/)
+      t.notMatch(told.body, new RegExp(`${CREDENTIALS.ALLOGGIATI_PASSWORD}|${CREDENTIALS.ALLOGGIATI_WSKEY}`), request)
+    }
+    if (police.on.GenerateToken !== undefined && wanted.ricevute === REFUSED) {
+      t.equal(police.callsOf('GenerateToken').length, 2, 'a refused login is not retried; check asks again')
+    }
+    t.notMatch(JSON.stringify(server.logs), /SEGRETO|parola-di-prova|WSKEY_ERRATA|A A A/, 'only kinds are logged')
+    if (name === 'a service that is down') await police.start()
+  })
+}
+
+t.test('messaggio_soap tells why in Italian', async (t) => {
+  await afresh()
+  const told = async (method: 'POST', url: string, body: object) =>
+    (await admin(method, url, body)).json().dettagli.messaggio_soap
+  police.on.Send = (socket) => { socket.resetAndDestroy() }
+  t.equal(await told('POST', SEND, invio([guestNo(2)])), 'connessione interrotta')
+  police.on[ADD] = answer('<html/>')
+  t.equal(await told('POST', APARTMENTS, HOUSE), 'risposta non riconosciuta')
+  police.on.Test = respond('500 Internal Server Error', '')
+  t.equal(await told('POST', SEND, invio([guestNo(3)], { testMode: true })), 'risposta HTTP inattesa')
+  await police.stop()
+  t.equal(await told('POST', SEND, invio([guestNo(4)], { testMode: true })), 'connessione rifiutata')
+  await police.start()
+})
+
+t.test('a job that the service refuses logs no word of the service', async (t) => {
+  await afresh()
+  police.on.Tabella = answer(refusalReply('Tabella', `ERRORE ${ECHO}`))
+  police.on.Send = answer(refusalReply('Send', `ERRORE ${ECHO}`))
+  await admin('POST', '/api/v1/jobs/code-tables/avvia')
+  t.match((await admin('POST', SEND, invio([guestNo(5)]))).json(), UNKNOWN_BODY)
+  await server.app.stopJobs()
+  t.match(server.logs.filter(({ level }) => level === 50).map(({ msg }) => msg), [/job|outcome/, /job|outcome/])
+  t.notMatch(JSON.stringify(server.logs), /SEGRETO/)
+})
+const UNKNOWN_BODY = { status: 422, codice: 'ESITO_SCONOSCIUTO' }
