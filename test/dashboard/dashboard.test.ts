@@ -216,8 +216,8 @@ t.test('the list has every job, by name, with its next run', async (t) => {
   const { data } = (await ask('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
     'audit-head', 'code-tables', 'discarded-files', 'due-receipts', 'ended-sessions', 'evening-summary',
-    'idempotency-keys', 'image-retention', 'late-answers', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms',
-    'old-counters', 'old-events', 'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts',
+    'idempotency-keys', 'image-retention', 'late-answers', 'ledger-alarms', 'ledger-sweep', 'ledger-verification',
+    'old-alarms', 'old-counters', 'old-events', 'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts',
     'receipts-read-again', 'reconciliation', 'record-erasure', 'scan-retention', 'signing-keys', 'stored-files',
     'unconfirmed-sign-ups', 'webhooks'
   ])

@@ -144,6 +144,7 @@ function verdictOf (operation: Attacked, { verdict, rows }: Misbehaviour): reado
   return operation === 'Send' || usable ? verdict : ['non_inviato']
 }
 
-function causeOf ({ rows, verdict }: Misbehaviour): string {
+function causeOf ({ name, rows, verdict }: Misbehaviour): string {
+  if (/^refuses (?:the|an expired) (?:token|account)/.test(name)) return 'CREDENZIALI_RIFIUTATE'
   return rows && verdict[0] === 'non_inviato' ? 'RIFIUTATO_DAL_SERVIZIO' : 'SERVIZIO_NON_RAGGIUNGIBILE'
 }
