@@ -64,7 +64,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     beforeReady
   }
   const tables = tablesSource(db)
-  const archive = receiptArchive({ db, service, mode, clock, closing: app.closing })
+  const archive = receiptArchive({ db, service, mode, clock, closing: app.shutdownSignal })
 
   app.addHook('onClose', close)
   app.addHook('preClose', archive.settled)
