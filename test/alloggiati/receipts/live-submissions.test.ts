@@ -3,7 +3,7 @@ import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
+import { respond, response, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import {
   guestNo, held, productionEnviron, refusalReply, standIn, until, type StandIn
@@ -20,12 +20,13 @@ const server = await build(t, productionEnviron(police), undefined, { clock })
 /** Each case has its own days, because a server remembers failed fetches. */
 let sending: Day = testClock().today()
 
-const PDF = answer(plainAnswer('Ricevuta')
+const PDF = response(plainAnswer('Ricevuta')
   .replace('</RicevutaResponse>', `<PDF>${Buffer.from('%PDF-1.4').toString('base64')}</PDF></RicevutaResponse>`))
-const refusal = (words: string) => answer(refusalReply('Ricevuta', words))
+const refusal = (words: string) => response(refusalReply('Ricevuta', words))
 const NONE = refusal('ERRORE_RECUPERO_RICEVUTA')
 const RESET: Behaviour = (socket) => { socket.resetAndDestroy() }
-const REFUSED_LOGIN = answer(envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
+const REFUSED_LOGIN = response(envelope(
+  '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
   '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes></result></GenerateTokenResponse>'))
 
 /** Moves the clock, days after the sending, in Rome. */
@@ -87,7 +88,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'when it is not issued after five days': { time: [5, 9], police: ricevuta(NONE), motivo: 'non_ancora_emessa' },
   'when the connection breaks off': { time: [1, 0, 20], police: ricevuta(RESET), motivo: 'servizio_non_raggiungibile' },
   'when the service answers with a page': {
-    time: [1, 7], police: ricevuta(answer('<html>Manutenzione</html>')), motivo: 'servizio_non_raggiungibile'
+    time: [1, 7], police: ricevuta(response('<html>Manutenzione</html>')), motivo: 'servizio_non_raggiungibile'
   },
   'when the service fails': {
     time: [2, 7], police: ricevuta(respond('500 Internal Server Error', '')), motivo: 'servizio_non_raggiungibile'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
+import { respond, response, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import {
   CREDENTIALS, guestNo, invio, production, refusalReply, standIn, type StandIn
@@ -46,14 +46,14 @@ const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<N
 /** A reply that never came leaves a change unknown. */
 const lost = all(AWAY, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
 
-const login = (code: string, words: string): Behaviour => answer(envelope(
+const login = (code: string, words: string): Behaviour => response(envelope(
   `<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>${code}</ErroreCod>` +
     `<ErroreDes>${words}</ErroreDes></result></GenerateTokenResponse>`))
 /** Behaves so at each operation after the login. */
 const at = (behaviour: (operation: string) => Behaviour) => (police: StandIn) => {
   for (const [operation] of Object.values(REQUESTS)) police.on[operation] = behaviour(operation)
 }
-const refusing = (words: string) => at((operation) => answer(refusalReply(operation, words)))
+const refusing = (words: string) => at((operation) => response(refusalReply(operation, words)))
 const asRefused = (words: string) => [refusing(words), all(REFUSED)] as const
 const FAULT = respond('500 Internal Server Error', envelope(
   '<s:Fault><s:Code><s:Value>s:Receiver</s:Value></s:Code><s:Reason><s:Text>parola-di-prova</s:Text></s:Reason>' +
@@ -84,9 +84,9 @@ const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Rec
   }],
   'a SOAP fault': [at(() => FAULT), lost],
   'an error of the web server': [at(() => respond('503 Service Unavailable', '<html/>')), lost],
-  'a page in place of a reply': [at(() => answer('<html><body>Manutenzione</body></html>')), lost],
+  'a page in place of a reply': [at(() => response('<html><body>Manutenzione</body></html>')), lost],
   'a connection that breaks off': [at(() => (socket) => { socket.resetAndDestroy() }), lost],
-  'an empty reply': [at(() => answer('')), lost],
+  'an empty reply': [at(() => response('')), lost],
   'a login that breaks off': [({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(AWAY)],
   'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(AWAY)],
   'a service that is down': [(police) => police.stop(), all(AWAY)]
@@ -100,7 +100,7 @@ const { admin } = administrator(server)
 async function afresh (): Promise<void> {
   await emptied(server, police)
   await server.call('GET', '/api/alloggiati/check')
-  police.on.Tabella = answer(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
+  police.on.Tabella = response(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
   await server.call('GET', APARTMENTS)
   police.forget()
   server.logs.length = 0
@@ -133,7 +133,7 @@ t.test('messaggio_soap tells why in Italian', async (t) => {
     (await admin(method, url, body)).json().dettagli.messaggio_soap
   police.on.Send = (socket) => { socket.resetAndDestroy() }
   t.equal(await told('POST', SEND, invio([guestNo(2)])), 'connessione interrotta')
-  police.on[ADD] = answer('<html/>')
+  police.on[ADD] = response('<html/>')
   t.equal(await told('POST', APARTMENTS, HOUSE), 'risposta non riconosciuta')
   police.on.Test = respond('500 Internal Server Error', '')
   t.equal(await told('POST', SEND, invio([guestNo(3)], { testMode: true })), 'risposta HTTP inattesa')
@@ -144,8 +144,8 @@ t.test('messaggio_soap tells why in Italian', async (t) => {
 
 t.test('a job that the service refuses logs no word of the service', async (t) => {
   await afresh()
-  police.on.Tabella = answer(refusalReply('Tabella', `ERRORE ${ECHO}`))
-  police.on.Send = answer(refusalReply('Send', `ERRORE ${ECHO}`))
+  police.on.Tabella = response(refusalReply('Tabella', `ERRORE ${ECHO}`))
+  police.on.Send = response(refusalReply('Send', `ERRORE ${ECHO}`))
   await admin('POST', '/api/v1/jobs/code-tables/avvia')
   t.match((await admin('POST', SEND, invio([guestNo(5)]))).json(), UNKNOWN_BODY)
   await server.app.stopJobs()
