@@ -15,7 +15,7 @@ import { acquired } from '../service/sandbox/sandbox-store.ts'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
 import { isKnown } from '#src/lib/etag.ts'
 import type { Tables } from '../tables/code-tables.ts'
-import { italianDay, type Day } from '#src/lib/time.ts'
+import { comuneLabel, provinceLabel, stateLabel } from '../tables/labels.ts'
 
 const refused = Type.Union([Ref(ApartmentRefused), Ref(ErrorBody)])
 
@@ -134,27 +134,24 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
   }
 }
 
+/** Rows per list of a search without a limit. */
+const FOUND_MAX = 100
+
 /**
  * The answer of `GET /api/alloggiati/codici`: whole lists, or at most `limit` matches of `q` per list. A comune is
  * shown with its province, a ceased place with its last day.
  */
-export function codici (tables: Tables, { q, limit }: CodiciQuery = {}): Codici {
+export function codici (tables: Tables, { q, limit = q?.trim() ? FOUND_MAX : undefined }: CodiciQuery = {}): Codici {
   return {
     tipi_documento: tables.search('tipi_documento', q, limit).map(plain),
-    paesi: tables.search('paesi', q, limit).map((row) => (
-      { codice: row.codice, descrizione: row.descrizione + ceased(row.cessato_il) })),
-    comuni: tables.search('comuni', q, limit).map((row) => (
-      { codice: row.codice, descrizione: `${row.descrizione} (${row.provincia})${ceased(row.cessato_il)}` })),
+    paesi: tables.search('paesi', q, limit).map((row) => ({ codice: row.codice, descrizione: stateLabel(row) })),
+    comuni: tables.search('comuni', q, limit).map((row) => ({ codice: row.codice, descrizione: comuneLabel(row) })),
     province: tables.search('province', q, limit).map((row) => (
-      { codice: row.codice, descrizione: row.descrizione + (row.cessata ? ' (cessata)' : '') })),
+      { codice: row.codice, descrizione: provinceLabel(row) })),
     tipi_alloggiato: tables.search('tipi_alloggiato', q, limit).map(plain)
   }
 }
 
 function plain ({ codice, descrizione }: Codice): Codice {
   return { codice, descrizione }
-}
-
-function ceased (day: Day | null): string {
-  return day === null ? '' : ` (cessato il ${italianDay(day)})`
 }

@@ -4,7 +4,7 @@ import type { Stato, TablesData } from './types.ts'
 
 /** The states of the snapshot: the only source of their ISO codes and alternative names, which the service lacks. */
 export function bundledStates (): Stato[] {
-  return rows('stati').map(([codice = '', descrizione = '', cessato, iso2, iso3, others]) => ({
+  return readRows('stati').map(([codice = '', descrizione = '', cessato, iso2, iso3, others]) => ({
     codice,
     descrizione,
     cessato_il: cessato || null,
@@ -16,21 +16,22 @@ export function bundledStates (): Stato[] {
 
 /** The Italian names of the provinces, by the abbreviations of the `Luoghi` table. */
 export function bundledProvinces (): ReadonlyMap<string, string> {
-  return new Map(rows('province').map(([sign = '', name = '']) => [sign, name]))
+  return new Map(readRows('province').map(([sign = '', name = '']) => [sign, name]))
 }
 
 /** The bundled snapshot of the service's tables (see `bundled/README.md`). Read from disk at every call. */
 export function bundledData (): TablesData {
   return {
-    comuni: rows('comuni').map(([codice = '', descrizione = '', provincia = '', cessato]) => (
+    comuni: readRows('comuni').map(([codice = '', descrizione = '', provincia = '', cessato]) => (
       { codice, descrizione, provincia, cessato_il: cessato || null })),
     stati: bundledStates(),
-    documenti: rows('documenti').map(([codice = '', descrizione = '']) => ({ codice, descrizione })),
+    documenti: readRows('documenti').map(([codice = '', descrizione = '']) => ({ codice, descrizione })),
     tipi_alloggiato: GUEST_TYPES
   }
 }
 
-function rows (name: string): string[][] {
+/** The rows of a bundled file, without its header. */
+export function readRows (name: string): string[][] {
   const text = readFileSync(new URL(`bundled/${name}.tsv`, import.meta.url), 'utf8')
   return text.trimEnd().split('\n').slice(1).map((line) => line.split('\t'))
 }

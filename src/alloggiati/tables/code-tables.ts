@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto'
 // The package's main module would load all 79 languages.
 import countries from 'i18n-iso-countries/index.js'
 import { bundledProvinces } from './bundled.ts'
-import { search, searchKey, type Entry } from './search-codes.ts'
-import type { Codice, Comune, Provincia, Stato, TablesData } from './types.ts'
+import { comuneLabel, provinceLabel, stateLabel } from './labels.ts'
+import { otherNames, type OtherNames } from './other-names.ts'
+import { entryOf, named, search, type Entry } from './search-codes.ts'
+import { searchKey } from '#src/lib/search-key.ts'
+import type { Day } from '#src/lib/time.ts'
+import { inForce, type Codice, type Comune, type Provincia, type Stato, type TablesData } from './types.ts'
 
 interface Lists {
   tipi_documento: Codice
@@ -26,6 +30,10 @@ export interface Tables {
   provincia (sigla: string): Provincia | undefined
   /** The rows of a list that match `query` (all by default), best first, at most `limit`. */
   search<K extends keyof Lists> (list: K, query?: string, limit?: number): readonly Lists[K][]
+  /** The rows that a name or code of any kind means exactly, such as `Bozen`, `DE` or `carta d'identità`. */
+  named<K extends keyof Lists> (list: K, text: string): readonly Lists[K][]
+  /** Whether a comune had a province sign on `day` (ever by default) that is not the sign of its row. */
+  hadSign (comune: Comune, sign: string, day?: Day): boolean
 }
 
 /** Builds the look-ups over `data`. Short codes, search keys and the version are built on first use. */
@@ -43,13 +51,17 @@ export function createTables (data: TablesData): Tables {
     province: [...province.values()],
     tipi_alloggiato: data.tipi_alloggiato
   }
+  const other = once(otherNames)
   const entries: { [K in keyof Lists]: () => Entry<Lists[K]>[] } = {
-    tipi_documento: once(() => lists.tipi_documento.map((row) => entry(row, false))),
-    paesi: once(() => lists.paesi.map(stateEntry)),
-    comuni: once(() => lists.comuni.map((row) => entry(row, row.cessato_il !== null, row.provincia))),
-    province: once(() => lists.province.map((row) => entry(row, row.cessata))),
-    tipi_alloggiato: once(() => lists.tipi_alloggiato.map((row) => entry(row, false)))
+    tipi_documento: once(() => lists.tipi_documento.map((row) => (
+      entryOf(row, false, [row.descrizione, ...other().documento(row.codice)], [row.codice])))),
+    paesi: once(() => lists.paesi.map((row) => stateEntry(row, other()))),
+    comuni: once(() => lists.comuni.map((row) => comuneEntry(row, other(), province))),
+    province: once(() => lists.province.map((row) => provinceEntry(row, other(), data.comuni))),
+    tipi_alloggiato: once(() => lists.tipi_alloggiato.map((row) => (
+      entryOf(row, false, [row.descrizione], [row.codice]))))
   }
+  const namedIn = <K extends keyof Lists>(list: K, text: string) => named(entries[list](), text)
 
   return {
     get version () { return version() },
@@ -61,8 +73,19 @@ export function createTables (data: TablesData): Tables {
     search: (list, query = '', limit = Infinity) => {
       const found = query.trim() === '' ? lists[list] : search(entries[list](), query)
       return found.length > limit ? found.slice(0, limit) : found
-    }
+    },
+    named: namedIn,
+    hadSign: (comune, sign, day) =>
+      other().signs.some(({ sign: each, from, until, comuni }) => (
+        each === sign && comuni.has(comune.codice) && (day === undefined || (from <= day && day <= until)))) ||
+      namedIn('comuni', comune.descrizione).some((each) => (
+        each.provincia === sign && each.cessato_il !== null && regionOf(each) === regionOf(comune) &&
+        (day === undefined || inForce(each, day))))
   }
+}
+
+function regionOf ({ codice }: Comune): string {
+  return codice.slice(0, 3)
 }
 
 function byCode<T extends Codice> (rows: readonly T[]): Map<string, T> {
@@ -80,16 +103,50 @@ function provincesOf (comuni: readonly Comune[]): Provincia[] {
     { codice, descrizione: names.get(codice) ?? codice, cessata: active.get(codice) === false }))
 }
 
-function entry<T extends Codice> (row: T, ceased: boolean, provincia?: string): Entry<T> {
-  const name = searchKey(row.descrizione)
-  return { row, name, text: provincia === undefined ? name : `${name} ${provincia}`, code: row.codice, ceased }
+/** A comune is also found by other names, with its province, and by ISTAT codes. A capital has the sign as a code. */
+function comuneEntry (row: Comune, other: OtherNames, provinces: ReadonlyMap<string, Provincia>): Entry<Comune> {
+  const { codice, descrizione, provincia, cessato_il: end } = row
+  const names = [descrizione, ...other.comune(codice).flatMap((name) => [name, `${descrizione} ${name}`])]
+  const isCapital = end === null && searchKey(provinces.get(provincia)!.descrizione) === searchKey(descrizione)
+  const signs = [provincia, ...other.signs.filter(({ comuni }) => comuni.has(codice)).map(({ sign }) => sign)]
+  return entryOf(
+    row,
+    end !== null,
+    [...names, ...[...new Set(signs)].flatMap((sign) => names.map((name) => `${name} ${sign}`)), comuneLabel(row)],
+    [codice, codice.slice(3), ...other.istat(codice), ...isCapital ? [provincia] : []]
+  )
 }
 
-/** States are also found by ISO codes and alternative names. */
-function stateEntry (row: Stato): Entry<Stato> {
-  const { iso2, iso3, altri_nomi: names, cessato_il: ceased } = row
-  const codes = [iso2, iso3, iso2 && countries.alpha2ToNumeric(iso2)].filter((code) => code != null)
-  return { ...entry(row, ceased !== null), aliases: names.map(searchKey), codes }
+/** A province is also found by the names of its capital, and by signs that its comuni had. */
+function provinceEntry (row: Provincia, other: OtherNames, comuni: readonly Comune[]): Entry<Provincia> {
+  const own = comuni.filter(({ provincia }) => provincia === row.codice)
+  const capital = own.find(({ descrizione, cessato_il: end }) => (
+    end === null && searchKey(descrizione) === searchKey(row.descrizione)))
+  const past = other.signs.filter(({ sign, comuni: had }) => (
+    sign !== row.codice && own.filter(({ codice }) => had.has(codice)).length > had.size / 2))
+  return entryOf(
+    row,
+    row.cessata,
+    [row.descrizione, provinceLabel(row), ...capital === undefined ? [] : other.comune(capital.codice),
+      ...past.flatMap(({ sign }) => FORMER_PROVINCES[sign] ?? [])],
+    [row.codice, ...past.map(({ sign }) => sign)]
+  )
+}
+
+/** States are also found by ISO codes and other names. */
+function stateEntry (row: Stato, other: OtherNames): Entry<Stato> {
+  const { codice, descrizione, iso2, iso3, altri_nomi: names, cessato_il: end } = row
+  const codes = [codice, iso2, iso3, iso2 && countries.alpha2ToNumeric(iso2)].filter((code) => code != null)
+  return entryOf(row, end !== null, [descrizione, ...names, ...other.stato(iso2), stateLabel(row)], codes)
+}
+
+/** Provinces of Sardinia that the service's tables do not have. */
+const FORMER_PROVINCES: Readonly<Record<string, readonly string[]>> = {
+  CI: ['Carbonia-Iglesias', 'Sulcis Iglesiente'],
+  OG: ['Ogliastra'],
+  OT: ['Olbia-Tempio', 'Gallura Nord-Est Sardegna'],
+  SU: ['Sud Sardegna'],
+  VS: ['Medio Campidano']
 }
 
 function versionOf ({ comuni, stati, documenti, tipi_alloggiato }: TablesData): string {

@@ -1,7 +1,7 @@
 import type { DocumentKind, GuestCodes } from '#src/scanning/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import { inForce, ITALY, STATELESS } from './types.ts'
-import { searchKey } from './search-codes.ts'
+import { comuneLabel } from './labels.ts'
 import type { Tables } from './code-tables.ts'
 
 /** The codes of the table `Tipi_Documento` by kind. Other kinds are no identity documents. */
@@ -37,11 +37,12 @@ export function guestCodes (tables: Tables, today: Day): GuestCodes {
     },
     documentType: (kind) => tables.documento(DOCUMENT_TYPES[kind] ?? '')?.codice,
     birthPlace: (name, province, born) => {
-      const found = tables.search('comuni', name).filter((each) =>
-        each.provincia === province && searchKey(each.descrizione) === searchKey(name) && inForce(each, born))
-      const [comune] = found
-      if (comune === undefined || found.length > 1) return undefined
-      return { stato: ITALY, comune: comune.codice, provincia: province, label: `${comune.descrizione} (${province})` }
+      const known = tables.named('comuni', name).filter((each) => inForce(each, born))
+      const listed = known.filter(({ provincia }) => provincia === province)
+      const [comune, ...others] = listed.length > 0 ? listed : known.filter((each) => tables.hadSign(each, province))
+      if (comune === undefined || others.length > 0) return undefined
+      const { codice, provincia } = comune
+      return { stato: ITALY, comune: codice, provincia, label: comuneLabel({ ...comune, cessato_il: null }) }
     }
   }
 }

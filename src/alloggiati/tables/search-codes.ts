@@ -1,46 +1,86 @@
-/** Normalizes text for search: no case, accents, apostrophes (the tables write `FORLI'`), hyphens or brackets. */
-export function searchKey (text: string): string {
-  return text.normalize('NFD').replace(/[\p{M}'’`´]/gu, '').replace(/[^\p{L}\p{N}]+/gu, ' ').trim().toUpperCase()
-}
+import { searchKey } from '#src/lib/search-key.ts'
 
-/** One searchable row: its name and its whole text (both as search keys), and whether it is out of force. */
+/** One searchable row. */
 export interface Entry<T> {
   row: T
-  name: string
-  text: string
-  code: string
   ceased: boolean
-  /** Alternative names as search keys, matched like the name. */
-  aliases?: readonly string[]
-  /** Alternative codes, matched as a whole. */
-  codes?: readonly string[]
+  /** Its names as search keys, its own first. */
+  names: readonly string[]
+  /** The names without blanks, with and without particles. */
+  compact: readonly string[]
+  codes: readonly string[]
+  /** Every word of names and codes, each after a blank. */
+  words: string
+}
+
+/** Words that spellings of one place add or leave out: `Reggio nell'Emilia`, `carta d'identità`. */
+const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL NELL NELLO NELLA NEI NEGLI NELLE ' +
+  'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
+/** A shorter text is searched at the start of words only. */
+const INSIDE_MIN = 3
+
+/** Prepares a row. `names` are as people write them, and `codes` match as a whole or by prefix. */
+export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], codes: readonly string[]): Entry<T> {
+  const keys = [...new Set(names.map(searchKey))]
+  return {
+    row,
+    ceased,
+    names: keys,
+    compact: [...new Set(keys.flatMap((key) => [key.replaceAll(' ', ''), withoutParticles(key).join('')]))],
+    codes,
+    words: [...keys, ...codes].map((key) => ` ${key}`).join('')
+  }
+}
+
+/** The rows that `text` names exactly, or else exactly but for particles. */
+export function named<T> (entries: readonly Entry<T>[], text: string): T[] {
+  const hits = ranked(entries, text)
+  const best = Math.min(...hits.map(({ rank }) => rank))
+  return best > RANKS.loose ? [] : hits.filter(({ rank }) => rank === best).map(({ entry }) => entry.row)
 }
 
 /**
- * Finds rows that contain `query`. Rank: exact name, start of the text, start of a word, inside. Within a rank, rows in
- * force first, then alphabetical. A code matches by prefix, an alternative name like the name.
+ * Finds rows by name or code. Exact names and codes come first, then beginnings of them, beginnings of their words, all
+ * words in any order, and text inside. Equal ranks: rows in force first, then alphabetical.
  */
 export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
-  const wanted = searchKey(query)
-  if (wanted === '') return entries.map(({ row }) => row)
-  return entries
-    .map((entry) => ({ entry, rank: rank(entry, wanted) }))
-    .filter((hit) => hit.rank < Infinity)
-    .sort(
-      (a, b) =>
-        a.rank - b.rank || Number(a.entry.ceased) - Number(b.entry.ceased) || (a.entry.text < b.entry.text ? -1 : 1)
-    )
+  return ranked(entries, query)
+    .sort((a, b) => a.rank - b.rank || Number(a.entry.ceased) - Number(b.entry.ceased) ||
+      (a.entry.words < b.entry.words ? -1 : 1))
     .map(({ entry }) => entry.row)
 }
 
-function rank ({ name, text, code, aliases = [], codes = [] }: Entry<unknown>, wanted: string): number {
-  if (name === wanted || codes.includes(wanted) || aliases.includes(wanted)) return 0
-  if (code.startsWith(wanted)) return 1
-  return Math.min(...[text, ...aliases].map((each) => rankOfText(each, wanted)))
+const RANKS = { exact: 0, loose: 1, prefix: 2, word: 3, words: 4, inside: 5 }
+
+function ranked<T> (entries: readonly Entry<T>[], query: string): { entry: Entry<T>, rank: number }[] {
+  const key = searchKey(query)
+  if (key === '') return []
+  const words = withoutParticles(key)
+  const wanted = { key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`) }
+  return entries.map((entry) => ({ entry, rank: rankOf(entry, wanted) })).filter(({ rank }) => rank < Infinity)
 }
 
-function rankOfText (text: string, wanted: string): number {
-  if (text.startsWith(wanted)) return 1
-  if (!text.includes(wanted)) return Infinity
-  return text.includes(` ${wanted}`) ? 2 : 3
+function rankOf (
+  { names, compact, codes, words }: Entry<unknown>,
+  wanted: { key: string, compact: string, loose: string, words: readonly string[] }
+): number {
+  const { key, loose } = wanted
+  if (names.includes(key) || codes.includes(key)) return RANKS.exact
+  if (compact.includes(loose) || compact.includes(wanted.compact)) return RANKS.loose
+  const isPrefix = (each: string) => each.startsWith(key)
+  if (names.some(isPrefix) || codes.some(isPrefix) || compact.some((each) => each.startsWith(loose))) {
+    return RANKS.prefix
+  }
+  if (words.includes(` ${key}`)) return RANKS.word
+  if (wanted.words.every((word) => words.includes(word))) return RANKS.words
+  return key.length >= INSIDE_MIN && (words.includes(key) || compact.some((each) => each.includes(loose)))
+    ? RANKS.inside
+    : Infinity
+}
+
+/** The words of a key but for particles, or all words if there are no others. */
+function withoutParticles (key: string): string[] {
+  const all = key.split(' ')
+  const rest = all.filter((word) => !PARTICLES.has(word))
+  return rest.length > 0 ? rest : all
 }

@@ -44,7 +44,7 @@ function alpha3 (code: string): string {
 }
 
 /** The format on Italian identity cards: `ROMA (RM) 30.12.1964`. */
-const PLACE_AND_DATE = /^([\p{L}'’`.\- ]{2,60}?)\s*\(([A-Z]{2})\)\s*,?\s*(\d{2})[./-](\d{2})[./-](\d{4})$/u
+const PLACE_AND_DATE = /^([\p{L}\p{M}'’‘ʼ`´./\p{Pd} ]{2,60}?)\s*\(([A-Z]{2})\)\s*,?\s*(\d{2})[./-](\d{2})[./-](\d{4})$/u
 
 /**
  * Finds the comune of birth in the text of an Italian card: a line with comune, province and the birth date of the

@@ -1,0 +1,25 @@
+import { italianDay, type Day } from '#src/lib/time.ts'
+import type { Codice, Comune, Provincia, Stato } from './types.ts'
+
+/* The texts that answers and messages show for a code. Every one of them finds the code again. */
+
+export function comuneLabel ({ descrizione, provincia, cessato_il: end }: Comune): string {
+  return `${descrizione} (${provincia})${ceased(end)}`
+}
+
+export function stateLabel ({ descrizione, cessato_il: end }: Stato): string {
+  return descrizione + ceased(end)
+}
+
+export function provinceLabel ({ descrizione, cessata }: Provincia): string {
+  return descrizione + (cessata ? ' (cessata)' : '')
+}
+
+/** A code with its name: `412058091 ROMA (RM)`. */
+export function codeLabel (row: Codice | Comune): string {
+  return `${row.codice} ${row.descrizione}${'provincia' in row ? ` (${row.provincia})` : ''}`
+}
+
+function ceased (day: Day | null): string {
+  return day === null ? '' : ` (cessato il ${italianDay(day)})`
+}

@@ -1,0 +1,23 @@
+/* The folding of every search. `piega` in the migrations does the same in SQL, without the blanks. */
+
+/** Letters that Unicode does not decompose, by their usual spelling in a machine-readable zone. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'SS', æ: 'AE', œ: 'OE', ø: 'O', đ: 'D', ð: 'D', ł: 'L', ı: 'I', ħ: 'H', ŧ: 'T', þ: 'TH'
+}
+const APOSTROPHE = "['’‘‛`´ʹʼʻˈ′＇]"
+const UNDECOMPOSED = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu')
+/** `D'`, `NELL'` and the like: an apostrophe between letters, unlike the final accent of `FORLI'`. */
+const ELISION = new RegExp(`(?<=\\p{L})${APOSTROPHE}(?=\\p{L})`, 'gu')
+const DROPPED = new RegExp(`${APOSTROPHE}|\\p{M}`, 'gu')
+const SEPARATORS = /[\s\p{Pd}−./,;:+()[\]«»“”„"*]+/gu
+
+/** Folds a text to upper-case words: no accents, apostrophes, hyphens, dots, slashes or brackets. */
+export function searchKey (text: string): string {
+  return text.toLowerCase().replace(UNDECOMPOSED, (letter) => LETTERS[letter] ?? letter).normalize('NFD')
+    .replace(ELISION, ' ').replace(DROPPED, '').replace(SEPARATORS, ' ').trim().toUpperCase()
+}
+
+/** The same without blanks: `D'Aosta`, `d aosta` and `DAOSTA` are equal. */
+export function compactKey (text: string): string {
+  return searchKey(text).replaceAll(' ', '')
+}
