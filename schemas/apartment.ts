@@ -59,9 +59,9 @@ const Line = Text(200, { minLength: 1, pattern: '^(?=.*\\S)[^;\\u0000-\\u001f\\u
 export const ApartmentBody = Closed(
   {
     descrizione: Line,
-    comune_codice: Type.String({
-      pattern: '^\\d{9}$',
-      description: 'Codice del comune, nella provincia della Questura',
+    comune_codice: Text(100, {
+      minLength: 1,
+      description: 'Codice del comune, di nove cifre, nella provincia della Questura',
       examples: ['412058091']
     }),
     indirizzo: Line,

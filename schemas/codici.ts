@@ -2,8 +2,12 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Ref, Text } from './common.ts'
 
 export const CodiciQuery = Closed({
-  q: Type.Optional(Text(100, { description: 'Testo cercato in codici e nomi, anche in altre lingue e di un tempo', examples: ['roma'] })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Voci per elenco; se manca, 100 con q, altrimenti tutte' }))
+  q: Type.Optional(Text(100, {
+    description: 'Testo cercato in codici e nomi, anche in altre lingue e di un tempo', examples: ['roma']
+  })),
+  limit: Type.Optional(Type.Integer({
+    minimum: 1, maximum: 1000, description: 'Voci per elenco; se manca, 100 con q, altrimenti tutte'
+  }))
 })
 export type CodiciQuery = Static<typeof CodiciQuery>
 

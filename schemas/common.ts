@@ -72,7 +72,12 @@ export function Text (maxLength: number, options: StringOptions = {}) {
 
 export const IdParams = Closed({ id: { ...Id, description: 'L’id, come lo dà l’elenco' } })
 
-export const FieldError = Closed({ campo: Type.String(), messaggio: Type.String() })
+/** The right value of a field, when the server knows exactly one. */
+export const Proposal = Type.String({ description: 'Il valore giusto, se è uno solo: si può scrivere nel campo' })
+
+export const FieldError = Closed({
+  campo: Type.String(), messaggio: Type.String(), proposta: Type.Optional(Proposal)
+})
 export type FieldError = Static<typeof FieldError>
 
 const errorFields = { error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String() }

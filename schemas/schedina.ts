@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { ApartmentId } from './apartment.ts'
-import { Closed, Nullable, Open } from './common.ts'
+import { Closed, Nullable, Open, Proposal } from './common.ts'
 import { GUEST_TYPES } from './guest-types.ts'
 
 /** Descriptions of guest fields with unclear names. Codes are those of the police. */
@@ -59,6 +59,7 @@ export type Soggiorno = Static<typeof Soggiorno>
 export const Segnalazione = Closed({
   ospite: Type.Integer({ minimum: 0 }),
   campo: Type.String(),
-  messaggio: Type.String()
+  messaggio: Type.String(),
+  proposta: Type.Optional(Proposal)
 }, { $id: 'Segnalazione' })
 export type Segnalazione = Static<typeof Segnalazione>

@@ -82,7 +82,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   app.addHook('onRoute', (route) => { Object.assign(route.schema!, { tags: ['Alloggiati Web'] }) })
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioUnderWay]) app.addSchema(schema)
-  await app.register(serviceRoutes, { service, tables: tables.get, onAccepted: archive.retryRefused })
+  await app.register(serviceRoutes, { service, clock, tables: tables.get, onAccepted: archive.retryRefused })
   const context = { ledger, clock, tables: tables.get }
   app.provideBookingRemarks(async (executor, id) => {
     const { schedine, soggiorno } = await fromBooking(executor, id, {})

@@ -21,3 +21,8 @@ export function searchKey (text: string): string {
 export function compactKey (text: string): string {
   return searchKey(text).replaceAll(' ', '')
 }
+
+/** The folded text with `Müller` for `Mueller`, as a machine-readable zone spells umlauts. */
+export function withoutUmlauts (key: string): string {
+  return key.replace(/([AOU])E/g, '$1')
+}

@@ -13,7 +13,10 @@ import { CheckAnswer, CheckFailure, SandboxRecords } from '#schemas/alloggiati.t
 import { check } from '../service/diagnosis.ts'
 import { acquired } from '../service/sandbox/sandbox-store.ts'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
 import { isKnown } from '#src/lib/etag.ts'
+import { advice, meantComuni } from '../rules/proposals.ts'
 import type { Tables } from '../tables/code-tables.ts'
 import { comuneLabel, provinceLabel, stateLabel } from '../tables/labels.ts'
 
@@ -84,6 +87,7 @@ const LIST_SCHEDINE_SANDBOX = {
 
 interface ServiceRoutesOptions {
   service: PoliceService | null
+  clock: Clock
   tables (): Promise<Tables>
   /** Called when the service has accepted the credentials. */
   onAccepted (): void
@@ -94,7 +98,7 @@ interface ServiceRoutesOptions {
  * Appartamenti".
  */
 export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (
-  app, { service, tables, onAccepted }
+  app, { service, clock, tables, onAccepted }
 ) => {
   for (const schema of [Apartment, ApartmentRefused, CheckFailure, Codice, Codici]) app.addSchema(schema)
 
@@ -105,6 +109,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
   })
   app.get('/api/v1/appartamenti', LIST_APPARTAMENTI, async () => ({ data: await listApartments(connected()) }))
   app.post('/api/v1/appartamenti', ADD_APPARTAMENTO, async (request, reply) => {
+    refuseName(request.body.comune_codice, await tables(), clock.today())
     await addApartment(connected(), request.body)
     await request.noteDone(app.db)
     reply.code(201)
@@ -132,6 +137,18 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
     if (service === null) throw new CredenzialiMancanti()
     return service
   }
+}
+
+/**
+ * Refuses a comune that is not given by its code of nine digits.
+ * @throws CampiNonValidi with the code, if the text means exactly one comune in force
+ */
+function refuseName (text: string, tables: Tables, today: Day): void {
+  if (/^\d{9}$/.test(text)) return
+  const { consiglio, ...proposed } = advice(meantComuni(text, '', tables, today))
+  throw new CampiNonValidi({
+    campo: 'comune_codice', messaggio: `${text} non è un codice di nove cifre${consiglio}`, ...proposed
+  })
 }
 
 /** Rows per list of a search without a limit. */

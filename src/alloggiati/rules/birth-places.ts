@@ -14,8 +14,10 @@ export interface BirthPlace {
   /** Code of the birth state: given, or implied by the comune; `''` if unknown. */
   stateCode: string
   state: Stato | undefined
-  /** Abbreviation of the province: given, or the comune's; `''` if unknown. */
+  /** Abbreviation of the province: the comune's if it fits, else as given; `''` if unknown. */
   provincia: string
+  /** The given province is another one that the comune had at the birth. */
+  hadProvince: boolean
   /** `found` only for a birth in Italy. `misplaced`: born abroad, but the comune does not repeat the state's code. */
   comune: ComuneLookup | { status: 'misplaced' }
 }
@@ -28,7 +30,8 @@ interface Context { tables: Tables, born: Day | undefined, today: Day }
 
 /**
  * Resolves the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills
- * an empty state. An Italian comune fills an empty state with Italy, and an empty province with its own.
+ * an empty state. An Italian comune fills an empty state with Italy. Its province replaces an empty one, and one that
+ * it had at the birth.
  */
 export function resolveBirth (
   given: { comune: string; provincia: string; stato: string }, { tables, born }: Context
@@ -40,10 +43,15 @@ export function resolveBirth (
   const stateCode = given.stato || impliedState(given.comune, comune, tables)
   const state = tables.stato(stateCode)
   if (stateCode === ITALY) {
-    return { stateCode, state, comune, provincia: given.provincia || impliedProvince(comune) }
+    const own = comune.status === 'found' ? comune.comune.provincia : ''
+    const hadProvince = comune.status === 'found' && born !== undefined && given.provincia !== own &&
+      given.provincia !== '' && tables.hadSign(comune.comune, given.provincia, born)
+    return { stateCode, state, comune, hadProvince, provincia: hadProvince ? own : given.provincia || own }
   }
   const fits = state === undefined || given.comune === '' || given.comune === stateCode
-  return { stateCode, state, comune: { status: fits ? 'absent' : 'misplaced' }, provincia: given.provincia }
+  return {
+    stateCode, state, comune: { status: fits ? 'absent' : 'misplaced' }, hadProvince: false, provincia: given.provincia
+  }
 }
 
 /**
@@ -60,10 +68,6 @@ export function resolveIssue (code: string, { tables, today }: Context): IssuePl
 function impliedState (code: string, comune: ComuneLookup, tables: Tables): string {
   if (tables.stato(code) !== undefined) return code
   return comune.status === 'absent' || comune.status === 'unknown' ? '' : ITALY
-}
-
-function impliedProvince (comune: ComuneLookup): string {
-  return comune.status === 'found' ? comune.comune.provincia : ''
 }
 
 /** Looks up a comune by 9 digits, or by the last 6 if day and province leave one match. */

@@ -5,6 +5,7 @@ import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
 import { unusualNumber } from './documents.ts'
 import { describeCharacters } from './confusable-letters.ts'
+import { advice, isCentralOffice, meantIssuers, meantStates, successors } from './proposals.ts'
 import { namedComuni, type Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length
@@ -22,10 +23,11 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'tipo-documento-sconosciuto',
     field: 'tipo_documento',
-    message: 'Il tipo di documento {codice} non è nella tabella dei documenti',
+    message: 'Il tipo di documento {codice} non è nella tabella dei documenti{consiglio}',
     source: 'Tabella Tipi_Documento',
     applies: ({ fields: { tipo_documento: codice }, tables }) =>
-      codice !== '' && tables.documento(codice) === undefined && { codice }
+      codice !== '' && tables.documento(codice) === undefined &&
+      { codice, ...advice(tables.named('tipi_documento', codice)) }
   },
   {
     id: 'numero-documento-mancante',
@@ -81,9 +83,19 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'rilascio-sconosciuto',
     field: 'luogo_rilascio',
-    message: 'Il luogo di rilascio {codice} non è né un comune italiano né uno stato della tabella',
+    message: 'Il luogo di rilascio {codice} non è né un comune italiano né uno stato della tabella{consiglio}',
     source: 'Tabella Luoghi',
-    applies: ({ issue, fields }) => issue.status === 'unknown' && { codice: fields.luogo_rilascio }
+    applies: ({ issue, fields: { luogo_rilascio: codice }, today, tables }) =>
+      issue.status === 'unknown' && !isCentralOffice(codice) &&
+      { codice, ...advice(meantIssuers(codice, tables, today)) }
+  },
+  {
+    id: 'rilascio-ufficio-centrale',
+    field: 'luogo_rilascio',
+    message: "{codice} è l'ufficio centrale della Motorizzazione, che è a Roma, e non un comune{consiglio}",
+    source: 'Patente, campo 4c; tracciato, campo 14',
+    applies: ({ fields: { luogo_rilascio: codice }, today, tables }) =>
+      isCentralOffice(codice) && { codice, ...advice(meantIssuers(codice, tables, today)) }
   },
   {
     id: 'rilascio-ambiguo',
@@ -99,12 +111,16 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'rilascio-cessato',
     field: 'luogo_rilascio',
-    message: 'Il luogo di rilascio {nome} è cessato il {data}: indicare il comune o lo stato di oggi',
+    message: 'Il luogo di rilascio {nome} è cessato il {data}{consiglio}',
     source: 'Guida p. 9: i luoghi cessati valgono solo per la nascita',
-    applies: ({ issue }) => {
+    applies: ({ issue, today, tables }) => {
       if (issue.status !== 'ceased' && issue.status !== 'ceased-state') return false
       const place = issue.status === 'ceased' ? issue.comune : issue.state
-      return { nome: place.descrizione, data: italianDay(place.cessato_il!) }
+      const found = advice(issue.status === 'ceased'
+        ? successors(issue.comune, tables, today)
+        : meantStates(place.descrizione, tables, today))
+      const consiglio = found.consiglio || ': indicare il comune o lo stato di oggi'
+      return { nome: place.descrizione, data: italianDay(place.cessato_il!), ...found, consiglio }
     }
   },
   {

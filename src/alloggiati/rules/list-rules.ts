@@ -19,7 +19,11 @@ export const LIST_RULES: readonly Rule[] = [
       'Il tipo di alloggiato {codice} non esiste: ' +
       GUEST_TYPES.map(({ codice, descrizione }) => `${codice} ${descrizione.toLowerCase()}`).join(', '),
     source: 'Tabella Tipi_Alloggiato',
-    applies: ({ fields: { tipo_alloggiato: codice } }) => codice !== '' && !CODES.includes(codice) && { codice }
+    applies: ({ fields: { tipo_alloggiato: codice }, tables }) => {
+      if (codice === '' || CODES.includes(codice)) return false
+      const [type] = tables.named('tipi_alloggiato', codice)
+      return { codice, ...type !== undefined && { proposta: type.codice } }
+    }
   },
   {
     id: 'familiare-senza-capo',

@@ -1,6 +1,8 @@
-import { italianDay } from '#src/lib/time.ts'
-import { inForce, ITALY, STATELESS } from '../tables/types.ts'
+import { italianDay, type Day } from '#src/lib/time.ts'
+import type { Tables } from '../tables/code-tables.ts'
+import { inForce, ITALY, STATELESS, type Comune, type Stato } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
+import { advice, meantComuni, meantStates, successors } from './proposals.ts'
 import { namedComuni, type Rule, type Values } from './rule.ts'
 
 /** Rules about birth and citizenship. Comune and province depend on the birth state, never on the citizenship. */
@@ -10,14 +12,16 @@ export const PLACE_RULES: readonly Rule[] = [
     field: 'stato_nascita',
     message: "Lo stato di nascita è obbligatorio (per l'Italia 100000100)",
     source: 'Tracciato, campo 10',
-    applies: ({ birth }) => birth.stateCode === ''
+    applies: ({ birth, fields, born, today, tables }) => birth.stateCode === '' && (
+      meantComuni(fields.comune_nascita, '', tables, born ?? today).length === 0 || { proposta: ITALY })
   },
   {
     id: 'stato-nascita-sconosciuto',
     field: 'stato_nascita',
-    message: 'Lo stato di nascita {codice} non è nella tabella degli stati',
+    message: 'Lo stato di nascita {codice} non è nella tabella degli stati{consiglio}',
     source: 'Tabella Luoghi',
-    applies: ({ birth: { stateCode, state } }) => stateCode !== '' && state === undefined && { codice: stateCode }
+    applies: ({ birth: { stateCode: codice, state }, born, today, tables }) =>
+      codice !== '' && state === undefined && { codice, ...advice(meantStates(codice, tables, born ?? today)) }
   },
   {
     id: 'stato-nascita-apolide',
@@ -40,9 +44,9 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-cessato',
     field: 'stato_nascita',
-    message: 'Lo stato di nascita {nome} è cessato il {data}, prima della data di nascita: indicare lo stato di oggi',
+    message: 'Lo stato di nascita {nome} è cessato il {data}, prima della data di nascita{consiglio}',
     source: 'Tabella Luoghi, DataFineVal; guida p. 9: i luoghi cessati valgono per la nascita',
-    applies: ({ birth: { state }, born }) => born !== undefined && ended(state, born)
+    applies: ({ birth: { state }, born, tables }) => born !== undefined && endedState(state, born, tables)
   },
   {
     id: 'comune-mancante',
@@ -54,9 +58,11 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'comune-sconosciuto',
     field: 'comune_nascita',
-    message: 'Il comune di nascita {codice} non è nella tabella dei comuni italiani',
+    message: 'Il comune di nascita {codice} non è nella tabella dei comuni italiani{consiglio}',
     source: 'Tabella Luoghi',
-    applies: ({ birth: { comune }, fields }) => comune.status === 'unknown' && { codice: fields.comune_nascita }
+    applies: ({ birth: { comune }, fields: { comune_nascita: codice, provincia_nascita }, born, today, tables }) =>
+      comune.status === 'unknown' &&
+      { codice, ...advice(meantComuni(codice, provincia_nascita, tables, born ?? today)) }
   },
   {
     id: 'comune-ambiguo',
@@ -73,10 +79,12 @@ export const PLACE_RULES: readonly Rule[] = [
     id: 'comune-cessato',
     field: 'comune_nascita',
     message:
-      'Il comune di nascita {nome} ({provincia}) è cessato con questo codice il {data}, prima della data di nascita',
+      'Il comune di nascita {nome} ({provincia}) è cessato con questo codice il {data}, prima della data di nascita' +
+      '{consiglio}',
     source: 'Tabella Luoghi, DataFineVal; guida p. 9',
-    applies: ({ birth: { comune }, born }) =>
-      comune.status === 'ceased' && ended(comune.comune, born!)
+    applies: ({ birth: { comune }, born, tables }) => comune.status === 'ceased' && {
+      ...ended(comune.comune, born!) || {}, ...advice(successors(comune.comune, tables, born!))
+    }
   },
   {
     id: 'comune-estero',
@@ -106,26 +114,38 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'provincia-sconosciuta',
     field: 'provincia_nascita',
-    message: 'La provincia di nascita {sigla} non esiste: usare la sigla di due lettere (Roma: RM)',
+    message: 'La provincia di nascita {sigla} non esiste{consiglio}',
     source: 'Tracciato, campo 9; tabella Luoghi',
-    applies: (guest) =>
-      bornInItaly(guest) &&
-      guest.fields.provincia_nascita !== '' &&
-      guest.tables.provincia(guest.fields.provincia_nascita) === undefined && { sigla: guest.fields.provincia_nascita }
+    applies: (guest) => {
+      const { birth: { comune, hadProvince }, fields: { provincia_nascita: sigla }, tables } = guest
+      if (!bornInItaly(guest) || sigla === '' || hadProvince || tables.provincia(sigla) !== undefined) return false
+      if (comune.status === 'found') return { sigla, ...comuneProvince(comune.comune) }
+      const [province, ...others] = tables.named('province', sigla)
+      return province === undefined || others.length > 0
+        ? { sigla, consiglio: ': usare la sigla di due lettere (Roma: RM)' }
+        : { sigla, ...advice([province]) }
+    }
   },
   {
     id: 'provincia-discordante',
     field: 'provincia_nascita',
-    message: 'La provincia di nascita {sigla} non è quella del comune: {nome} è in provincia di {provincia}',
+    message: 'La provincia di nascita {sigla} non è quella del comune{consiglio}',
     source: 'Tabella Luoghi',
-    applies: ({ birth: { comune }, fields: { provincia_nascita: sigla }, tables }) =>
+    applies: ({ birth: { comune, hadProvince }, fields: { provincia_nascita: sigla }, tables }) =>
       comune.status === 'found' &&
       tables.provincia(sigla) !== undefined &&
-      sigla !== comune.comune.provincia && {
-        sigla,
-        nome: comune.comune.descrizione,
-        provincia: comune.comune.provincia
-      }
+      sigla !== comune.comune.provincia &&
+      !hadProvince && { sigla, ...comuneProvince(comune.comune) }
+  },
+  {
+    id: 'provincia-di-allora',
+    field: 'provincia_nascita',
+    severity: 'warning',
+    message: 'La provincia di nascita {sigla}, giusta alla nascita, viene comunicata come «{provincia}»: ' +
+      'è quella di {nome} nella tabella della Polizia',
+    source: 'Tabella Luoghi; sigle passate (sigle-passate.tsv)',
+    applies: ({ birth: { comune, hadProvince, provincia }, fields: { provincia_nascita: sigla } }) =>
+      hadProvince && comune.status === 'found' && { sigla, provincia, nome: comune.comune.descrizione }
   },
   {
     id: 'provincia-estero',
@@ -148,22 +168,36 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'cittadinanza-sconosciuta',
     field: 'cittadinanza',
-    message: 'La cittadinanza {codice} non è nella tabella degli stati',
+    message: 'La cittadinanza {codice} non è nella tabella degli stati{consiglio}',
     source: 'Tabella Luoghi',
-    applies: ({ fields: { cittadinanza: codice }, tables }) =>
-      codice !== '' && tables.stato(codice) === undefined && { codice }
+    applies: ({ fields: { cittadinanza: codice }, today, tables }) =>
+      codice !== '' && tables.stato(codice) === undefined &&
+      { codice, ...advice(meantStates(codice, tables, today)) }
   },
   {
     id: 'cittadinanza-cessata',
     field: 'cittadinanza',
-    message: 'La cittadinanza {nome} non esiste più dal {data}: indicare quella di oggi',
+    message: 'La cittadinanza {nome} non esiste più dal {data}{consiglio}',
     source: 'Tabella Luoghi, DataFineVal',
-    applies: ({ fields, tables, today }) => ended(tables.stato(fields.cittadinanza), today)
+    applies: ({ fields, tables, today }) => endedState(tables.stato(fields.cittadinanza), today, tables)
   }
 ]
 
 function bornInItaly ({ birth }: GuestCase): boolean {
   return birth.stateCode === ITALY
+}
+
+/** Values that name the province of a comune as the right one. */
+function comuneProvince ({ descrizione, provincia }: Comune): Values {
+  return { consiglio: `: ${descrizione} è in provincia di ${provincia}`, proposta: provincia }
+}
+
+/** Values for the message about a state no longer in force on `day`, with those that succeeded to it. */
+function endedState (state: Stato | undefined, day: Day, tables: Tables): false | Values {
+  const values = ended(state, day)
+  if (values === false) return false
+  const today = advice(meantStates(state!.descrizione, tables, day))
+  return { ...values, ...today, consiglio: today.consiglio || ': indicare lo stato di oggi' }
 }
 
 /** Values for the message about a place no longer in force on `day`; false if it was in force. */

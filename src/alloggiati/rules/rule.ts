@@ -3,7 +3,7 @@ import type { SchedinaField } from '#schemas/schedina.ts'
 import type { FieldFault } from '../codec/codec.ts'
 import type { Comune } from '../tables/types.ts'
 
-/** Values for the `{…}` of a rule's message. */
+/** Values for the `{…}` of a rule's message. `proposta` is the only right value, for clients to fill in. */
 export type Values = Readonly<Record<string, string | number>>
 
 /** One rule of the police record. */

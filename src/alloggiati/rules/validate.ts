@@ -63,9 +63,10 @@ function refused (errors: Segnalazione[], warnings: Segnalazione[]): Validation 
 function remarks (guests: readonly GuestCase[], rules: readonly Rule[]): Segnalazione[] {
   return guests.flatMap((guest) => rules.flatMap((rule) => {
     const found = concerns(rule, guest) && rule.applies(guest)
-    return found === false
-      ? []
-      : { ospite: guest.index, campo: rule.field, messaggio: fill(rule.message, found === true ? {} : found) }
+    if (found === false) return []
+    const { proposta, ...values } = found === true ? {} : found
+    const remark = { ospite: guest.index, campo: rule.field, messaggio: fill(rule.message, values) }
+    return proposta === undefined ? remark : { ...remark, proposta: String(proposta) }
   }))
 }
 

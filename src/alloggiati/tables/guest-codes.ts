@@ -24,10 +24,14 @@ const OTHER_CODES: Readonly<Record<string, string>> = {
 }
 const STATELESS_PERSON = 'XXA'
 
+/** The police codes of what a document says. People may name a state instead of writing its ISO code. */
 export function guestCodes (tables: Tables, today: Day): GuestCodes {
-  const state = (alpha3: string) => {
+  const state = (alpha3: string): string | undefined => {
     const iso3 = OTHER_CODES[alpha3] ?? alpha3
-    return tables.search('paesi').find((each) => each.iso3 === iso3 && inForce(each, today))?.codice
+    const found = tables.search('paesi').find((each) => each.iso3 === iso3 && inForce(each, today))
+    if (found !== undefined) return found.codice
+    const [state, ...others] = tables.named('paesi', iso3).filter((each) => inForce(each, today))
+    return others.length > 0 ? undefined : state?.codice
   }
   return {
     citizenship: (alpha3) => alpha3 === STATELESS_PERSON ? STATELESS : state(alpha3),

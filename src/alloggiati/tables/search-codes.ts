@@ -1,4 +1,4 @@
-import { searchKey } from '#src/lib/search-key.ts'
+import { searchKey, withoutUmlauts } from '#src/lib/search-key.ts'
 
 /** One searchable row. */
 export interface Entry<T> {
@@ -11,25 +11,22 @@ export interface Entry<T> {
   codes: readonly string[]
   /** Every word of names and codes, each after a blank. */
   words: string
+  /** All of the above. */
+  text: string
 }
 
 /** Words that spellings of one place add or leave out: `Reggio nell'Emilia`, `carta d'identità`. */
 const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL NELL NELLO NELLA NEI NEGLI NELLE ' +
   'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
-/** A shorter text is searched at the start of words only. */
+/** A shorter text is searched at the start of words only, and so are several shorter words. */
 const INSIDE_MIN = 3
 
 /** Prepares a row. `names` are as people write them, and `codes` match as a whole or by prefix. */
 export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], codes: readonly string[]): Entry<T> {
   const keys = [...new Set(names.map(searchKey))]
-  return {
-    row,
-    ceased,
-    names: keys,
-    compact: [...new Set(keys.flatMap((key) => [key.replaceAll(' ', ''), withoutParticles(key).join('')]))],
-    codes,
-    words: [...keys, ...codes].map((key) => ` ${key}`).join('')
-  }
+  const compact = [...new Set(keys.flatMap((key) => [key.replaceAll(' ', ''), withoutParticles(key).join('')]))]
+  const words = [...keys, ...codes].map((key) => ` ${key}`).join('')
+  return { row, ceased, names: keys, compact, codes, words, text: [words, ...compact].join(' ') }
 }
 
 /** The rows that `text` names exactly, or else exactly but for particles. */
@@ -52,12 +49,24 @@ export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
 
 const RANKS = { exact: 0, loose: 1, prefix: 2, word: 3, words: 4, inside: 5 }
 
-function ranked<T> (entries: readonly Entry<T>[], query: string): { entry: Entry<T>, rank: number }[] {
+interface Hit<T> { entry: Entry<T>, rank: number }
+
+function ranked<T> (entries: readonly Entry<T>[], query: string): Hit<T>[] {
   const key = searchKey(query)
+  const hits = rankedBy(entries, key)
+  return hits.length > 0 ? hits : rankedBy(entries, withoutUmlauts(key))
+}
+
+function rankedBy<T> (entries: readonly Entry<T>[], key: string): Hit<T>[] {
   if (key === '') return []
   const words = withoutParticles(key)
-  const wanted = { key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`) }
-  return entries.map((entry) => ({ entry, rank: rankOf(entry, wanted) })).filter(({ rank }) => rank < Infinity)
+  const [longest = key] = words.toSorted((a, b) => b.length - a.length)
+  const wanted = {
+    key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`)
+  }
+  // Every rank needs the longest word somewhere, which leaves few rows to look at closely.
+  return entries.filter(({ text }) => text.includes(longest))
+    .map((entry) => ({ entry, rank: rankOf(entry, wanted) })).filter(({ rank }) => rank < Infinity)
 }
 
 function rankOf (
@@ -72,7 +81,8 @@ function rankOf (
     return RANKS.prefix
   }
   if (words.includes(` ${key}`)) return RANKS.word
-  if (wanted.words.every((word) => words.includes(word))) return RANKS.words
+  const isTelling = wanted.words.some((word) => word.length > INSIDE_MIN)
+  if (isTelling && wanted.words.every((word) => words.includes(word))) return RANKS.words
   return key.length >= INSIDE_MIN && (words.includes(key) || compact.some((each) => each.includes(loose)))
     ? RANKS.inside
     : Infinity

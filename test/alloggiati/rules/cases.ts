@@ -292,8 +292,14 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [one({ provincia_nascita: 'rm' })]
   },
   'provincia-discordante': {
-    strikes: [one({ provincia_nascita: 'MI' }), one({ comune_nascita: '408140012', provincia_nascita: 'FO' })],
+    strikes: [
+      one({ provincia_nascita: 'MI' }), born('1993-01-01', { comune_nascita: '408140012', provincia_nascita: 'FO' })
+    ],
     silent: [one({}), one({ provincia_nascita: 'XX' }), one({ provincia_nascita: 'MI', comune_nascita: '' })]
+  },
+  'provincia-di-allora': {
+    strikes: [one({ comune_nascita: '408140012', provincia_nascita: 'FO' })],
+    silent: [one({}), one({ comune_nascita: '420092012', provincia_nascita: 'SU' })]
   },
   'provincia-estero': {
     strikes: [
@@ -357,6 +363,10 @@ export const CASES: Readonly<Record<string, Cases>> = {
   'rilascio-sconosciuto': {
     strikes: [one({ luogo_rilascio: 'ROMA' }), one({ luogo_rilascio: '412058999' })],
     silent: [one({ luogo_rilascio: '058091' }), abroad({})]
+  },
+  'rilascio-ufficio-centrale': {
+    strikes: [one({ luogo_rilascio: 'MIT-UCO' }), one({ luogo_rilascio: 'mit uco' })],
+    silent: [one({}), one({ luogo_rilascio: 'MC-NA' })]
   },
   'rilascio-ambiguo': {
     strikes: [one({ luogo_rilascio: '999002' })],

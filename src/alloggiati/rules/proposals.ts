@@ -1,0 +1,62 @@
+import { searchKey } from '#src/lib/search-key.ts'
+import type { Day } from '#src/lib/time.ts'
+import type { Tables } from '../tables/code-tables.ts'
+import { codeLabel } from '../tables/labels.ts'
+import { inForce, ITALY, type Codice, type Comune, type Stato } from '../tables/types.ts'
+
+/** Candidates that a message lists at most: as many as the states that succeeded to the Soviet Union. */
+const LISTED_MAX = 15
+
+/** Police offices that issue documents, before the name or the sign of their place. `MC` is the Motorizzazione. */
+const OFFICE = new RegExp(
+  '^(?:COMUNE|MUNICIPIO|QUESTURA|PREFETTURA|COMMISSARIATO|MOTORIZZAZIONE(?: CIVILE)?|UMC|MCTC|MC TC|MC|MIT) ' +
+  '(?:DI |DEL |DELLA |DELL )?'
+)
+/** The central office of the Motorizzazione, in Rome. Driving licences of all Italy name it (field 4c). */
+const CENTRAL_OFFICE = /^(?:MIT ?)?UCO$|^MIT$|^MIMS$/
+const ROME = '412058091'
+
+/** Whether a place of issue is the central office that issues Italian driving licences. */
+export function isCentralOffice (text: string): boolean {
+  return CENTRAL_OFFICE.test(searchKey(text))
+}
+
+/** The end of a message about a wrong value (`consiglio`), and the value to propose if exactly one fits. */
+export function advice (found: readonly (Codice | Comune)[]): { consiglio: string, proposta?: string } {
+  const [row, ...others] = found
+  if (row === undefined || found.length > LISTED_MAX) return { consiglio: '' }
+  return others.length > 0
+    ? { consiglio: `: scegliere tra ${found.map(codeLabel).join(', ')}` }
+    : { consiglio: `: indicare ${codeLabel(row)}`, proposta: row.codice }
+}
+
+/** The states in force that a text means, by name or ISO code. An Italian comune means Italy. */
+export function meantStates (text: string, tables: Tables, day: Day): readonly Stato[] {
+  const isComune = tables.comune(text) !== undefined
+  return tables.named('paesi', isComune ? ITALY : text).filter((state) => inForce(state, day))
+}
+
+/** The comuni in force that a text means, in the given province if there are any. */
+export function meantComuni (text: string, provincia: string, tables: Tables, day: Day): readonly Comune[] {
+  const found = tables.named('comuni', text).filter((comune) => inForce(comune, day))
+  const listed = found.filter((comune) => comune.provincia === provincia)
+  const past = found.filter((comune) => tables.hadSign(comune, provincia))
+  return [listed, past].find((each) => each.length > 0) ?? found
+}
+
+/** The places in force that a text means as the issuer of a document. */
+export function meantIssuers (text: string, tables: Tables, day: Day): readonly (Comune | Stato)[] {
+  if (isCentralOffice(text)) return [tables.comune(ROME) ?? []].flat()
+  const office = OFFICE.exec(searchKey(text))
+  return office === null
+    ? [...meantComuni(text, '', tables, day), ...meantStates(text, tables, day)]
+    : meantComuni(office.input.slice(office[0].length), '', tables, day)
+}
+
+/** The comuni that succeeded to an ended one: the same name, or the code that a new name gave it (900 more). */
+export function successors ({ codice, descrizione }: Comune, tables: Tables, day: Day): readonly Comune[] {
+  const sameName = tables.named('comuni', descrizione).filter((comune) => (
+    comune.codice.startsWith(codice.slice(0, 3)) && inForce(comune, day)))
+  const renamed = tables.comune(String(Number(codice) + 900))
+  return sameName.length > 0 || renamed === undefined || !inForce(renamed, day) ? sameName : [renamed]
+}

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Codici } from '#schemas/codici.ts'
+import type { Schedina, SchedinaField, Segnalazione } from '#schemas/schedina.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
+import { foreigner, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { build } from '#test/helper.ts'
+
+const server = await build(t, { TODAY: today })
+const { call } = server
+
+interface Remarks { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
+
+const judge = async (guest: Schedina): Promise<Remarks> =>
+  (await call('POST', '/api/alloggiati/valida', { ospiti: [guest], prenotazione: soggiorno })).json()
+
+const born = (data_nascita: string, comune_nascita: string, provincia_nascita = '', rest: Schedina = {}) =>
+  single({ data_nascita, comune_nascita, provincia_nascita, ...rest })
+const issued = (luogo_rilascio: string, rest: Schedina = {}) => single({ luogo_rilascio, ...rest })
+const licence = { tipo_documento: 'PATEN', numero_documento: 'U1X00X000X' }
+
+/** A guest with a wrong value, its field, the right value, and the words that name it. */
+const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string])[] = [
+  ['a sign after the birth', born('1970-01-01', '420092012', 'SU'), 'provincia_nascita', 'CA', 'CARBONIA'],
+  ['a sign before it existed', born('1990-01-01', '420090047', 'OT'), 'provincia_nascita', 'SS', 'OLBIA'],
+  ['another sign', born('1980-01-01', '412058091', 'MI'), 'provincia_nascita', 'RM', 'ROMA'],
+  ['a past sign too late', born('1993-01-01', '403098031', 'MI'), 'provincia_nascita', 'LO', 'LODI'],
+  ['no sign at all', born('1980-01-01', '412058091', 'XX'), 'provincia_nascita', 'RM', 'ROMA'],
+  ['a province name', born('1980-01-01', '412058091', 'Roma'), 'provincia_nascita', 'RM', 'ROMA'],
+  ['a province name alone', born('1980-01-01', '', 'Napoli'), 'provincia_nascita', 'NA', 'Napoli'],
+  ['a comune name', born('1980-01-01', 'Roma', 'RM'), 'comune_nascita', '412058091', 'ROMA (RM)'],
+  ['a German name', born('1980-01-01', 'Bozen', 'BZ'), 'comune_nascita', '404021008', 'BOLZANO (BZ)'],
+  ['a name of two comuni', born('1980-01-01', 'Castro', 'LE'), 'comune_nascita', '416075096', 'CASTRO (LE)'],
+  ['a name of then and now', born('1980-01-01', 'Forlì', 'FO'), 'comune_nascita', '408040012', "FORLI' (FO)"],
+  ['a name with a past sign', born('2018-01-01', 'Carbonia', 'SU'), 'comune_nascita', '420092012', 'CARBONIA (CA)'],
+  ['an ISTAT code of 2016', born('2018-01-01', '111009', 'CA'), 'comune_nascita', '420092012', 'CARBONIA'],
+  ['an ISTAT code of 2026', born('1980-01-01', '119003', 'CA'), 'comune_nascita', '420092012', 'CARBONIA'],
+  ['a comune that ended', born('1993-01-01', '408040012', 'FC'), 'comune_nascita', '408140012', "FORLI' (FC)"],
+  ['a renamed comune', born('2024-01-01', '404021053', 'BZ'), 'comune_nascita', '404021953', 'MONTAGNA SULLA'],
+  ['a state missing', born('1980-01-01', 'Roma', 'RM', { stato_nascita: '' }), 'stato_nascita', '100000100', 'Italia'],
+  ['a state name', foreigner({ stato_nascita: 'Germania' }), 'stato_nascita', '100000216', 'GERMANIA'],
+  ['an ISO code', foreigner({ stato_nascita: 'DE' }), 'stato_nascita', '100000216', 'GERMANIA'],
+  ['a comune as a state', single({ stato_nascita: '412058091' }), 'stato_nascita', '100000100', 'ITALIA'],
+  ['a state that ended', foreigner({ stato_nascita: '100000253', data_nascita: '2024-01-01' }), 'stato_nascita',
+    '100000997', 'MACEDONIA DEL NORD'],
+  ['an alpha-3 code', foreigner({ cittadinanza: 'FRA' }), 'cittadinanza', '100000215', 'FRANCIA'],
+  ['a number', foreigner({ cittadinanza: '276' }), 'cittadinanza', '100000216', 'GERMANIA'],
+  ['an English name', foreigner({ cittadinanza: 'Netherlands' }), 'cittadinanza', '100000232', 'PAESI BASSI'],
+  ['a nationality', single({ cittadinanza: 'Italiana' }), 'cittadinanza', '100000100', 'ITALIA'],
+  ['a former citizenship', foreigner({ cittadinanza: 'DDR' }), 'cittadinanza', '100000216', 'GERMANIA'],
+  ['a document name', single({ tipo_documento: "carta d'identità" }), 'tipo_documento', 'IDENT', 'CARTA DI IDENTITA'],
+  ['an English document name', single({ tipo_documento: 'Passport' }), 'tipo_documento', 'PASOR', 'PASSAPORTO'],
+  ['an abbreviated document', single({ tipo_documento: 'CIE' }), 'tipo_documento', 'IDELE', 'ELETTRONICA'],
+  ['a licence', single({ tipo_documento: 'Führerschein' }), 'tipo_documento', 'PATEN', 'PATENTE DI GUIDA'],
+  ['an issuing comune by name', issued('Reggio nell’Emilia'), 'luogo_rilascio', '408035033', 'REGGIO EMILIA'],
+  ['the comune of a card', issued('Comune di Merano'), 'luogo_rilascio', '404021051', 'MERANO'],
+  ['the questura of a passport', issued('QUESTURA DI NAPOLI'), 'luogo_rilascio', '415063049', 'NAPOLI'],
+  ['the central office', issued('MIT-UCO', licence), 'luogo_rilascio', '412058091', 'ROMA'],
+  ['an office of the Motorizzazione', issued('MC-NA', licence), 'luogo_rilascio', '415063049', 'NAPOLI'],
+  ['another one', issued('MCTC-BO', licence), 'luogo_rilascio', '408037006', 'BOLOGNA'],
+  ['an issuing state by ISO code', foreigner({ luogo_rilascio: 'DEU' }), 'luogo_rilascio', '100000216', 'GERMANIA'],
+  ['an issuing comune that ended', issued('408040012'), 'luogo_rilascio', '408140012', "FORLI' (FC)"],
+  ['a former issuing state', foreigner({ luogo_rilascio: '100000253' }), 'luogo_rilascio', '100000997', 'DEL NORD'],
+  ['a guest type by name', single({ tipo_alloggiato: 'Ospite singolo' }), 'tipo_alloggiato', '16', 'ospite singolo']
+]
+
+for (const [title, guest, field, right, words] of WRONG) {
+  t.test(`an error names the right value and proposes it: ${title}`, async (t) => {
+    const { errors } = await judge(guest)
+    const error = errors.find(({ campo }) => campo === field)
+    t.equal(error?.proposta, right)
+    t.match(error?.messaggio, words)
+    const corrected = { ...guest, [field]: right }
+    t.notOk((await judge(corrected)).errors.some(({ campo }) => campo === field), 'the proposal is accepted')
+  })
+}
+
+t.test('an error with several right values lists them and proposes none', async (t) => {
+  for (const [guest, field, ...words] of [
+    [foreigner({ stato_nascita: 'Cecoslovacchia', data_nascita: '1994-01-01' }), 'stato_nascita', 'CECA', 'SLOVACCA'],
+    [foreigner({ stato_nascita: '100000210', data_nascita: '1994-01-01' }), 'stato_nascita', 'CECA', 'SLOVACCA'],
+    [foreigner({ cittadinanza: 'URSS' }), 'cittadinanza', 'UCRAINA', 'FEDERAZIONE RUSSA'],
+    [foreigner({ cittadinanza: 'Jugoslavia' }), 'cittadinanza', 'CROAZIA', 'SERBIA'],
+    [born('1980-01-01', 'Castro'), 'comune_nascita', 'CASTRO (BG)', 'CASTRO (LE)'],
+    [born('1980-01-01', 'Forlì'), 'comune_nascita', "FORLI' (FO)", "FORLI' (FC)"]
+  ] as const) {
+    const error = (await judge(guest)).errors.find(({ campo }) => campo === field)
+    t.notOk(error === undefined || 'proposta' in error, field)
+    for (const word of words) t.match(error?.messaggio, word)
+  }
+})
+
+t.test('an unknown value has neither a proposal nor a list', async (t) => {
+  for (const [field, value] of [
+    ['comune_nascita', 'Atlantide'], ['stato_nascita', 'Atlantide'], ['cittadinanza', '100000826'],
+    ['luogo_rilascio', '412058999'], ['tipo_documento', 'ALTRO']
+  ] as const) {
+    const error = (await judge(single({ [field]: value }))).errors.find(({ campo }) => campo === field)
+    t.notOk(error === undefined || 'proposta' in error, field)
+    t.notMatch(error?.messaggio, /:|undefined/)
+  }
+})
+
+t.test('a sign that was right at the birth is accepted, with a warning that names the one sent', async (t) => {
+  for (const [day, comune, sign, sent] of [
+    ['2018-05-01', '420092012', 'SU', 'CA'], ['2010-05-01', '420092012', 'CI', 'CA'],
+    ['2010-05-01', '420090047', 'OT', 'SS'], ['2010-05-01', '420091037', 'OG', 'NU'],
+    ['2010-05-01', '420092092', 'VS', 'CA'], ['2010-05-01', '420091013', 'OR', 'NU'],
+    ['1960-05-01', '408140012', 'FO', 'FC'], ['1960-05-01', '403098031', 'MI', 'LO'],
+    ['2000-05-01', '403108033', 'MI', 'MB'], ['1960-05-01', '418101010', 'CZ', 'KR'],
+    ['1960-05-01', '409100005', 'FI', 'PO'], ['2000-05-01', '411109006', 'AP', 'FM']
+  ] as const) {
+    const { valid, errors, warnings } = await judge(born(day, comune, sign))
+    t.same({ valid, errors }, { valid: true, errors: [] }, `${comune} ${sign}`)
+    t.match(warnings.find(({ campo }) => campo === 'provincia_nascita')?.messaggio, `«${sent}»`)
+  }
+  await call('POST', '/api/alloggiati/invio', { ospiti: [born('2018-05-01', '420092012', 'SU')], soggiorno })
+  t.match((await call('GET', '/api/alloggiati/sandbox/schedine')).json(), { data: [{ riga: /420092012CA/ }] })
+})
+
+t.test('an apartment whose comune is no code is refused, with the code to write', async (t) => {
+  const { admin } = administrator(server)
+  const house = { descrizione: 'Casa', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
+  for (const [text, code] of [
+    ['Roma', '412058091'], ['058091', '412058091'], ['119003', '420092012'], ['Bozen', '404021008'],
+    ['Castro', undefined]
+  ] as const) {
+    const answer = await admin('POST', '/api/v1/appartamenti', { ...house, comune_codice: text })
+    t.equal(answer.statusCode, 400, text)
+    t.match(answer.json().dettagli, [{ campo: 'comune_codice', proposta: code }], text)
+  }
+})
+
+t.test('every value that a message names leads to its code in a search', async () => {
+  const { comuni, paesi }: Codici = (await call('GET', '/api/alloggiati/codici')).json()
+  const place = fc.constantFrom(...comuni, ...paesi)
+  await fc.assert(fc.asyncProperty(place, async ({ descrizione }) => {
+    const name = descrizione.replace(/ \(.*$/, '')
+    for (const { messaggio } of (await judge(issued(name))).errors) {
+      for (const [label, code] of messaggio.matchAll(/(\d{9}) [^,]+/g)) {
+        const found: Codici = (await call('GET', `/api/alloggiati/codici?${new URLSearchParams({ q: label })}`)).json()
+        if (![...found.comuni, ...found.paesi].some(({ codice }) => codice === code)) return false
+      }
+    }
+    return true
+  }), { numRuns: 100 })
+})
