@@ -1,13 +1,14 @@
 import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, sum, type SQL } from 'drizzle-orm'
-import { prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle/tables/bookings.ts'
+import { ospiti, prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
-import { asJson, containing } from '#src/database/columns.ts'
+import { asJson } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { inBatches } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { bookingColumns } from './booking-columns.ts'
 import { isTooLong } from './booking-search.ts'
+import { hasWords } from './search-terms.ts'
 
 /** Rows per batch, which bound the memory of a full list. */
 const BATCH = 1000
@@ -28,7 +29,9 @@ const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t
 /** Counts the bookings that match the filters. The database keeps the counts of all bookings and of each country. */
 async function countBookings (db: Executor, { sort: _, ...filters }: Filters): Promise<number> {
   const { paese_id, ...rest } = filters
-  if (Object.values(rest).some((value) => value !== undefined)) return db.$count(t, and(...conditions(filters)))
+  if (Object.values(rest).some((value) => value !== undefined)) {
+    return db.$count(t, filters.q === undefined ? and(...conditions(filters)) : isFound(db, filters.q, conditions(filters)))
+  }
   const [counted] = await db.select({ total: sum(countries.totale).mapWith(Number) }).from(countries)
     .where(paese_id === undefined ? undefined : eq(countries.paese_id, paese_id))
   return counted!.total ?? 0
@@ -61,13 +64,15 @@ async function bookingPage (
   db: Executor, filters: Filters, limit: number, after: Position | undefined
 ): Promise<Page> {
   const { column, direction, sort } = order(filters.sort)
+  const { q } = filters
+  const given = [...conditions(filters), after && beyond(after)]
   const rows = db.select({
     json: asJson(bookingColumns).as('json'),
     id: t.id,
     value: sql<string>`${column}::text`.as('value'),
     place: sql<number>`row_number() over (order by ${direction(column)}, ${direction(t.id)})`.as('place')
   }).from(t)
-    .where(and(...conditions(filters), after && beyond(after)))
+    .where(q === undefined ? and(...given) : isFound(db, q, given, [direction(column), direction(t.id)], limit + 1))
     .orderBy(direction(column), direction(t.id))
     // One row more than requested, to detect whether there is a next page.
     .limit(limit + 1).as('rows')
@@ -106,12 +111,25 @@ function beyond ({ sort, value, id }: Position): SQL | undefined {
   return or(after(column, position), and(eq(column, position), after(t.id, id)))
 }
 
-function conditions ({ q, check_in_da, check_in_a, paese_id, updated_since }: Filters): (SQL | undefined)[] {
-  const pattern = q === undefined ? undefined : containing(q)
+/**
+ * Whether a booking, or one of its guests, has the words of `q`. Two queries look for them, so that PostgreSQL plans
+ * each on its own: by the index for a rare text, along the list's order for a common one. With a limit both find as
+ * many as a page needs.
+ */
+function isFound (
+  db: Executor, q: string, given: (SQL | undefined)[], order: SQL[] = [], limit?: number
+): SQL {
+  const ofGuest = sql`exists (select from ${ospiti} where ${ospiti.prenotazione_id} = ${t.id}
+    and ${hasWords(sql`${ospiti}.ricerca`, q)})`
+  const [own, guests] = [hasWords(sql`${t}.ricerca`, q), ofGuest].map((match) => {
+    const ids = db.select({ id: t.id }).from(t).where(and(match, ...given)).orderBy(...order)
+    return limit === undefined ? ids : ids.limit(limit)
+  })
+  return sql`${t.id} in ((${own}) union (${guests}))`
+}
+
+function conditions ({ check_in_da, check_in_a, paese_id, updated_since }: Filters): (SQL | undefined)[] {
   return [
-    pattern === undefined
-      ? undefined
-      : sql`(${t.nome_cognome} ilike ${pattern} or ${t.idf_gen} ilike ${pattern} or ${t.email} ilike ${pattern})`,
     check_in_da === undefined ? undefined : gte(t.check_in, check_in_da),
     check_in_a === undefined ? undefined : lte(t.check_in, check_in_a),
     paese_id === undefined ? undefined : eq(t.paese_id, paese_id),

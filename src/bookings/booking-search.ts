@@ -18,7 +18,7 @@ const SETTINGS = {
 
 const QUERY_CANCELED = '57014'
 
-/** Searches in name, code and e-mail, in a pool of their own because their duration depends on the text. */
+/** Searches in bookings and guests, in a pool of their own because their duration depends on the text. */
 export function createSearch (app: FastifyInstance) {
   const { db } = app.openPool(CONNECTIONS, SETTINGS)
   const acquireSlot = limitConcurrency(CONCURRENCY)
@@ -66,8 +66,8 @@ export function isTooLong (err: unknown): boolean {
 }
 
 /**
- * Creates the search index if it is missing. When this role may not create the extension `pg_trgm` (migration `rules`),
- * an administrator may have added it since. Without the index a search reads every booking.
+ * Creates the search indexes if they are missing. When this role may not create the extension `pg_trgm` (migration
+ * `search`), an administrator may have added it since. Without the indexes a search reads every booking.
  */
 export async function ensureSearchIndex ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [{ made }] = await sql.begin(async (tx) => {

@@ -114,6 +114,6 @@ t.test('a card proposes its place of birth under every spelling that cards print
   ]) {
     const text = `LUOGO E DATA DI NASCITA\n${place} 30.12.1964`
     const { ospite } = (await call('POST', '/api/mrz/parse', { lines, text })).json<ParseMrzAnswer>()
-    t.match(ospite, { comune_nascita: comune, provincia_nascita: provincia }, place)
+    t.match(ospite, { comune_nascita: comune, provincia_nascita: provincia }, String(place))
   }
 })

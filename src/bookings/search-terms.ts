@@ -1,0 +1,23 @@
+import { and, or, sql, type SQL } from 'drizzle-orm'
+import { compactKey, withoutUmlauts } from '#src/lib/search-key.ts'
+import { containing } from '#src/database/columns.ts'
+
+const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' }
+/** The prefix of Italy, which stored numbers may lack. */
+const PREFIX_OF_ITALY = /(?<!\S)(?:\+|00)39\s*(?=\d)/g
+
+/**
+ * The condition that a folded text has every word of a query, in any order. An umlaut also matches its spelling with
+ * `E`. No text matches a query of separators alone.
+ */
+export function hasWords (text: SQL, query: string): SQL | undefined {
+  const words = query.replace(PREFIX_OF_ITALY, '').split(/\s+/).map(spellings).filter((each) => each.length > 0)
+  if (words.length === 0) return sql`false`
+  return and(...words.map((word) => or(...word.map((each) => sql`${text} like ${containing(each)}`))))
+}
+
+function spellings (word: string): string[] {
+  const key = compactKey(word)
+  const spelled = compactKey(word.toLowerCase().normalize('NFC').replace(/[äöü]/g, (letter) => UMLAUTS[letter] ?? letter))
+  return [...new Set([key, withoutUmlauts(key), spelled])].filter((each) => each !== '')
+}

@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { compactKey } from '#src/lib/search-key.ts'
+import { anyCharacter } from '#test/any-character.ts'
+import { build } from '#test/helper.ts'
+import { create, list } from './samples.ts'
+
+const { app, call } = await build(t)
+
+/** Invented bookings: the main guest, contacts, and guests with their document numbers. */
+const STAYS = {
+  mueller: {
+    nome_cognome: 'Jürgen Müller', idf_gen: 'BK-2026/001', email: 'j.mueller@example.com', telefono: '+49 (0) 30 123456',
+    guests: [['Jürgen', 'Müller', 'C01X00T47'], ['Zoë', "D'Angelo-Løvås", 'AX 1234567']]
+  },
+  dangelo: {
+    nome_cognome: "Niccolò D'Aosta", idf_gen: 'HT 77', email: null, telefono: '333 123 4567',
+    guests: [['Niccolò', 'D’Aosta', 'CA00000AA'], ['Đorđe', 'Straßer', 'YB.765-4321'], ['Maria Luisa', 'de’ Conti', '']]
+  },
+  rossi: {
+    nome_cognome: 'Ada Rossi', idf_gen: null, email: 'ada_rossi@example.org', telefono: '0039 06 555-0101',
+    guests: [['Ada', 'Rossi', 'CA11111BB']]
+  }
+} as const
+
+const ids = new Map<string, number>()
+for (const [name, { guests, ...booking }] of Object.entries(STAYS)) {
+  const { id } = await create(call, { ...booking, numero_ospiti: 5 })
+  ids.set(name, id)
+  const dati = guests.map(([nome, cognome, numero_documento]) => ({ nome, cognome, numero_documento }))
+  await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati })
+}
+
+const found = async (q: string, rest = {}) => {
+  const rows = await list(call, `?${new URLSearchParams({ q, ...rest })}`)
+  return rows.map(({ id }) => [...ids].find(([, each]) => each === id)?.[0])
+}
+
+t.test('a booking is found by every spelling of a guest, document, telephone, e-mail or code', async (t) => {
+  for (const [name, spellings] of Object.entries({
+    mueller: [
+      'müller', 'MULLER', 'Mueller', 'Jürgen', 'juergen muller', 'Müller Jürgen', 'BK-2026/001', 'bk2026001',
+      'j.mueller@example.com', 'J.MUELLER@', '+49 30 123456', '030123456', '30 123456', 'Zoe', 'ZOË', "d'angelo", 'D’Angelo',
+      'dangelo lovas', 'D Angelo Løvås', 'ax1234567', 'AX 1234567', 'ax-123 4567', 'c01x00t47', 'Lovas Zoë'
+    ],
+    dangelo: [
+      'Niccolo', 'niccolò', "d'aosta", 'd’aosta', 'DAOSTA', 'd aosta', 'D`Aosta', 'D´Aosta', 'Dʼaosta niccolo', 'HT77', 'ht-77',
+      '3331234567', '+39 333 1234567', '0039 333 123 4567', '+393331234567', '333.123.4567', 'dorde',
+      'Đorđe', 'strasser', 'Straßer', 'yb7654321', 'YB 765 4321', 'maria-luisa', 'marialuisa', "de' conti", 'conti luisa'
+    ],
+    rossi: ['rossi ada', 'ADA ROSSI', 'ada_rossi', '06 5550101', '+39 06 5550101', '065550101', 'ca11111bb', 'example.org']
+  })) {
+    for (const q of spellings) {
+      t.same(await found(q), [name], q)
+      t.same(await found(q, { limit: '1', sort: '-check_in' }), [name], `${q}, a page`)
+    }
+  }
+})
+
+t.test('the words of a query belong to one guest, and signs alone find no booking', async (t) => {
+  for (const q of ['Zoe Muller', 'Maria Strasser', '-', '. /', "'", '+', 'nessuno']) t.same(await found(q), [], q)
+})
+
+t.test('a page, its count and its order are those of all that is found', async (t) => {
+  t.same((await found('a', { sort: '-check_in', limit: '10' })).length, 3)
+  const response = await call('GET', '/api/v1/prenotazioni?q=a&limit=2')
+  t.equal(response.headers['x-total-count'], '3')
+  const next = /\?(.+)>/.exec(String(response.headers.link))?.[1]
+  t.equal((await list(call, `?${next}`)).length, 1)
+})
+
+t.test('guests who were removed, and those of a deleted booking, are not found', async (t) => {
+  const { id } = await create(call, { nome_cognome: 'Uno Primo', numero_ospiti: 2 })
+  const save = (dati: object[]) => call('POST', '/api/saveOspiti', { prenotazione_id: id, dati })
+  await save([{ nome: 'Tolta', cognome: 'Presto' }])
+  t.equal((await list(call, '?q=presto')).length, 1)
+  await save([])
+  t.equal((await list(call, '?q=presto')).length, 0)
+  await save([{ nome: 'Tolta', cognome: 'Presto' }])
+  await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
+  t.equal((await list(call, '?q=presto')).length, 0)
+})
+
+t.test('PostgreSQL and the server fold texts alike', async (t) => {
+  const latin = fc.string({ unit: fc.constantFrom(..."abzÀàÄäßẞŒœÆæØøĐđŁłıÞþ'’‘`´ʼ -–./,;:+()[]«»\"*_%|@0129") })
+  await fc.assert(fc.asyncProperty(latin, async (text) => {
+    const [row] = await app.sql<{ folded: string }[]>`select piega(${text}) as folded`
+    return row!.folded === compactKey(text)
+  }), { numRuns: 300 })
+  await fc.assert(fc.asyncProperty(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 20 }), async (text) => {
+    const { statusCode } = await call('GET', `/api/v1/prenotazioni?${new URLSearchParams({ q: text })}`)
+    return statusCode === 200 || statusCode === 400
+  }), { numRuns: 50 })
+  t.equal(compactKey('Straße D’Aosta'), 'STRASSEDAOSTA')
+})
