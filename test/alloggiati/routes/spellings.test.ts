@@ -12,7 +12,7 @@ const search = async (q: string, limit?: number): Promise<Codici> => {
   return (await call('GET', `/api/alloggiati/codici?${query}`)).json()
 }
 
-/** What people type, by the code that it must find first. */
+/** Texts that people type, by the code that each must find first. */
 const SPELLINGS: { [K in keyof Codici]?: Record<string, readonly string[]> } = {
   comuni: {
     408035033: ["Reggio nell'Emilia", 'reggio nell’emilia', 'REGGIO EMILIA', 'Reggio nell`Emilia (RE)', '035033'],
