@@ -177,7 +177,7 @@ export const InvioDuplicate = errorWith({
 }, {
   $id: 'InvioGiaFatto',
   examples: [{
-    error: 'Ospiti già inviati, o di esito sconosciuto, con la ricevuta AW-20261121-1: ospite 1 (stessa persona)',
+    error: 'Ospite già inviato, o di esito sconosciuto, con la ricevuta AW-20261121-1: ospite 1 (stessa persona)',
     status: 409,
     codice: 'SCHEDINE_GIA_INVIATE',
     requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',

@@ -30,17 +30,18 @@ const optional = (maxLength: number, description?: string) =>
 /** A guest in a `saveOspiti` request. The last four fields allow making a schedina from stored data. */
 export const GuestInput = Closed(
   {
-    nome: Name(100),
+    nome: optional(100, 'Vuoto se il documento ha un nome solo, che va in `cognome`'),
     cognome: Name(100),
     sesso: Type.Optional(
-      Type.Unsafe<'M' | 'F' | '' | null>({
-        ...OneOf(['M', 'F', '']),
+      Type.Unsafe<'M' | 'F' | 'X' | '' | null>({
+        ...OneOf(['M', 'F', 'X', '']),
         type: ['string', 'null'],
-        enum: ['M', 'F', '', null]
+        enum: ['M', 'F', 'X', '', null],
+        description: '`X`, o vuoto, se il documento non lo indica: alla Polizia vanno `M` o `F`'
       })
     ),
     data_nascita: Type.Optional(
-      Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'day-or-empty', maxLength: 10 })
+      Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'birth-or-empty', maxLength: 10 })
     ),
     luogo_nascita: optional(100, 'In parole; alla Polizia vanno i tre campi con i codici'),
     cittadinanza: optional(20, GUEST_WORDS.cittadinanza),

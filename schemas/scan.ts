@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
-import { GuestInput, Name } from './guest.ts'
+import { GuestInput } from './guest.ts'
 import { IMAGE_FORMATS, ImageText } from './image.ts'
 import { paging } from './paging.ts'
 import { Avviso } from './scanning.ts'
@@ -8,15 +8,20 @@ import { Segnalazione } from './schedina.ts'
 
 /* Scanned documents, stored until assigned to a guest. */
 
-/** Fields of a document, named as in `parsed` of `mrz/parse`. */
+/** Fields of a document, named as in `parsed` of `mrz/parse`. '' means that the document does not say. */
 const documentFields = {
-  name: Name(100),
-  surname: Name(100),
-  docNum: Text(50, { minLength: 1 }),
-  birthDate: Day,
-  gender: OneOf(['M', 'F']),
+  name: Text(100, { description: 'Vuoto se il documento ha un nome solo' }),
+  surname: Text(100),
+  docNum: Text(50),
+  birthDate: Type.String({
+    pattern: '^(\\d{4}-\\d{2}-\\d{2})?$',
+    maxLength: 10,
+    examples: ['1964-12-30'],
+    description: 'AAAA-MM-GG, con 00 per il giorno e il mese che il documento non indica'
+  }),
+  gender: OneOf(['M', 'F', 'X', '']),
   nationality: Text(9, {
-    pattern: '^([A-Z]{3}|\\d{9})$',
+    pattern: '^([A-Z]{3}|\\d{9})?$',
     description: 'Il codice della zona (ISO 3166-1 alpha-3), o quello della Polizia'
   })
 }

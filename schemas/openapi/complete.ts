@@ -167,6 +167,7 @@ function isOptional (content: Record<string, Media>): boolean {
 /** Our formats in terms that every tool knows. */
 const FORMATS: Readonly<Record<string, object>> = {
   day: { format: 'date' },
+  'birth-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` },
   'day-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` }
 }
 

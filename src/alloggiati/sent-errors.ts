@@ -1,8 +1,9 @@
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
 import { isDecidable, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { ShapedError } from '#src/lib/errors.ts'
-import { inRome, type Day } from '#src/lib/time.ts'
+import { italianDay, inRome, type Day } from '#src/lib/time.ts'
 
 /* Errors that block a Send: guests were sent before, may have been, or are being sent. */
 
@@ -42,8 +43,9 @@ export class SchedineGiaInviate extends ShapedError {
     duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
   ) {
     const references = referencesOf(duplicati)
-    const day = movedFrom === undefined ? '' : ` con l'arrivo del ${movedFrom}`
-    const before = `Ospiti già inviati${day}, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
+    const day = movedFrom === undefined ? '' : ` con l'arrivo ${dayWithArticle('del', italianDay(movedFrom))}`
+    const who = guestsOf(duplicati).length === 1 ? 'Ospite già inviato' : 'Ospiti già inviati'
+    const before = `${who}${day}, o di esito sconosciuto, con ${namedReceipts(references)}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
     const toGoOn = movedFrom === undefined ? TO_GO_ON : TO_SEND_MOVED
     const advice = [
@@ -72,8 +74,8 @@ interface UnderWay {
 
 /** The text about a submission that waits for a retry. */
 export function describeWaiting (until: Date): string {
-  return `non è ancora partito e si riprova da solo, il ${inRome(until)}. Fino ad allora un amministratore lo può ` +
-    'annullare (POST /api/v1/invii/:id/decisione)'
+  return `non è ancora partito e si riprova da solo, ${dayWithArticle('il', inRome(until))}. Fino ad allora un ` +
+    'amministratore lo può annullare (POST /api/v1/invii/:id/decisione)'
 }
 
 /** A submission under way, whose result will be known soon. */
@@ -125,8 +127,8 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
 function describeSent (rows: Excess['gia_inviati']): string {
   const parts = SENT_WORDS.flatMap(([one, many, isMeant]) => {
     const meant = rows.filter(({ esito }) => isMeant(esito))
-    const references = [...new Set(meant.map(({ ricevuta }) => ricevuta))].join(', ')
-    return meant.length === 0 ? [] : `${countWithNoun(meant.length, one, many)} (ricevuta ${references})`
+    const references = namedReceipts([...new Set(meant.map(({ ricevuta }) => ricevuta))])
+    return meant.length === 0 ? [] : `${countWithNoun(meant.length, one, many)} (${references})`
   })
   return parts.length === 0 ? 'nessun ospite già inviato' : parts.join(' e ')
 }
@@ -154,9 +156,14 @@ export class NullaDaInviare extends ShapedError {
     const others = countWithNoun(unsaved, 'altro ospite non è ancora salvato', 'altri ospiti non sono ancora salvati')
     const what = 'tutti gli ospiti salvati della prenotazione sono già inviati, o di esito sconosciuto'
     const left = unsaved === 0 ? '' : `; ${others}`
-    const text = `Nulla da inviare: ${what}, con la ricevuta ${ricevute.join(', ')}${left}`
+    const text = `Nulla da inviare: ${what}, con ${namedReceipts(ricevute)}${left}`
     super('NULLA_DA_INVIARE', 409, text, { ricevute })
   }
+}
+
+/** References with their noun: `la ricevuta AW-1`, `le ricevute AW-1, AW-2`. */
+export function namedReceipts (references: readonly string[]): string {
+  return `${references.length === 1 ? 'la ricevuta' : 'le ricevute'} ${references.join(', ')}`
 }
 
 function referencesOf (duplicati: readonly Duplicato[]): string[] {

@@ -5,13 +5,26 @@ import type { Country } from '#schemas/country.ts'
 
 const italian: countries.LocaleData = createRequire(import.meta.url)('i18n-iso-countries/langs/it.json')
 
+/** Names that the package spells differently from everyday Italian. */
+const EVERYDAY: Readonly<Record<string, string>> = {
+  BQ: 'Bonaire, Sint Eustatius e Saba',
+  CC: 'Isole Cocos (Keeling)',
+  FO: 'Isole Faroe',
+  GF: 'Guyana francese',
+  IO: 'Territorio britannico dell’Oceano Indiano',
+  MM: 'Myanmar (Birmania)',
+  PA: 'Panama',
+  TF: 'Terre australi e antartiche francesi',
+  TW: 'Taiwan'
+}
+
 /** The countries of ISO 3166-1 with their Italian names, in alphabetical order; `id` is the numeric code. */
 export function listCountries (): Country[] {
   countries.registerLocale(italian)
   return Object.entries(countries.getNames('it', { select: 'official' }))
     .map(([iso2, nome]) => ({
       id: Number(countries.alpha2ToNumeric(iso2)),
-      nome,
+      nome: EVERYDAY[iso2] ?? nome.replace(/\s+/g, ' ').trim(),
       iso2,
       iso3: countries.alpha2ToAlpha3(iso2) ?? ''
     }))

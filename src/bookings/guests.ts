@@ -37,7 +37,7 @@ export function saveGuests (
       ...known(guest),
       prenotazione_id,
       indice,
-      nome: guest.nome,
+      nome: guest.nome?.trim() ? guest.nome : '',
       cognome: guest.cognome
     }))
     if (rows.length > 0) {
@@ -67,7 +67,7 @@ export function saveGuests (
 export async function placeGuest (
   tx: Transaction,
   { prenotazione_id, guest_idx: indice }: GuestPlace,
-  change: (saved: SavedGuest | undefined) => Partial<GuestInput> & Pick<GuestInput, 'nome' | 'cognome'>
+  change: (saved: SavedGuest | undefined) => Partial<GuestInput> & { nome: string, cognome: string }
 ): Promise<SavedGuest> {
   const places = await placesFor(tx, prenotazione_id, { lock: true })
   const here = and(eq(ospiti.prenotazione_id, prenotazione_id), eq(ospiti.indice, indice))

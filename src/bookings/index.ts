@@ -8,7 +8,7 @@ export {
 } from './personal-data-report.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, countByCountry, countDay, keepBookings, lockBooking, requirePlace, savedGuests, staysByArrival,
-  staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay, type DayCounts, type GuestPlace, type Kept,
-  type StayWithGuests, type WelcomedStay
+  bookingExists, bookingsWithCodeOf, countByCountry, countDay, keepBookings, lockBooking, requirePlace, savedGuests,
+  staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay, type DayCounts,
+  type GuestPlace, type Kept, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

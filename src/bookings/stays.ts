@@ -1,4 +1,5 @@
-import { and, asc, eq, gte, lte, sql } from 'drizzle-orm'
+import { and, asc, between, eq, gte, lte, ne, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type postgres from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { isOneOf } from '#src/database/columns.ts'
@@ -143,6 +144,20 @@ export async function savedGuests (
   const guests = await db.select().from(ospiti).where(isOneOf(ospiti.prenotazione_id, ids))
     .orderBy(asc(ospiti.indice))
   return Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
+}
+
+/** Days between two arrivals for which one code is a probable mistake. Older codes may be used again. */
+const CODE_DAYS = 7
+
+/** The bookings with the same `idf_gen`, another main guest and an arrival close by. It reads these arrivals only. */
+export async function bookingsWithCodeOf (db: Executor, id: number): Promise<number[]> {
+  const own = alias(t, 'own')
+  const found = await db.select({ id: t.id }).from(own).innerJoin(t, and(
+    between(t.check_in, sql`${own.check_in} - ${CODE_DAYS}::int`, sql`${own.check_in} + ${CODE_DAYS}::int`),
+    eq(t.idf_gen, own.idf_gen),
+    sql`upper(${t.nome_cognome}) <> upper(${own.nome_cognome})`
+  )).where(and(eq(own.id, id), ne(t.id, id))).orderBy(asc(t.id)).limit(10)
+  return found.map((booking) => booking.id)
 }
 
 /** The facts about the stay in a guest's letter. */

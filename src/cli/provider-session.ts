@@ -1,3 +1,4 @@
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
 import type { Context } from './command-context.ts'
 import { CliError, EXIT } from './errors.ts'
@@ -47,7 +48,7 @@ function refused ({ status, headers, body }: Answer): CliError {
   const codice = reason === '' ? `STATO_${status}` : reason.toUpperCase()
   if (status === 429) {
     const seconds = Number(headers.get('retry-after'))
-    const when = seconds > 0 ? `fra ${seconds} secondi` : 'più tardi'
+    const when = seconds > 0 ? `fra ${countWithNoun(seconds, 'secondo', 'secondi')}` : 'più tardi'
     return new CliError(EXIT.failed, codice, `Troppi tentativi di accesso: riprovare ${when}`)
   }
   return new CliError(EXIT.credentials, codice, REFUSALS[reason] ?? `Accesso rifiutato (${reason || status})`)

@@ -4,6 +4,7 @@ import type { ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
 import { Environment, FORMS } from '#schemas/config.ts'
 import type { OAuthProvider } from '#schemas/oauth-provider.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { requireOtherPlace } from './backup-folder.ts'
 import { findFault, splitList } from './checks.ts'
 import { ConfigError, dataFolderError } from './data-folder.ts'
@@ -82,8 +83,8 @@ const WORDS: Readonly<Record<string, (params: Record<string, unknown>) => string
   type: ({ type }) => TYPES[String(type)] ?? 'deve essere un testo',
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
   maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
-  minLength: ({ limit }) => `deve avere almeno ${String(limit)} caratteri`,
-  maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
+  minLength: ({ limit }) => `deve avere almeno ${countWithNoun(Number(limit), 'carattere', 'caratteri')}`,
+  maxLength: ({ limit }) => `deve avere al massimo ${countWithNoun(Number(limit), 'carattere', 'caratteri')}`,
   enum: ({ allowedValues }) => `può essere ${(allowedValues as string[]).join(', ')}`
 }
 const TYPES: Readonly<Record<string, string>> = {

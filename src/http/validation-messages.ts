@@ -44,6 +44,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const FORMATS: Readonly<Record<string, string>> = {
   day: 'deve essere un giorno del calendario, AAAA-MM-GG',
   'day-or-empty': 'deve essere un giorno del calendario, AAAA-MM-GG',
+  'birth-or-empty': 'deve essere un giorno del calendario, AAAA-MM-GG: per il giorno o il mese che il documento non ' +
+    'indica scrivere 01',
   byte: NOT_BASE64,
   'date-time': 'deve essere un istante ISO 8601',
   email: 'deve essere un indirizzo e-mail'

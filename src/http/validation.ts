@@ -10,13 +10,15 @@ import { isImageText } from '#src/services/images/image-text.ts'
 // The package is CommonJS. Under Node's ESM its default export is nested one level deeper than its types say.
 const addFormats = formatsPlugin.default
 
+const isDayOrEmpty = (text: string) => text === '' || isDay(text)
+
 /** Creates an Ajv with the formats of the API. It never drops or changes a field. */
 export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
   addFormats(ajv, ['date-time', 'email', 'uri'])
   // OpenAPI calls base64 `byte`. Only images use it.
   return ajv.addFormat('byte', isImageText).addFormat('day', isDay)
-    .addFormat('day-or-empty', (text) => text === '' || isDay(text))
+    .addFormat('day-or-empty', isDayOrEmpty).addFormat('birth-or-empty', isDayOrEmpty)
 }
 
 /**

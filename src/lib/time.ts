@@ -47,6 +47,16 @@ export function isDay (text: string): boolean {
   return !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(text)
 }
 
+/**
+ * The first day that an incomplete date allows, where 00 or nothing means unknown: `1970-00-00`, `1970-05-00`, `1970`.
+ * Undefined for any other text.
+ */
+export function firstDayOf (text: string): Day | undefined {
+  const [, year, month = '00'] = /^((?:1[89]|20)\d\d)(?:-(\d\d))?(?:-00)?$/.exec(text) ?? []
+  const day = `${year}-${month === '00' ? '01' : month}-01`
+  return isDay(day) ? day : undefined
+}
+
 /** `day` plus a number of days, which may be negative. */
 export function addDays (day: Day, days: number): Day {
   return new Date(epochDay(day) * MS_PER_DAY + days * MS_PER_DAY).toISOString().slice(0, 10)

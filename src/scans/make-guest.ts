@@ -16,14 +16,16 @@ interface MakingGuests {
   noteDone: (tx: Transaction) => Promise<void>
 }
 
-/** Fields that stay valid with the same birth date, and with the same document number. */
+/** Fields that stay valid with the same name, with the same birth date, and with the same document number. */
+const OF_PERSON = ['sesso', 'data_nascita', 'cittadinanza'] as const
 const OF_BIRTH = ['luogo_nascita', 'comune_nascita', 'provincia_nascita', 'stato_nascita'] as const
-const OF_DOCUMENT = ['tipo_documento', 'luogo_rilascio'] as const
+const OF_DOCUMENT = ['tipo_documento', 'numero_documento', 'luogo_rilascio'] as const
 
 /**
  * Makes the holder of a scanned document a guest of a booking. A guest already saved in that place keeps fields that
- * the document lacks: the birth place if the birth date is the same, details of the document if its number is the same,
- * and the guest's type. `dati` overrides everything.
+ * the document lacks: sex, birth date and citizenship if the name is the same, the birth place if the birth date is the
+ * same, details of the document if its number is the same, and the guest's type. A document without birth date or
+ * number keeps those of the same name. `dati` overrides everything.
  * @throws ScansioneNonTrovata, PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place
  */
 export async function makeGuest (
@@ -48,7 +50,9 @@ export async function makeGuest (
 }
 
 type Fields = Partial<GuestInput>
-interface Made { fields: Fields & Pick<GuestInput, 'nome' | 'cognome'>, avvisi: Avviso[] }
+interface Names { nome: string, cognome: string }
+/** `given` is the given name on the document; a single name is in `fields.cognome`. */
+interface Made { fields: Fields & Names, given: string, avvisi: Avviso[] }
 
 /** The guest from the document alone, without empty fields. */
 function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCodes): Made {
@@ -60,20 +64,27 @@ function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCo
   const { ospite, avvisi } = guestOf({ ...data, docNumber: docNum, issuingCountry }, known)
   const { da_completare: _missing, nome, cognome, ...rest } = ospite
   const fields = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ''))
-  return { fields: { ...fields, nome, cognome }, avvisi }
+  return { fields: { ...fields, nome, cognome }, given: data.name, avvisi }
 }
 
 /** The fields to write over the guest who is saved in the place. */
-function kept (saved: SavedGuest | undefined, fields: Fields): Fields {
-  const isBornThen = saved?.data_nascita === fields.data_nascita
-  const isSameDocument = saved?.numero_documento === fields.numero_documento
-  return {
-    ...Object.fromEntries(isBornThen ? [] : OF_BIRTH.map((name) => [name, null])),
-    ...Object.fromEntries(isSameDocument ? [] : OF_DOCUMENT.map((name) => [name, null])),
-    ...fields
-  }
+function kept (saved: SavedGuest | undefined, fields: Fields & Names): Fields {
+  const isNamesake = saved !== undefined && nameOf(saved) === nameOf(fields)
+  const keeps = (name: 'data_nascita' | 'numero_documento') =>
+    fields[name] === undefined ? isNamesake : saved?.[name] === fields[name]
+  const cleared = [
+    ...(isNamesake ? [] : OF_PERSON),
+    ...(keeps('data_nascita') ? [] : OF_BIRTH),
+    ...(keeps('numero_documento') ? [] : OF_DOCUMENT)
+  ]
+  return { ...Object.fromEntries(cleared.map((name) => [name, null])), ...fields }
 }
 
-function named ({ fields }: Made, dati: Fields): Pick<GuestInput, 'nome' | 'cognome'> {
-  return { nome: dati.nome ?? fields.nome, cognome: dati.cognome ?? fields.cognome }
+function nameOf ({ nome, cognome }: Names): string {
+  return `${cognome}|${nome}`.toUpperCase()
+}
+
+function named ({ fields, given }: Made, dati: Fields): Names {
+  const nome = dati.cognome === undefined ? fields.nome : given
+  return { nome: (dati.nome === undefined ? nome : dati.nome) ?? '', cognome: dati.cognome ?? fields.cognome }
 }

@@ -13,7 +13,7 @@ import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { type Clock, type Day, isDay } from '#src/lib/time.ts'
+import { type Clock, type Day, firstDayOf, isDay } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { ScansioneNonTrovata } from './errors.ts'
@@ -44,13 +44,25 @@ async function present (
 
 /** Validation errors across the fields of a scan, or relative to today. */
 function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {
-  const { birthDate, prenotazione_id: booking, guest_idx: guest } = body
-  const isBornLater = typeof birthDate === 'string' && isDay(birthDate) && birthDate > today
+  const { birthDate, name, surname, prenotazione_id: booking, guest_idx: guest } = body
+  const isNameless = [name, surname].every((each) => typeof each === 'string' && each.trim() === '')
   return [
-    ...(isBornLater ? [{ campo: 'birthDate', messaggio: 'è nel futuro' }] : []),
+    ...(isNameless ? [{ campo: 'surname', messaggio: 'non può essere vuoto se anche name lo è' }] : []),
+    ...(typeof birthDate === 'string' ? birthErrors(birthDate, today) : []),
     ...(booking !== undefined && guest === undefined ? [missing('guest_idx', 'prenotazione_id')] : []),
     ...(booking === undefined && guest !== undefined ? [missing('prenotazione_id', 'guest_idx')] : [])
   ]
+}
+
+/** A birth date may be empty, or have 00 as the day, or as the day and the month. */
+function birthErrors (birthDate: string, today: Day): FieldError[] {
+  const campo = 'birthDate'
+  if (birthDate === '') return []
+  const day = isDay(birthDate) ? birthDate : firstDayOf(birthDate)
+  if (day === undefined) {
+    return [{ campo, messaggio: 'deve essere un giorno del calendario, AAAA-MM-GG (00 se il documento non lo indica)' }]
+  }
+  return day > today ? [{ campo, messaggio: 'è nel futuro' }] : []
 }
 
 function missing (campo: string, other: string): FieldError {

@@ -1,7 +1,7 @@
 import type { ScanData } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
 import { savedGuests, type GuestPlace } from '#src/bookings/index.ts'
-import type { Day } from '#src/lib/time.ts'
+import { isDay, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { expired, minor } from '#src/scanning/index.ts'
 
@@ -10,21 +10,28 @@ export async function scanNotices (
   db: Executor, data: ScanData, place: GuestPlace | null, today: Day
 ): Promise<Avviso[]> {
   return [
-    ...minor(data.birthDate, today),
+    ...(isDay(data.birthDate) ? minor(data.birthDate, today) : []),
     ...(data.expiryDate === '' ? [] : expired(data.expiryDate, today)),
-    ...(place === null ? [] : await sameDocument(db, data.docNum, place))
+    ...(place === null ? [] : await sameGuest(db, data, place))
   ]
 }
 
-async function sameDocument (
-  db: Executor, number: string, { prenotazione_id: booking, guest_idx: place }: GuestPlace
+/** A person with two documents, and two people with one document. */
+async function sameGuest (
+  db: Executor, data: ScanData, { prenotazione_id: booking, guest_idx: place }: GuestPlace
 ): Promise<Avviso[]> {
   const guests = (await savedGuests(db, [booking])).get(booking) ?? []
-  return guests
-    .filter(({ indice, numero_documento: other }) =>
-      indice !== place && other !== null && lettersOf(other) === lettersOf(number))
-    .map(({ indice }) => (
-      { campo: 'docNum', messaggio: `L’ospite ${indice + 1} della prenotazione ha lo stesso numero di documento` }))
+  const [number, holder] = [lettersOf(data.docNum), lettersOf(data.surname + data.name)]
+  return guests.filter(({ indice }) => indice !== place).flatMap((guest): Avviso[] => {
+    const other = `L’ospite ${guest.indice + 1} della prenotazione ha lo stesso`
+    if (guest.data_nascita === data.birthDate && lettersOf(guest.cognome + guest.nome) === holder) {
+      const messaggio = `${other} nome e la stessa data di nascita: una persona si comunica una volta sola, con un ` +
+        'solo documento'
+      return [{ campo: 'surname', messaggio }]
+    }
+    const isSame = number !== '' && lettersOf(guest.numero_documento ?? '') === number
+    return isSame ? [{ campo: 'docNum', messaggio: `${other} numero di documento` }] : []
+  })
 }
 
 /** Blanks and punctuation are optional in document numbers. */

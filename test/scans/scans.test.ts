@@ -41,14 +41,14 @@ t.test('the required fields of the contract are enough', async (t) => {
 t.test('an invalid scan is a 400 that names every wrong field, and nothing is stored', async (t) => {
   const before = await app.sql`select count(*)::int as n from scansioni`
   const response = await call('POST', '/api/save-scan', {
-    name: ' ', docNum: '', birthDate: '1964-02-30', gender: 'X', nationality: 'Italia', expiryDate: 'domani', altro: 1
+    name: 1, docNum: '\t', birthDate: '1964-02-30', gender: 'Q', nationality: 'Italia', expiryDate: 'domani', altro: 1
   })
   t.same(fieldsAtFault(response).sort(),
     ['altro', 'birthDate', 'docNum', 'expiryDate', 'gender', 'name', 'nationality', 'surname'])
   t.same(fieldsAtFault(await save({ birthDate: '2026-11-22' })), ['birthDate'])
   t.same(fieldsAtFault(await save({ prenotazione_id: 1 })), ['guest_idx'])
   t.same(fieldsAtFault(await save({ guest_idx: 0 })), ['prenotazione_id'])
-  t.same(fieldsAtFault(await save({ name: '', birthDate: '2026-11-22', guest_idx: 0, image: 'x' })).sort(),
+  t.same(fieldsAtFault(await save({ name: 'a'.repeat(101), birthDate: '2026-11-22', guest_idx: 0, image: 'x' })).sort(),
     ['birthDate', 'image', 'name', 'prenotazione_id'])
   t.same(fieldsAtFault(await save({ image: 'aGVsbG8=' })), ['image'])
   t.same(await app.sql`select count(*)::int as n from scansioni`, before)
@@ -261,7 +261,7 @@ t.test('a missing scan or booking is a 404, and nothing changes', async (t) => {
   const { updated_at: before } = await read(call, booking)
   t.equal((await makeGuest(2_000_000, { prenotazione_id: booking, guest_idx: 0 })).statusCode, 404)
   t.equal((await makeGuest(id, { prenotazione_id: 2_000_000, guest_idx: 0 })).statusCode, 404)
-  t.same(fieldsAtFault(await makeGuest(id, { guest_idx: -1, dati: { nome: '', altro: 1 } })).sort(),
+  t.same(fieldsAtFault(await makeGuest(id, { guest_idx: -1, dati: { nome: 1, altro: 1 } })).sort(),
     ['dati.altro', 'dati.nome', 'guest_idx', 'prenotazione_id'])
   t.match(await read(call, booking), { ospiti: [], updated_at: before })
 })

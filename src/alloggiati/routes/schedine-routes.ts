@@ -13,7 +13,9 @@ import { accept, judge, type SchedineContext } from '../schedine/accept-schedine
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, refuseUnnamedRenewal, findMissing } from '../schedine/from-booking.ts'
 import { requesterOf, type Requester } from '../schedine/requester.ts'
+import { bookingsWithCodeOf } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
+import type { Segnalazione } from '#schemas/schedina.ts'
 import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import { respondToRepeatedDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
 
@@ -138,7 +140,8 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async (request) => {
     const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body ?? {})
     const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
-    return { schedine, soggiorno, valid, errors, warnings }
+    const doubts = await codeRemarks(db, request.params.id)
+    return { schedine, soggiorno, valid, errors, warnings: [...warnings, ...doubts] }
   })
   app.post('/api/v1/prenotazioni/:id/invio', { ...INVIA_PRENOTAZIONE, preHandler: repeated }, (request, reply) => {
     // Saved guests can be corrected, so a refusal before a submission exists is not stored under the key.
@@ -156,6 +159,17 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     request.isUndecided = true
     return submitDay(context, body, authorOf(request), requester)
   })
+}
+
+/** A warning when bookings of other people have the same external code. */
+async function codeRemarks (db: Executor, id: number): Promise<Segnalazione[]> {
+  const others = await bookingsWithCodeOf(db, id)
+  if (others.length === 0) return []
+  const who = others.length === 1
+    ? `Anche la prenotazione ${others[0]} ha questo codice`
+    : `Anche le prenotazioni ${others.join(', ')} hanno questo codice`
+  const messaggio = `${who}, con un altro nome: controllarlo`
+  return [{ ospite: 0, campo: 'idf_gen', messaggio }]
 }
 
 /** Answers a repeated Idempotency-Key with its submission, and creates none. */

@@ -1,3 +1,4 @@
+import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import { foldDocument, foldName, type Folded } from '../codec/folding.ts'
@@ -39,6 +40,8 @@ export interface GuestCase {
   leader: number
   /** Index of an earlier guest with the same name and birth date. */
   repeats: number | undefined
+  /** Index of an earlier guest whose document, which is sent too, has the same number. */
+  sameDocument: number | undefined
   stay: ReturnType<typeof stayOf>
   tables: Tables
   today: Day
@@ -54,6 +57,7 @@ export function casesOf ({ ospiti, soggiorno, tables, today, channel = 'service'
   const list = ospiti.map(fieldsOf)
   const common = { stay: stayOf(soggiorno), tables, today, yesterday: addDays(today, -1), channel }
   const firstOf = new Map<string, number>()
+  const firstWith = new Map<string, number>()
   const groups = groupsOf(list.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return groups.flatMap((group) => group.map((index) => {
     const fields = list[index]!
@@ -63,6 +67,10 @@ export function casesOf ({ ospiti, soggiorno, tables, today, channel = 'service'
     const identity = cognome.text && nome.text && born ? `${cognome.text}|${nome.text}|${born}` : undefined
     const repeats = identity === undefined ? undefined : firstOf.get(identity)
     if (identity !== undefined && repeats === undefined) firstOf.set(identity, index)
+    const documentNumber = foldDocument(fields.numero_documento)
+    const letters = WITH_DOCUMENT.includes(fields.tipo_alloggiato) ? documentNumber.text.replace(/[-./]/g, '') : ''
+    const sameDocument = firstWith.get(letters)
+    if (letters !== '' && sameDocument === undefined) firstWith.set(letters, index)
     const given = { comune: fields.comune_nascita, provincia: fields.provincia_nascita, stato: fields.stato_nascita }
     return {
       ...common,
@@ -71,13 +79,14 @@ export function casesOf ({ ospiti, soggiorno, tables, today, channel = 'service'
       sex: isSex(fields.sesso) ? fields.sesso : undefined,
       cognome,
       nome,
-      documentNumber: foldDocument(fields.numero_documento),
+      documentNumber,
       born,
       birth: resolveBirth(given, { tables, born, today }),
       issue: resolveIssue(fields.luogo_rilascio, { tables, born, today }),
       group,
       leader: group[0]!,
-      repeats
+      repeats,
+      sameDocument
     }
   }))
 }

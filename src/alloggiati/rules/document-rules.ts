@@ -1,29 +1,52 @@
 import { WITH_DOCUMENT, WITHOUT_DOCUMENT } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS } from '#schemas/schedina.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { italianDay } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
-import { unusualNumber } from './documents.ts'
+import type { GuestCase } from './case.ts'
+import { isPlaceholder, unusualNumber } from './documents.ts'
 import { describeCharacters } from './confusable-letters.ts'
 import { advice, isCentralOffice, meantIssuers, meantStates, successors } from './proposals.ts'
+import { isMinor } from './person-rules.ts'
 import { namedComuni, type Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length
 const HAS_SIGNS = /[A-Z0-9]/
+
+const COMMON =
+  'PASOR passaporto, IDELE carta d\'identità elettronica, IDENT carta d\'identità, PATEN patente, ' +
+  'RIFUG titolo di viaggio'
+const NO_PERMIT = 'Il permesso di soggiorno non è ammesso: serve il passaporto o un altro documento d\'identità'
+
+/** The way on for a minor, who may have no document. */
+function childHint (guest: GuestCase): string {
+  return isMinor(guest)
+    ? '. Se il minore viaggia con chi lo accompagna, indicarlo come suo familiare (19). Se il capo è già stato ' +
+      'comunicato e il minore non ha un documento suo, chiedere alla Questura quale indicare'
+    : ''
+}
+
+/** Whether no other rule refuses the number. */
+function isSendable ({ refused, text }: Pick<GuestCase['documentNumber'], 'refused' | 'text'>): boolean {
+  return refused === '' && HAS_SIGNS.test(text) && text.length <= NUMBER_LENGTH
+}
 
 /** Rules about the document of guests who bring one. */
 const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'tipo-documento-mancante',
     field: 'tipo_documento',
-    message: 'Il tipo di documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo',
+    message: 'Il tipo di documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo. ' +
+      `${NO_PERMIT}{minore}`,
     source: 'Tracciato, campo 12',
-    applies: ({ fields }) => fields.tipo_documento === ''
+    applies: (guest) => guest.fields.tipo_documento === '' && { minore: childHint(guest) }
   },
   {
     id: 'tipo-documento-sconosciuto',
     field: 'tipo_documento',
-    message: 'Il tipo di documento {codice} non è nella tabella dei documenti{consiglio}',
+    message: `Il tipo di documento {codice} non è nella tabella dei documenti{consiglio}. I più comuni: ${COMMON}. ` +
+      NO_PERMIT,
     source: 'Tabella Tipi_Documento',
     applies: ({ fields: { tipo_documento: codice }, tables }) =>
       codice !== '' && tables.documento(codice) === undefined &&
@@ -32,9 +55,10 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-mancante',
     field: 'numero_documento',
-    message: 'Il numero di documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo',
+    message: 'Il numero di documento è obbligatorio per ospite singolo, capo famiglia e capo gruppo{minore}',
     source: 'Tracciato, campo 13',
-    applies: ({ documentNumber: { refused, text } }) => refused === '' && text === ''
+    applies: (guest) =>
+      guest.documentNumber.refused === '' && guest.documentNumber.text === '' && { minore: childHint(guest) }
   },
   {
     id: 'numero-documento-caratteri',
@@ -54,7 +78,8 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'numero-documento-lungo',
     field: 'numero_documento',
-    message: `Il numero di documento ha {lunghezza} caratteri: il massimo è ${NUMBER_LENGTH}`,
+    message: `Il numero di documento ha {lunghezza} caratteri: il massimo è ${NUMBER_LENGTH}. ` +
+      'Indicare il numero di un documento solo, senza ente, data o altri numeri',
     source: 'Tracciato, campo 13',
     applies: ({ documentNumber: { refused, text } }) =>
       refused === '' && text.length > NUMBER_LENGTH && { lunghezza: text.length }
@@ -67,11 +92,30 @@ const HOLDER_RULES: readonly Rule[] = [
     source: 'Nostra: forme note dei documenti (documents.ts)',
     applies: ({ fields, documentNumber: { refused, text }, issue, tables }) => {
       const type = tables.documento(fields.tipo_documento)
-      if (type === undefined || refused !== '' || !HAS_SIGNS.test(text)) return false
+      if (type === undefined || !isSendable({ refused, text }) || isPlaceholder(text)) return false
       const isItalian = issue.status === 'found' || issue.status === 'italy'
       const attesa = unusualNumber(type.codice, text, isItalian)
       return attesa !== undefined && { tipo: type.descrizione, attesa }
     }
+  },
+  {
+    id: 'numero-documento-segnaposto',
+    field: 'numero_documento',
+    severity: 'warning',
+    message: 'Il numero di documento {numero} non sembra vero: ricopiarlo dal documento',
+    source: 'Nostra: segnaposti come 0000000 o N.D.',
+    applies: ({ documentNumber: { refused, text: numero } }) =>
+      isSendable({ refused, text: numero }) && isPlaceholder(numero) && { numero }
+  },
+  {
+    id: 'numero-documento-ripetuto',
+    field: 'numero_documento',
+    severity: 'warning',
+    message: 'Anche l\'ospite {numero} ha questo numero di documento: controllare di chi è',
+    source: 'Nostra: due persone non hanno lo stesso documento',
+    applies: ({ documentNumber: { refused, text }, sameDocument, repeats }) =>
+      sameDocument !== undefined && repeats === undefined && isSendable({ refused, text }) && !isPlaceholder(text) &&
+        { numero: sameDocument + 1 }
   },
   {
     id: 'rilascio-mancante',
@@ -111,7 +155,7 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'rilascio-cessato',
     field: 'luogo_rilascio',
-    message: 'Il luogo di rilascio {nome} è cessato il {data}{consiglio}',
+    message: 'Il luogo di rilascio {nome} è cessato {data}{consiglio}',
     source: 'Guida p. 9: i luoghi cessati valgono solo per la nascita',
     applies: ({ issue, today, tables }) => {
       if (issue.status !== 'ceased' && issue.status !== 'ceased-state') return false
@@ -120,7 +164,8 @@ const HOLDER_RULES: readonly Rule[] = [
         ? successors(issue.comune, tables, today)
         : meantStates(place.descrizione, tables, today))
       const consiglio = found.consiglio || ': indicare il comune o lo stato di oggi'
-      return { nome: place.descrizione, data: italianDay(place.cessato_il!), ...found, consiglio }
+      const data = dayWithArticle('il', italianDay(place.cessato_il!))
+      return { nome: place.descrizione, data, ...found, consiglio }
     }
   },
   {

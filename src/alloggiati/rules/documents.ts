@@ -25,3 +25,18 @@ export function unusualNumber (type: string, number: string, issuedInItaly: bool
   const { patterns, description } = italian ?? (type === 'PASOR' ? PASSPORT : ANY_DOCUMENT)
   return patterns.some((pattern) => pattern.test(number)) ? undefined : description
 }
+
+const SEQUENCES = ['01234567890123456789', '98765432109876543210', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'QWERTYUIOP']
+/** Words that stand for a missing number, without blanks and punctuation. */
+const WORDS = new Set(
+  ('NA ND NN NC NP NO NIL NULL NONE TBD TEST PROVA SENZA MANCA MANCANTE ASSENTE NESSUNO VUOTO IGNOTO SCONOSCIUTO ' +
+  'NONDISPONIBILE NONPRESENTE DACOMPLETARE DAINSERIRE SENZADOCUMENTO UNKNOWN MISSING NOTAVAILABLE DOC DOCUMENTO ' +
+  'NUMERO PASSAPORTO PASSPORT CARTA PATENTE').split(' ')
+)
+
+/** Whether a number (folded) only fills the field: one sign repeated, a sequence, or a word for its absence. */
+export function isPlaceholder (number: string): boolean {
+  const signs = number.replace(/[-./]/g, '')
+  const isSequence = signs.length > 3 && SEQUENCES.some((sequence) => sequence.includes(signs))
+  return isSequence || WORDS.has(signs) || /^(.)\1*$/.test(signs)
+}

@@ -3,6 +3,9 @@ import type { Rule } from './rule.ts'
 
 const CODES: readonly string[] = GUEST_TYPES.map(({ codice }) => codice)
 
+/** The way on for a member who arrives later, since a sent leader cannot be sent again. */
+const ALONE = '. Se il suo capo è già stato comunicato, indicarlo come ospite singolo (16), con il suo documento'
+
 /** Rules about guest types and the order of the list. */
 export const LIST_RULES: readonly Rule[] = [
   {
@@ -29,7 +32,7 @@ export const LIST_RULES: readonly Rule[] = [
     id: 'familiare-senza-capo',
     field: 'tipo_alloggiato',
     concerns: ['19'],
-    message: 'Il familiare (19) deve seguire subito il suo capo famiglia (17) o un altro suo familiare',
+    message: `Il familiare (19) deve seguire subito il suo capo famiglia (17) o un altro suo familiare${ALONE}`,
     source: 'Guida p. 33; errore del servizio «Ospite con Capo Gruppo o Capo Famiglia Mancante»',
     applies: ({ index, leader }) => leader === index
   },
@@ -37,7 +40,7 @@ export const LIST_RULES: readonly Rule[] = [
     id: 'membro-senza-capo',
     field: 'tipo_alloggiato',
     concerns: ['20'],
-    message: 'Il membro di un gruppo (20) deve seguire subito il suo capo gruppo (18) o un altro suo membro',
+    message: `Il membro di un gruppo (20) deve seguire subito il suo capo gruppo (18) o un altro suo membro${ALONE}`,
     source: 'Guida p. 33; errore del servizio «Ospite con Capo Gruppo o Capo Famiglia Mancante»',
     applies: ({ index, leader }) => leader === index
   },
@@ -56,7 +59,8 @@ export const LIST_RULES: readonly Rule[] = [
     field: 'cognome',
     message:
       "Lo stesso ospite compare due volte nell'elenco " +
-      '(ospite {numero}, con lo stesso nome e la stessa data di nascita)',
+      '(ospite {numero}, con lo stesso nome e la stessa data di nascita). ' +
+      'Toglierlo: chi ha due documenti si comunica una volta sola, con uno dei due',
     source: 'Nostra: una schedina inviata non si può ritirare',
     applies: ({ repeats }) => repeats !== undefined && { numero: repeats + 1 }
   }

@@ -1,8 +1,9 @@
 import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
-import { addDays, ageInYears, type Day } from '#src/lib/time.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { addDays, ageInYears, firstDayOf, type Day } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
-import { describeCharacters } from './confusable-letters.ts'
+import { decodedAgain, describeCharacters } from './confusable-letters.ts'
 import type { Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
@@ -10,10 +11,16 @@ const UNUSUAL_AGE = 100
 const IMPOSSIBLE_AGE = 130
 const FULL_AGE = 18
 const LETTER = /[A-Z]/
-/** The layout requires both names, and no manual covers a person with one name. */
-const SINGLE_NAME =
-  '. Chi ha un nome solo si registra come nella zona a lettura ottica (MRZ) del documento; ' +
-  'se lì un campo è vuoto, chiedere alla Questura che cosa indicare'
+/** The layout requires both names, a sex and a whole date, and no manual covers documents that lack them. */
+const singleName = (name: string) =>
+  `. Se il documento ha un nome solo, di norma lo si ripete: indicare «${name}» anche qui. ` +
+  'Nel dubbio chiedere alla Questura'
+const ONLY_M_OR_F =
+  '. Se il documento non lo indica, o indica X, scegliere M o F da un altro documento o chiedendo all\'ospite'
+const firstOf = (text: string) => {
+  const first = firstDayOf(text)
+  return first === undefined ? '' : `. Se il documento non indica il giorno o il mese, indicare ${first}`
+}
 
 /** Rules about the guest's identity. */
 export const PERSON_RULES: readonly Rule[] = [
@@ -22,30 +29,32 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'sesso-mancante',
     field: 'sesso',
-    message: 'Il sesso è obbligatorio',
+    message: `Il sesso è obbligatorio${ONLY_M_OR_F}`,
     source: 'Tracciato, campo 6',
     applies: ({ fields }) => fields.sesso === ''
   },
   {
     id: 'sesso-non-valido',
     field: 'sesso',
-    message: 'Il sesso deve essere M o F',
+    message: `Il sesso deve essere M o F${ONLY_M_OR_F}`,
     source: 'Tracciato, campo 6',
     applies: ({ fields, sex }) => fields.sesso !== '' && sex === undefined
   },
   {
     id: 'nascita-mancante',
     field: 'data_nascita',
-    message: 'La data di nascita è obbligatoria',
+    message: 'La data di nascita è obbligatoria. Se il documento indica solo l\'anno, di norma si comunica il primo ' +
+      'gennaio; se indica solo mese e anno, il primo del mese',
     source: 'Tracciato, campo 7',
     applies: ({ fields }) => fields.data_nascita === ''
   },
   {
     id: 'nascita-non-valida',
     field: 'data_nascita',
-    message: 'La data di nascita deve essere un giorno che esiste, nella forma AAAA-MM-GG',
+    message: 'La data di nascita deve essere un giorno che esiste, nella forma AAAA-MM-GG{consiglio}',
     source: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
-    applies: ({ fields, born }) => fields.data_nascita !== '' && born === undefined
+    applies: ({ fields, born }) =>
+      fields.data_nascita !== '' && born === undefined && { consiglio: firstOf(fields.data_nascita) }
   },
   {
     id: 'nascita-futura',
@@ -82,9 +91,9 @@ export const PERSON_RULES: readonly Rule[] = [
     field: 'data_nascita',
     concerns: WITH_DOCUMENT,
     severity: 'warning',
-    message: "L'ospite è minorenne ({anni} anni): di norma è un familiare o un membro di un gruppo",
+    message: "L'ospite è minorenne ({anni}): di norma è un familiare o un membro di un gruppo",
     source: 'Nostra: chi è registrato da solo o a capo di altri di norma è maggiorenne',
-    applies: (guest) => ageOf(guest) >= 0 && ageOf(guest) < FULL_AGE && { anni: ageOf(guest) }
+    applies: (guest) => isMinor(guest) && { anni: countWithNoun(ageOf(guest), 'anno', 'anni') }
   }
 ]
 
@@ -93,10 +102,27 @@ function isImpossiblyOld (guest: GuestCase): boolean {
   return ageOf(guest) >= IMPOSSIBLE_AGE && ageOf({ ...guest, born: addDays(guest.born!, 1) }) >= IMPOSSIBLE_AGE
 }
 
+/** Whether the guest is under 18 at the arrival. */
+export function isMinor (guest: GuestCase): boolean {
+  return ageOf(guest) >= 0 && ageOf(guest) < FULL_AGE
+}
+
 /** Age in years at the arrival (today if unknown); -1 if the birth date is missing or later. */
 function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
   const on: Day = arrival ?? today
   return born !== undefined && born <= on ? ageInYears(born, on) : -1
+}
+
+/** The probable name behind wrongly decoded text, as a sentence; otherwise ''. */
+function probably (text: string): string {
+  const name = decodedAgain(text)
+  return name === undefined ? '' : `Probabilmente è «${name}». `
+}
+
+/** The first words that fit. A longer first word is cut. */
+function wordsWithin (text: string, length: number): string {
+  const cut = text.slice(0, length + 1)
+  return cut.slice(0, cut.includes(' ') ? cut.lastIndexOf(' ') : length)
 }
 
 /** The rules of a name, with its maximum length by the layout. */
@@ -112,23 +138,41 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
       source,
       applies: (guest) =>
         guest[field].refused === '' &&
-        !LETTER.test(guest[field].text) && { consiglio: LETTER.test(guest[other].text) ? SINGLE_NAME : '' }
+        !LETTER.test(guest[field].text) && {
+          consiglio: LETTER.test(guest[other].text) ? singleName(guest[other].text) : ''
+        }
     },
     {
       id: `${field}-caratteri`,
       field,
-      message: `${subject} contiene caratteri non ammessi: {caratteri}. ` +
+      message: `${subject} contiene caratteri non ammessi: {caratteri}. {forse}` +
         'Usare la grafia latina della zona a lettura ottica del documento',
       source: `Errore del servizio «${field === 'nome' ? 'Nome' : 'Cognome'} con caratteri non validi»`,
-      applies: (guest) => guest[field].refused !== '' && { caratteri: describeCharacters(guest[field].refused) }
+      applies: (guest) => guest[field].refused !== '' && {
+        caratteri: describeCharacters(guest[field].refused),
+        forse: probably(guest.fields[field])
+      }
     },
     {
       id: `${field}-lungo`,
       field,
-      message: `${subject} ha {lunghezza} caratteri: il massimo è ${length}`,
+      message: `${subject} ha {lunghezza} caratteri: il massimo è ${length}. ` +
+        'Indicarlo come nella zona a lettura ottica del documento, o fin dove entra: «{parte}»',
       source,
-      applies: (guest) =>
-        guest[field].refused === '' && guest[field].text.length > length && { lunghezza: guest[field].text.length }
+      applies: ({ [field]: { refused, text } }) =>
+        refused === '' && text.length > length && { lunghezza: text.length, parte: wordsWithin(text, length) }
+    },
+    {
+      id: `${field}-codifica`,
+      field,
+      severity: 'warning',
+      message: `${subject} sembra letto con la codifica sbagliata. {forse}Controllarlo sul documento`,
+      source: 'Nostra: UTF-8 letto come Windows-1252',
+      applies: (guest) => {
+        const { refused, text } = guest[field]
+        const forse = refused === '' && text.length <= length && LETTER.test(text) ? probably(guest.fields[field]) : ''
+        return forse !== '' && { forse }
+      }
     },
     {
       id: `${field}-adattato`,

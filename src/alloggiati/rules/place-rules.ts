@@ -1,3 +1,4 @@
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 import type { Tables } from '../tables/code-tables.ts'
 import { inForce, ITALY, STATELESS, type Comune, type Stato } from '../tables/types.ts'
@@ -44,7 +45,7 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-cessato',
     field: 'stato_nascita',
-    message: 'Lo stato di nascita {nome} è cessato il {data}, prima della data di nascita{consiglio}',
+    message: 'Lo stato di nascita {nome} è cessato {data}, prima della data di nascita{consiglio}',
     source: 'Tabella Luoghi, DataFineVal; guida p. 9: i luoghi cessati valgono per la nascita',
     applies: ({ birth: { state }, born, tables }) => born !== undefined && endedState(state, born, tables)
   },
@@ -79,7 +80,7 @@ export const PLACE_RULES: readonly Rule[] = [
     id: 'comune-cessato',
     field: 'comune_nascita',
     message:
-      'Il comune di nascita {nome} ({provincia}) è cessato con questo codice il {data}, prima della data di nascita' +
+      'Il comune di nascita {nome} ({provincia}) è cessato con questo codice {data}, prima della data di nascita' +
       '{consiglio}',
     source: 'Tabella Luoghi, DataFineVal; guida p. 9',
     applies: ({ birth: { comune }, born, tables }) => comune.status === 'ceased' && {
@@ -177,7 +178,7 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'cittadinanza-cessata',
     field: 'cittadinanza',
-    message: 'La cittadinanza {nome} non esiste più dal {data}{consiglio}',
+    message: 'La cittadinanza {nome} non esiste più {dal}{consiglio}',
     source: 'Tabella Luoghi, DataFineVal',
     applies: ({ fields, tables, today }) => endedState(tables.stato(fields.cittadinanza), today, tables)
   }
@@ -206,5 +207,7 @@ function ended (
   day: string
 ): false | Values {
   if (luogo === undefined || luogo.cessato_il === null || inForce(luogo, day)) return false
-  return { nome: luogo.descrizione, provincia: luogo.provincia ?? '', data: italianDay(luogo.cessato_il) }
+  const end = italianDay(luogo.cessato_il)
+  const [data, dal] = [dayWithArticle('il', end), dayWithArticle('dal', end)]
+  return { nome: luogo.descrizione, provincia: luogo.provincia ?? '', data, dal }
 }

@@ -1,4 +1,5 @@
 import { APARTMENT_IDS } from '#schemas/apartment.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Rule } from './rule.ts'
@@ -71,15 +72,15 @@ export const STAY_RULES: readonly Rule[] = [
     severity: 'warning',
     message:
       `Il soggiorno supera i ${MAX_DECLARED_NIGHTS} giorni: se ne comunicano ${MAX_DECLARED_NIGHTS}; ` +
-      'dal {dal} serve una nuova schedina',
+      '{dal} serve una nuova schedina',
     source: 'Guida p. 7: massimo 30 giorni; la proroga è un nuovo arrivo',
     applies: ({ stay: { nights, arrival } }) =>
       nights !== undefined &&
       nights > MAX_DECLARED_NIGHTS && {
         dal:
           arrival === undefined
-            ? `${MAX_DECLARED_NIGHTS + 1}º giorno`
-            : italianDay(addDays(arrival, MAX_DECLARED_NIGHTS))
+            ? `dal ${MAX_DECLARED_NIGHTS + 1}º giorno`
+            : dayWithArticle('dal', italianDay(addDays(arrival, MAX_DECLARED_NIGHTS)))
       }
   },
   {

@@ -4,8 +4,9 @@ import {
 } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS, SCHEDINA_FIELDS, type Segnalazione } from '#schemas/schedina.ts'
 import { stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
+import { italianDay, addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
@@ -80,7 +81,8 @@ export function refuseUnnamedRenewal (stay: Stretch, today: Day): void {
   const [arrival, ...renewals] = daysToCommunicate(stay)
   const due = renewals.find((day) => arrivalWindowOpen(day, today))
   if (due === undefined || arrivalWindowOpen(arrival!, today)) return
-  const messaggio = `l'arrivo del ${arrival} non si può più inviare; per le notti dal ${due} indicare "dal": "${due}"`
+  const messaggio = `l'arrivo ${dayWithArticle('del', italianDay(arrival!))} non si può più inviare; ` +
+    `per le notti ${dayWithArticle('dal', italianDay(due))} indicare "dal": "${due}"`
   throw new CampiNonValidi({ campo: 'dal', messaggio })
 }
 

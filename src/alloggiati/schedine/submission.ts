@@ -117,8 +117,9 @@ async function othersOf (
   const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
   if (sent >= numero_ospiti) return []
   const told = `${countWithNoun(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
+  const others = numero_ospiti - sent === 1 ? 'l\'altro va inviato' : 'gli altri vanno inviati'
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))
-  return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
+  return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: ${others} entro ${deadline}` }]
 }
 
 /** An unknown outcome is not final: a receipt or a person settles it later. */

@@ -1,3 +1,4 @@
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 import type { Codice, Comune, Provincia, Stato } from './types.ts'
 
@@ -21,5 +22,5 @@ export function codeLabel (row: Codice | Comune): string {
 }
 
 function ceased (day: Day | null): string {
-  return day === null ? '' : ` (cessato il ${italianDay(day)})`
+  return day === null ? '' : ` (cessato ${dayWithArticle('il', italianDay(day))})`
 }

@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { Apartment } from '#schemas/apartment.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
 import { ITALY, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
@@ -59,7 +60,9 @@ function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
     if (provincia === ESTERO) stati.push({ iso2: null, iso3: null, altri_nomi: [], ...known.get(codice), ...place })
     else comuni.push({ ...place, provincia })
   }
-  if (stati.length < LEAST_STATES) throw new TabellaError('Luoghi', `solo ${stati.length} stati`)
+  if (stati.length < LEAST_STATES) {
+    throw new TabellaError('Luoghi', `solo ${countWithNoun(stati.length, 'stato', 'stati')}`)
+  }
   if (!stati.some(({ codice }) => codice === ITALY)) throw new TabellaError('Luoghi', `manca l'Italia (${ITALY})`)
   return { comuni: byName(comuni), stati: byName(stati) }
 }
@@ -90,12 +93,12 @@ export function parseApartments (csv: string): Static<typeof Apartment>[] {
 function records (tipo: TipoTabella, csv: string): string[][] {
   const expected = EXPECTED[tipo]
   const [header = [], ...rows] = csv.replace(/^\uFEFF/, '').split(/\r?\n/).filter((line) => line.trim() !== '')
-    .map((line) => line.split(';').map((field) => field.trim()))
+    .map((line) => line.split(';').map((field) => field.replace(/\s+/g, ' ').trim()))
   if (header.length < 2 || !header.join(';').toLowerCase().startsWith(expected.header.toLowerCase())) {
     throw new TabellaError(tipo, `intestazione sconosciuta «${header.join(';').slice(0, 100)}»`)
   }
   if (rows.length < expected.rows) {
-    throw new TabellaError(tipo, `solo ${rows.length} righe, attese almeno ${expected.rows}`)
+    throw new TabellaError(tipo, `solo ${countWithNoun(rows.length, 'riga', 'righe')}, attese almeno ${expected.rows}`)
   }
   const seen = new Set<string>()
   rows.forEach((row, index) => {
@@ -103,7 +106,7 @@ function records (tipo: TipoTabella, csv: string): string[][] {
     const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + 2}: ${reason}`) }
     // A `;` in a host's apartment text may add fields after the id. Elsewhere it means a damaged row.
     if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) {
-      refuse(`${row.length} campi`)
+      refuse(countWithNoun(row.length, 'campo', 'campi'))
     }
     if (!expected.code.test(code)) refuse(`codice «${code.slice(0, 30)}» non valido`)
     if (description === '') refuse(`descrizione vuota per il codice ${code}`)

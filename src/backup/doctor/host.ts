@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { errorCode } from '#src/lib/error-code.ts'
 import { lastBackup, OLD_MS } from '../backup-retention.ts'
@@ -44,7 +45,7 @@ export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found 
       ? 'in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»'
       : age > OLD_MS
         ? 'l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»'
-        : `l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`
+        : `l’ultimo è di ${countWithNoun(Math.round(age / 3_600_000), 'ora', 'ore')} fa`
     return age > OLD_MS || inside !== '' ? warning(made + inside) : ok(made)
   } catch (err) {
     return fault(`in BACKUP_DIR non si può scrivere (${errorCode(err)}): controllare cartella e permessi`)
@@ -100,8 +101,8 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(WITHIN_MS) })
     const left = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / DAY_MS)
     return left < RENEW_DAYS
-      ? warning(`il certificato scade fra ${left} giorni: rinnovarlo`)
-      : ok(`certificato valido per ${left} giorni`)
+      ? warning(`il certificato scade fra ${countWithNoun(left, 'giorno', 'giorni')}: rinnovarlo`)
+      : ok(`certificato valido per ${countWithNoun(left, 'giorno', 'giorni')}`)
   } catch (err) {
     const code = errorCode(err)
     return REFUSED.test(code) ? fault(`il certificato non è accettato (${code})`) : undefined

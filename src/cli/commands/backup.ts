@@ -1,3 +1,4 @@
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import { newSecret, secretOf } from '../terminal.ts'
@@ -44,7 +45,9 @@ export async function restore (context: Context, file: string): Promise<Exit> {
 
 function warnOfGaps ({ out }: Context, { missing, foreign }: Figures): void {
   if (missing.length > 0) {
-    out.warn(`${missing.length} file mancavano, o erano illeggibili, già nel server: ${missing.join(', ')}`)
+    const [one, many] = ['file mancava, o era illeggibile,', 'file mancavano, o erano illeggibili,']
+    const files = countWithNoun(missing.length, one, many)
+    out.warn(`${files} già nel server: ${missing.join(', ')}`)
   }
   if (foreign.length > 0) {
     out.warn(`Il salvataggio non contiene tabelle e colonne che non sono di Locanda: ${foreign.join(', ')}`)
@@ -59,7 +62,8 @@ function figuresOf ({ tables, files, bytes, missing, foreign }: Figures) {
 }
 
 function contentOf ({ tables, files, bytes }: Figures): string {
-  return `${rowsOf(tables)} righe in ${Object.keys(tables).length} tabelle, ${files} file (${bytes} byte)`
+  const rows = countWithNoun(rowsOf(tables), 'riga', 'righe')
+  return `${rows} in ${countWithNoun(Object.keys(tables).length, 'tabella', 'tabelle')}, ${files} file (${bytes} byte)`
 }
 
 function rowsOf (tables: Record<string, number>): number {

@@ -43,7 +43,8 @@ export async function listBookings (
   )
   context.out.result(rows.length > 0 ? table(COLUMNS, rows) : 'Nessuna prenotazione.', { data, totale })
   if (totale > data.length) {
-    context.out.note(`Mostrate ${data.length} prenotazioni su ${totale}: restringere la ricerca, o --limit`)
+    const shown = data.length === 1 ? 'Mostrata 1 prenotazione' : `Mostrate ${data.length} prenotazioni`
+    context.out.note(`${shown} su ${totale}: restringere la ricerca, o --limit`)
   }
   return EXIT.ok
 }

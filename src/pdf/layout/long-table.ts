@@ -1,5 +1,6 @@
 import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Checked } from '../markup/check-markup.ts'
 import { prepareTable, type PreparedTable } from '../tables/prepare.ts'
 import { runsOf, shorten, widthOf, type Run } from '../text/measure.ts'
@@ -23,7 +24,8 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
   const headHeight = rowHeight + 2
   const perPage = Math.max(1, Math.floor((height - headHeight) / rowHeight) - 1)
   const { lines, shortened } = shortenedTo(width, prepared)
-  if (shortened > 0) build.warn('TESTO_TRONCATO', `${shortened} celle della tabella sono abbreviate`)
+  const told = countWithNoun(shortened, 'cella della tabella è abbreviata', 'celle della tabella sono abbreviate')
+  if (shortened > 0) build.warn('TESTO_TRONCATO', told)
   return Array.from({ length: Math.ceil(lines.rows.length / perPage) }, (_, page) => {
     const rows = lines.rows.slice(page * perPage, (page + 1) * perPage)
     const isLast = (page + 1) * perPage >= lines.rows.length

@@ -1,24 +1,26 @@
 import {
   BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
 } from '#schemas/scanning.ts'
+import { firstDayOf, isDay } from '#src/lib/time.ts'
 import type { BirthPlace, GuestCodes } from './codes-in-force.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
+import { writeFirst } from './holder-notices.ts'
 
 /** Explains why the document fields stay empty. */
 const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
   visa: 'È un visto: tipo, numero e luogo di rilascio si prendono dal passaporto',
-  'residence-permit': 'È un permesso di soggiorno: serve un documento d’identità',
-  other: 'Il tipo di documento non si ricava dalla zona: indicarlo'
+  'residence-permit': 'È un permesso di soggiorno, che non è tra i documenti della Polizia: prendere tipo, numero e ' +
+    'luogo di rilascio da un documento d’identità, come il passaporto o il titolo di viaggio',
+  other: 'Il tipo di documento non si ricava dalla zona: sceglierlo da tipi_documento di GET /api/alloggiati/codici'
 }
 
 /** Kinds derived from a second letter that every state could choose freely until 2021. */
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
-/** The parsed fields that make a guest. */
-export type GuestDocument = Pick<
-  ParsedMrz,
-  'name' | 'surname' | 'gender' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
->
+/** The parsed fields that make a guest. `X` as gender and 00 in the birth date mean that the document does not say. */
+export interface GuestDocument extends Pick<
+  ParsedMrz, 'name' | 'surname' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
+> { gender: ParsedMrz['gender'] | 'X' }
 
 /** Converts a document to a guest, with warnings for the host. */
 export function guestOf (
@@ -28,10 +30,7 @@ export function guestOf (
   const numero = parsed.docNumber.replaceAll('<', '')
   const isIdentity = kind !== 'visa' && kind !== 'residence-permit'
   const fields = {
-    nome: parsed.name,
-    cognome: parsed.surname,
-    sesso: parsed.gender,
-    data_nascita: parsed.birthDate,
+    ...personOf(parsed),
     cittadinanza: codes.citizenship(parsed.nationality) ?? '',
     tipo_documento: codes.documentType(kind) ?? '',
     numero_documento: isIdentity ? numero : '',
@@ -43,12 +42,43 @@ export function guestOf (
       ? { ...fields, da_completare: [...missing, ...BIRTH_PLACE_FIELDS] }
       : { ...fields, ...proposed(birthPlace), da_completare: missing },
     avvisi: [
+      ...lackNotices(parsed, fields),
       ...documentNotices(kind, parsed.documentCode),
       ...(birthPlace === undefined ? [] : [proposal(birthPlace)]),
       ...(numero !== parsed.docNumber && isIdentity ? [HIDDEN_SIGN] : []),
       ...(fields.cittadinanza === '' ? [unknownCitizenship(parsed.nationality)] : [])
     ]
   }
+}
+
+function personOf ({ name, surname, gender, birthDate }: GuestDocument) {
+  return {
+    // A single name belongs to the surname (ICAO Doc 9303 part 3, 4.6), wherever the document prints it.
+    nome: surname === '' ? '' : name,
+    cognome: surname || name,
+    sesso: gender === 'X' ? '' as const : gender,
+    data_nascita: isDay(birthDate) ? birthDate : ''
+  }
+}
+
+/** Advises on fields that a document can lack. The notices of a zone cover its birth date. */
+function lackNotices (
+  { birthDate }: GuestDocument, { nome, cognome, sesso }: Pick<ScannedGuest, 'nome' | 'cognome' | 'sesso'>
+): Avviso[] {
+  const first = isDay(birthDate) ? undefined : firstDayOf(birthDate)
+  return [
+    ...(nome === '' && cognome !== '' ? [SINGLE_NAME] : []),
+    ...(sesso === '' ? [NO_SEX] : []),
+    ...(first === undefined ? [] : [{ campo: 'data_nascita', messaggio: `La data è incompleta: ${writeFirst(first)}` }])
+  ]
+}
+
+const SINGLE_NAME: Avviso = {
+  campo: 'nome',
+  messaggio: 'Il documento ha un nome solo, che sta nel cognome. Alla Polizia di norma si ripete anche nel nome'
+}
+const NO_SEX: Avviso = {
+  campo: 'sesso', messaggio: 'Il documento non indica M o F: guardare le altre pagine, o chiedere all’ospite'
 }
 
 function proposed ({ stato, comune, provincia }: BirthPlace) {

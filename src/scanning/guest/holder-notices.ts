@@ -1,4 +1,5 @@
 import type { Avviso } from '#schemas/scanning.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { ageInYears, italianDay, type Day } from '#src/lib/time.ts'
 
 const ADULT = 18
@@ -9,7 +10,13 @@ export function minor (born: Day, today: Day): Avviso[] {
   return age < ADULT ? [{ campo: 'birthDate', messaggio: `L’ospite è minorenne (anni compiuti: ${age})` }] : []
 }
 
+/** Advises what to enter for a birth date without day or month. */
+export function writeFirst (first: Day): string {
+  return `se nessun documento indica il giorno e il mese, di norma si scrive ${italianDay(first)}`
+}
+
 /** Warns when the document has expired. */
 export function expired (day: Day, today: Day): Avviso[] {
-  return day < today ? [{ campo: 'expiryDate', messaggio: `Il documento è scaduto il ${italianDay(day)}` }] : []
+  const messaggio = `Il documento è scaduto ${dayWithArticle('il', italianDay(day))}`
+  return day < today ? [{ campo: 'expiryDate', messaggio }] : []
 }

@@ -1,20 +1,25 @@
-import { isDay, type Day } from '#src/lib/time.ts'
+import { firstDayOf, isDay, type Day } from '#src/lib/time.ts'
 
 /** Why a zone date is invalid: it has fillers, has letters, or is not in the calendar. */
 export type DateFault = 'incomplete' | 'unreadable' | 'impossible'
 
-/** A zone date: a valid day, or the six characters and why they are invalid. */
-export type ZoneDate = { day: Day, fault?: undefined } | { day?: undefined, fault: DateFault, text: string }
+/**
+ * A zone date: a valid day, or the six characters and why they are invalid. `first` is the first day that an incomplete
+ * birth date allows.
+ */
+export type ZoneDate =
+  { day: Day, fault?: undefined } | { day?: undefined, fault: DateFault, text: string, first?: Day }
 
 /** Maximum years until expiry. It decides the century: a year further ahead lies in the past. */
 const EXPIRY_AHEAD = 50
-const SIX_DIGITS = /^\d{6}$/
+/** Six digits. 00 as month or day means unknown, like a filler. */
+const WHOLE = /^\d\d(?!00)\d\d(?!00)\d\d$/
 
 /** Parses the birth date at a position of a line. The century is the latest one that is not in the future. */
 export function birthDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
-  if (!SIX_DIGITS.test(text)) return notWhole(text)
   const century = Number(today.slice(0, 2))
+  if (!WHOLE.test(text)) return { ...notWhole(text), ...firstBirthDay(text, century, today) }
   const day = [century, century - 1].map((each) => dayOf(each * 100, text)).find((each) => isDay(each) && each <= today)
   return day === undefined ? { fault: 'impossible', text } : { day }
 }
@@ -22,7 +27,7 @@ export function birthDate (line: string, from: number, today: Day): ZoneDate {
 /** Parses an expiry date: up to 50 years ahead, otherwise in the past. */
 export function expiryDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
-  if (!SIX_DIGITS.test(text)) return notWhole(text)
+  if (!WHOLE.test(text)) return notWhole(text)
   const last = Number(today.slice(0, 4)) + EXPIRY_AHEAD
   const century = Number(text.slice(0, 2)) > last % 100 ? last - last % 100 - 100 : last - last % 100
   const day = dayOf(century, text)
@@ -34,11 +39,19 @@ function dayOf (century: number, text: string): Day {
   return `${century + Number(text.slice(0, 2))}-${text.slice(2, 4)}-${text.slice(4)}`
 }
 
-/** Explains an incomplete date. 00 means unknown, like a filler. */
-function notWhole (text: string): ZoneDate {
-  if (/[A-Z]/.test(text)) return { fault: 'unreadable', text }
+/** The first day that an incomplete birth date allows, when it has a year. */
+function firstBirthDay (text: string, century: number, today: Day): { first?: Day } {
+  const month = /^\d\d$/.test(text.slice(2, 4)) ? text.slice(2, 4) : '00'
+  const days = [century, century - 1].map((each) => firstDayOf(`${each}${text.slice(0, 2)}-${month}`))
+  const first = days.find((day) => day !== undefined && day <= today)
+  return first === undefined ? {} : { first }
+}
+
+/** Explains an incomplete date. */
+function notWhole (text: string) {
+  if (/[A-Z]/.test(text)) return { fault: 'unreadable' as const, text }
   const isImpossible = isAbove(text.slice(2, 4), 12) || isAbove(text.slice(4), 31)
-  return { fault: isImpossible ? 'impossible' : 'incomplete', text }
+  return { fault: isImpossible ? 'impossible' as const : 'incomplete' as const, text }
 }
 
 function isAbove (digits: string, most: number): boolean {

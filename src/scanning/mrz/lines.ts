@@ -1,4 +1,5 @@
 import type { FieldError } from '#schemas/common.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { layoutOf, LAYOUTS, type Layout } from './layouts.ts'
 
@@ -32,7 +33,8 @@ function faultOf (line: string, at: number, lines: readonly string[]): FieldErro
   const lengths = lengthsFor(lines)
   if (lengths.includes(line.length)) return []
   const wanted = lengths.length === 1 ? `, come ogni riga di ${FORMATS_OF[lengths[0]!]}` : ''
-  return [{ campo, messaggio: `ha ${line.length} caratteri: devono essere ${lengths.join(' o ')}${wanted}` }]
+  const told = `ha ${countWithNoun(line.length, 'carattere', 'caratteri')}`
+  return [{ campo, messaggio: `${told}: devono essere ${lengths.join(' o ')}${wanted}` }]
 }
 
 const FORMATS_OF = Object.fromEntries(LAYOUTS.map(({ length, format }) => [length, format]))

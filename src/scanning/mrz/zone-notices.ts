@@ -1,7 +1,7 @@
 import type { Avviso, MrzChecks } from '#schemas/scanning.ts'
 import { MRZ_CHECKS } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
-import { expired, minor } from '../guest/holder-notices.ts'
+import { expired, minor, writeFirst } from '../guest/holder-notices.ts'
 import type { DateFault, ZoneDate } from './dates.ts'
 import type { Zone } from './parse.ts'
 
@@ -46,7 +46,8 @@ function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolea
 
 function dateNotices (campo: string, what: string, date: ZoneDate): Avviso[] {
   if (date.fault === undefined) return []
-  return [{ campo, messaggio: `${what} nella zona (${date.text}) ${DATE_FAULTS[date.fault]}` }]
+  const way = date.first === undefined ? '' : `: ${writeFirst(date.first)}`
+  return [{ campo, messaggio: `${what} nella zona (${date.text}) ${DATE_FAULTS[date.fault]}${way}` }]
 }
 
 function nameNotices ({ surname, given, cut }: Zone): Avviso[] {

@@ -5,7 +5,7 @@ import type { GiornataAnswer } from '#schemas/giornata.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { listsOf } from '#src/alloggiati/schedine/day/send-day.ts'
 import type { DayBooking } from '#src/alloggiati/schedine/day/day-overview.ts'
-import { addDays } from '#src/lib/time.ts'
+import { addDays, italianDay } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
 import { judge, member } from '#test/alloggiati/rules/samples.ts'
@@ -201,8 +201,8 @@ t.test('a booking counts as sent only for its current guests and arrival', async
   const told = (id: number) => looked.flatMap(({ prenotazioni }) => prenotazioni)
     .find(({ prenotazione_id }) => prenotazione_id === id)!.errors.map(({ messaggio }) => messaggio).join(' | ')
   t.match(told(replaced), /^Con questo invio sarebbero più di 2 /)
-  t.match(told(moved), new RegExp(`Già inviata con l'arrivo del ${today}`))
-  t.match(told(half), /ha ospiti che ora non sono fra quelli salvati/)
+  t.match(told(moved), new RegExp(`Già inviata con l'arrivo del ${italianDay(today)}`))
+  t.match(told(half), /sono stati inviati ospiti ora non fra quelli salvati/)
   t.match(told(double), /^Stessa persona della ricevuta AW-\S+: è già comunicata.*doppione$/)
   t.equal(police.callsOf('Send').length, sends)
 })

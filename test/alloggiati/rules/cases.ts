@@ -149,6 +149,11 @@ export const CASES: Readonly<Record<string, Cases>> = {
     strikes: [one({ cognome: long(51) }), one({ cognome: 'ß'.repeat(26) })],
     silent: [one({ cognome: long(50) })]
   },
+  'cognome-codifica': {
+    strikes: [one({ cognome: 'GarcÃ\u00ada' }), one({ cognome: 'NicolÃ\u00a0' }), one({ cognome: 'Å\u00a0imun' })],
+    silent: [one({ cognome: 'García' }), one({ cognome: 'MÃ¼ller' }), one({ cognome: 'Conceição' })]
+  },
+  'nome-codifica': { strikes: [one({ nome: 'MarÃ\u00ada' })], silent: [one({ nome: 'José' }), one({ nome: 'JOÃO' })] },
   'cognome-adattato': {
     strikes: [one({ cognome: 'Müller' }), one({ cognome: 'ROSSI-PROVA' })],
     silent: [one({ cognome: " D'Angelo provetti " }), one({ cognome: 'Müller 2' })]
@@ -346,7 +351,7 @@ export const CASES: Readonly<Record<string, Cases>> = {
       one({ tipo_documento: 'PASOR', numero_documento: '123' }),
       one({ tipo_documento: 'PATEN', numero_documento: 'CA00000AA' }),
       one({ tipo_documento: 'IDENT', numero_documento: 'CA00000AA' }),
-      abroad({ numero_documento: 'ABCDEFGHI' }),
+      abroad({ numero_documento: 'ABDEFGHIL' }),
       abroad({ tipo_documento: 'IDENT', numero_documento: '12' })
     ],
     silent: [
@@ -357,6 +362,23 @@ export const CASES: Readonly<Record<string, Cases>> = {
       abroad({ tipo_documento: 'IDENT', numero_documento: 'L01X00T47' }),
       one({ numero_documento: '' }),
       one({ numero_documento: '-' })
+    ]
+  },
+  'numero-documento-segnaposto': {
+    strikes: ['0000000', 'n.d.', 'N/A', 'XXXXXXX', '1234567', '987654321', 'abcdefg', 'non disponibile', 'TEST', '-1-']
+      .map((numero_documento) => abroad({ numero_documento })),
+    silent: ['C01X00T47', 'AA0000001', '', '-', '???', '0'.repeat(21)].map((numero_documento) =>
+      abroad({ numero_documento }))
+  },
+  'numero-documento-ripetuto': {
+    strikes: [
+      { ospiti: [single(), foreigner({ numero_documento: 'ca 00000.aa' })], ospite: 1 },
+      { ospiti: [...family(), foreigner({ numero_documento: 'CA00000AA' })], ospite: family().length }
+    ],
+    silent: [
+      { ospiti: [single(), single()] },
+      { ospiti: [single(), foreigner()] },
+      { ospiti: [foreigner({ numero_documento: '0000000' }), single({ numero_documento: '0000000' })] }
     ]
   },
   'rilascio-mancante': { strikes: [one({ luogo_rilascio: '' })], silent: [one({}), { ospiti: family() }] },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
-import { addDays } from '#src/lib/time.ts'
+import { addDays, italianDay } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { family, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
@@ -201,7 +201,7 @@ t.test('a booking moved after its Send is sent again once, after a confirmation'
       error: /Per comunicare anche il nuovo arrivo, ripetere con confermo/,
       duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
     })
-    t.ok(refused.error.includes(`già inviati con l'arrivo del ${before},`), refused.error)
+    t.ok(refused.error.includes(`già inviato con l'arrivo del ${italianDay(before)},`), refused.error)
     t.equal((await send(server, id, WORD)).statusCode, 200)
     t.equal((await send(server, id, WORD)).statusCode, 409)
     t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
@@ -264,7 +264,7 @@ t.test('a late member of a family is sent as a single guest with the stored docu
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]
   const id = await booked(server, family, { numero_ospiti: 3 })
   const { ricevuta, avvisi } = (await send(server, id)).json()
-  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: gli altri vanno inviati entro 22\/11\/26/ }])
+  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: l'altro va inviato entro 22\/11\/26/ }])
   await save(server, id, [...family, untyped(member('19', 'UGO'))])
   t.match((await send(server, id)).json(), { status: 409, ricevuta, ospiti: [0, 1], error: /solo_mancanti/ })
   const without = (await send(server, id, MISSING)).json()
@@ -347,7 +347,7 @@ t.test('a stay longer than 30 nights is sent again only from the days that the l
   }
   // A second Send without the day is refused with the day to name.
   t.match((await send(server, id)).json(), {
-    status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22 .*indicare "dal": "2026-11-21"$/ }]
+    status: 400, dettagli: [{ campo: 'dal', messaggio: /22\/10\/2026 .*indicare "dal": "2026-11-21"$/ }]
   })
   t.match((await records(server, id, { dal: today })).json().soggiorno, { check_in: today, numero_notti: 10 })
   t.equal((await send(server, id, { dal: today })).statusCode, 200)

@@ -140,7 +140,7 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
   t.type(requestId, 'string')
   t.strictSame(rest, {
     error:
-      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${first.ricevuta}: ospite 1 (stessa persona). ` +
+      `Ospite già inviato, o di esito sconosciuto, con la ricevuta ${first.ricevuta}: ospite 1 (stessa persona). ` +
       'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura; ' +
       'una conferma qui non serve: i dati sono gli stessi',
     status: 409,

@@ -1,5 +1,6 @@
 import { html } from '#src/lib/html.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome } from '#src/lib/time.ts'
 import { tellFailure } from '../../service/soap/errors.ts'
@@ -228,7 +229,7 @@ export function describe (facts: AlarmFacts): string {
     giorno === undefined ? undefined : `giorno ${giorno}`,
     utente === undefined ? undefined : `account ${utente}`,
     scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
-    dal === undefined ? undefined : `dal ${inRome(new Date(dal))}`,
+    dal === undefined ? undefined : dayWithArticle('dal', inRome(new Date(dal))),
     macchina === undefined ? undefined : `server ${macchina}`,
     facts.errore && tellFailure(facts.errore)
   ]

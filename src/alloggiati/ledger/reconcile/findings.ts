@@ -1,7 +1,8 @@
 import {
   isDecidable, UNRECEIPTED_STATES, type AttemptOutcome, type FinalAttemptOutcome, type State
 } from '#schemas/submission.ts'
-import { dayInRome, type Day } from '#src/lib/time.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
+import { italianDay, dayInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 import {
@@ -254,26 +255,29 @@ function referUnknown (
 
 const formatCounts = ({ schedine, notti }: Counts) => `schedine ${schedine}, notti ${notti}`
 
+const of = (day: Day) => dayWithArticle('del', italianDay(day))
+
 const TEXTS = {
-  acquired: (day: Day) => `La ricevuta del ${day} prova che è stato acquisito`,
-  balanced: (day: Day) => `La ricevuta del ${day} torna`,
-  notAcquired: (day: Day) => `La ricevuta del ${day} prova che non è stato acquisito`,
+  acquired: (day: Day) => `La ricevuta ${of(day)} prova che è stato acquisito`,
+  balanced: (day: Day) => `La ricevuta ${of(day)} torna`,
+  notAcquired: (day: Day) => `La ricevuta ${of(day)} prova che non è stato acquisito`,
   tooLate: (day: Day) => `${TEXTS.notAcquired(day)}; la finestra di arrivo è chiusa: va comunicato per altra via`,
   otherUnknown: (day: Day) => `${TEXTS.notAcquired(day)}, ma un altro tentativo è di esito sconosciuto`,
-  denied: (day: Day) => `La ricevuta del ${day} smentisce la decisione: non risulta acquisito`,
-  noReceipt: (day: Day) => `La ricevuta del ${day} manca o non è leggibile: può essere stato acquisito oppure no`,
+  denied: (day: Day) => `La ricevuta ${of(day)} smentisce la decisione: non risulta acquisito`,
+  noReceipt: (day: Day) => `La ricevuta ${of(day)} manca o non è leggibile: può essere stato acquisito oppure no`,
   oneFetch: (day: Day) =>
-    `Suggerimento: non acquisito. La ricevuta del ${day} non lo conta, ma è stata letta una volta sola`,
-  changed: (day: Day) => `La ricevuta del ${day} è cambiata fra una lettura e l'altra: non prova nulla`,
+    `Suggerimento: non acquisito. La ricevuta ${of(day)} non lo conta, ma è stata letta una volta sola`,
+  changed: (day: Day) => `La ricevuta ${of(day)} è cambiata fra una lettura e l'altra: non prova nulla`,
   midnight: ({ giorno_da, giorno_a }: DayAttempt) =>
-    `Inviato a cavallo della mezzanotte: può stare nella ricevuta del ${giorno_da} o del ${giorno_a}`,
+    `Inviato a cavallo della mezzanotte: può stare nella ricevuta ${of(giorno_da)} o ${of(giorno_a)}`,
   besideMidnight: (day: Day) =>
-    `Il ${day} un altro invio è a cavallo della mezzanotte: la ricevuta da sola non prova nulla`,
+    `${dayWithArticle('Il', italianDay(day))} un altro invio è a cavallo della mezzanotte: ` +
+      'la ricevuta da sola non prova nulla',
   notExclusive: (day: Day) =>
-    `Suggerimento: acquisito. La ricevuta del ${day} torna, ma l'account può essere stato usato anche altrove`,
+    `Suggerimento: acquisito. La ricevuta ${of(day)} torna, ma l'account può essere stato usato anche altrove`,
   suggestion: (day: Day, acquired: boolean) =>
-    `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta del ${day}`,
-  ambiguous: (day: Day) => `Più combinazioni danno la ricevuta del ${day}: verificare sul portale`,
+    `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta ${of(day)}`,
+  ambiguous: (day: Day) => `Più combinazioni danno la ricevuta ${of(day)}: verificare sul portale`,
   contradiction: (day: Day, receipt: Counts, known: Counts) =>
-    `La ricevuta del ${day} (${formatCounts(receipt)}) non torna con gli invii noti (${formatCounts(known)})`
+    `La ricevuta ${of(day)} (${formatCounts(receipt)}) non torna con gli invii noti (${formatCounts(known)})`
 } as const

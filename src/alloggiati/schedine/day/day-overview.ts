@@ -3,9 +3,11 @@ import type { Segnalazione } from '#schemas/schedina.ts'
 import { FILED_STATES, isUnderWay, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
 import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
+import { italianDay } from '#src/lib/time.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
-import { SchedineInCorso } from '../../sent-errors.ts'
+import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
   findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
@@ -197,8 +199,8 @@ const ALONE = 'la prenotazione va inviata da sola, con una conferma'
 
 function changedText (strangers: readonly Sent[]): string {
   const perhaps = strangers.some(isOpen) ? 'forse ' : ''
-  return `La ricevuta ${referencesOf(strangers).join(', ')} ha ospiti che ora non sono fra quelli salvati: se sono ` +
-    `stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
+  return `Con ${namedReceipts(referencesOf(strangers))} sono stati inviati ospiti ora non fra quelli salvati: se ` +
+    `sono stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
 }
 
 /** Texts about rows sent with another arrival: the booking was moved, or guests came on other days. */
@@ -206,7 +208,8 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
   return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {
     const sent = rows.some(isOpen) ? 'Già inviata, o di esito sconosciuto,' : 'Già inviata'
-    return `${sent} con l'arrivo del ${day} (ricevuta ${referencesOf(rows).join(', ')}): per comunicare anche questo ` +
+    const arrival = `l'arrivo ${dayWithArticle('del', italianDay(day))}`
+    return `${sent} con ${arrival} (${namedReceipts(referencesOf(rows))}): per comunicare anche questo ` +
       `arrivo ${ALONE}`
   })
 }

@@ -68,7 +68,7 @@ t.test('an attempt around midnight keeps the receipt from proving anything about
     fetches: twice(2, 6)
   })
   t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
-  t.match(notes(input)[1], /2026-11-20 o del 2026-11-21/)
+  t.match(notes(input)[1], /20\/11\/2026 o del 21\/11\/2026/)
   t.test('an acquired attempt around midnight may be on the other receipt, so the day is not receipted', async (t) => {
     const balanced = day({
       attempts: [known(1, aroundMidnight), known(2)],

@@ -131,7 +131,7 @@ t.test('around midnight only a reply tells on which receipt an attempt counts', 
   const silent = await w2.sent({ at: late, seen: '?', taken: 2 })
   const beside = await w2.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w2, '06:00', '09:00')
-  t.match(await w2.stands(silent), { stato: 'da_verificare', nota: /del 2026-11-20 o del 2026-11-21/ })
+  t.match(await w2.stands(silent), { stato: 'da_verificare', nota: /del 20\/11\/2026 o del 21\/11\/2026/ })
   t.match(await w2.stands(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
 })
 
