@@ -120,7 +120,9 @@ export const BookingAnswer = (status: 200 | 201) => Closed({ data: Booking, stat
 export const BOOKING_SORTS = ['id', '-id', 'check_in', '-check_in', 'updated_at', '-updated_at'] as const
 
 export const BookingQuery = Closed({
-  q: Type.Optional(Text(100, { minLength: 1, description: 'Cerca in nome, codice, e-mail e telefono, e negli ospiti per nome e numero di documento' })),
+  q: Type.Optional(Text(100, {
+    minLength: 1, description: 'Cerca in nome, codice, e-mail e telefono, e negli ospiti per nome e numero di documento'
+  })),
   check_in_da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno' }),
   check_in_a: Type.Optional({ ...Day, description: 'Arrivi fino a questo giorno, compreso' }),
   paese_id: Type.Optional({

@@ -30,7 +30,8 @@ const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t
 async function countBookings (db: Executor, { sort: _, ...filters }: Filters): Promise<number> {
   const { paese_id, ...rest } = filters
   if (Object.values(rest).some((value) => value !== undefined)) {
-    return db.$count(t, filters.q === undefined ? and(...conditions(filters)) : isFound(db, filters.q, conditions(filters)))
+    const given = conditions(filters)
+    return db.$count(t, filters.q === undefined ? and(...given) : isFound(db, filters.q, given))
   }
   const [counted] = await db.select({ total: sum(countries.totale).mapWith(Number) }).from(countries)
     .where(paese_id === undefined ? undefined : eq(countries.paese_id, paese_id))
