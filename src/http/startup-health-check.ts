@@ -40,7 +40,7 @@ export default fp(async function startupHealthCheck (app) {
     } catch (err) {
       if (app.shutdownSignal.aborted) return
       const reason = err instanceof Error && err.name !== 'AbortError' && 'code' in err ? err.code : 'ETIMEDOUT'
-      app.log.warn({ ...place, reason }, 'a server that the settings name cannot be reached')
+      app.log.warn({ ...place, reason }, 'a configured server cannot be reached')
     } finally {
       socket.destroy()
     }

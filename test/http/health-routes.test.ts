@@ -194,7 +194,7 @@ t.test('readiness does not wait behind other queries, nor after the disk was ful
   await Promise.all(waiting)
 })
 
-const WARNING = 'a server that the settings name cannot be reached'
+const WARNING = 'a configured server cannot be reached'
 
 function environ (smtp: number, issuer: number): Record<string, string> {
   const provider = { name: 'google', client_id: 'CANARY-id', client_secret: 'CANARY-secret' }

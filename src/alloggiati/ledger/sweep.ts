@@ -109,7 +109,7 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, s
       if (!unchanged) return false
       return giveUp(tx, id, { da: 'pronto', chi: name, perche })
     })
-    if (ended) log.error({ invio: id, ricevuta }, 'a submission of an account that is not in use any more was ended')
+    if (ended) log.error({ invio: id, ricevuta }, 'a submission of an account no longer in use was ended')
   }
 }
 

@@ -170,7 +170,7 @@ async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext
  */
 async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
   const sending = carryOut(ledger, id, false).catch((err: unknown) => {
-    ledger.log.error({ err, invio: id }, 'a submission that was decided on could not be followed to its end')
+    ledger.log.error({ err, invio: id }, 'a resent submission could not be followed to its end')
   })
   await waitAtMost(ledger.service.answerWithinMs, sending)
 }

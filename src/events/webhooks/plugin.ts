@@ -94,7 +94,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   await app.register(emptyBody)
   const closePast = () => feed.order(Infinity)
   // The change is already committed. If this fails, the job retries it within a minute.
-  const onChange = () => refresh().catch((err: unknown) => log.error({ err }, 'webhooks could not be looked up'))
+  const onChange = () => refresh().catch((err: unknown) => log.error({ err }, 'webhooks could not be read'))
   for (const routes of [webhookRoutes, deliveryRoutes]) {
     await app.register(routes, { keys, receivers, closePast, onChange })
   }

@@ -59,7 +59,7 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
     async read ({ jpeg }, { languages, signal }) {
       const reading = await ask(provider.request(Uint8Array.from(jpeg!), languages, key), signal)
       if ('text' in reading) return reading.text
-      log.warn({ provider: name, motivo: reading.fault }, 'the OCR provider gave no text')
+      log.warn({ provider: name, motivo: reading.fault }, 'the OCR provider returned no text')
       throw new ERRORS[reading.fault]()
     }
   }

@@ -51,7 +51,7 @@ export default fp<{ config: Config }>(async function audit (app, { config }) {
   async function noteEnd (): Promise<void> {
     const isWhole = await head.isIn(db)
     if (isWhole) await head.update(db)
-    else if (!alarmed) log.error('the audit log has lost its end: see GET /api/v1/audit/verifica')
+    else if (!alarmed) log.error('the audit log has lost its last rows: see GET /api/v1/audit/verifica')
     alarmed = !isWhole
   }
 }, { name: 'audit', dependencies: ['database', 'jobs'] })

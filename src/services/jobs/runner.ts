@@ -145,7 +145,7 @@ export function jobRunner (
   async function runTaken (due: DueJob, now: Date): Promise<void> {
     const job = jobs.get(due.name)!
     const run = await begin(job, (id) => takeDue(db, due, id, job.nextAfter(now)))
-    if (run && due.claimed_by !== null) log.warn({ job: due.name }, 'the process of a job has died: it is run again')
+    if (run && due.claimed_by !== null) log.warn({ job: due.name }, 'the process of a job died: the job is repeated')
     await run?.ended
   }
 

@@ -49,7 +49,7 @@ export async function awaitDelivery (
         known = await readDeliveryStatuses(db, ids)
         if (known.every(wasTried)) return
       } catch (err) {
-        log.warn({ err }, 'the outcome of mails could not be read')
+        log.warn({ err }, 'the status of mails could not be read')
       }
       await wait(POLL_MS, undefined, { signal: end.signal }).catch(() => {})
     }

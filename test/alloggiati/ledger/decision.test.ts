@@ -321,7 +321,7 @@ t.test('a waiting submission whose booking changed is not sent: it frees its gue
     else await server.call('PUT', `/api/v1/prenotazioni/${booking}`, { numero_notti: 5 })
     const other = await retry('non_inviato')
     await until(() => other.logs.some(({ msg, ricevuta: about }) =>
-      about === ricevuta && String(msg).startsWith('a submission that waited was not sent: its booking has changed')))
+      about === ricevuta && String(msg).startsWith('a waiting submission was not sent: its booking has changed')))
     t.match(await detail(server, id), {
       nota: 'la prenotazione è cambiata dopo la richiesta', righe: [{ esito: 'non_inviata' }]
     })

@@ -172,7 +172,7 @@ t.test('when the data folder is missing nothing is sent, and the caller gets the
   t.match(await carryOut(mine, id, true), { stato: 'non_inviato', causa: 'CARTELLA_NON_SCRIVIBILE' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
-  const alarms = () => logs.filter(({ msg }) => msg === 'the folder of data takes no writes: nothing is sent')
+  const alarms = () => logs.filter(({ msg }) => msg === 'the data folder is not writable: nothing is sent')
   t.match(alarms(), [{ level: 50, macchina: 'prova', errore: 'codice ENOENT' }], 'the Send raises the alarm')
   await sweep(mine)
   t.equal(alarms().length, 1, 'once a day')

@@ -211,7 +211,7 @@ t.test('maps every provider failure to a status, with neither key nor text in re
   }
   for (const { logs } of Object.values(servers)) {
     t.notMatch(JSON.stringify(logs), new RegExp(`${KEY}|Bergamo|Rossi`))
-    t.ok(logs.some(({ msg }) => msg === 'the OCR provider gave no text'))
+    t.ok(logs.some(({ msg }) => msg === 'the OCR provider returned no text'))
   }
 })
 

@@ -10,7 +10,7 @@ import { AUDIT, admin, bench, entry } from './samples.ts'
 
 /* The last row, noted outside the database, because a chain cannot detect the loss of its own tail. */
 
-const LOST = 'the audit log has lost its end: see GET /api/v1/audit/verifica'
+const LOST = 'the audit log has lost its last rows: see GET /api/v1/audit/verifica'
 const told = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
 const headOf = ({ dataDir }: Pick<TestApp, 'dataDir'>) => join(dataDir, 'audit-chain.json')
 const notedIn = (server: Pick<TestApp, 'dataDir'>) =>

@@ -92,7 +92,7 @@ t.test('a run whose process died is shown as interrupted, and repeated once', as
   t.match(await other.list(), [{ in_corso: false, esito: 'interrotto', durata_ms: null }])
   await Promise.all([other.runDue(), another.runDue()])
   t.equal(total([other, another]), 1)
-  t.match([...other.logs, ...another.logs], [{ job: 'night', msg: 'the process of a job has died: it is run again' }])
+  t.match([...other.logs, ...another.logs], [{ job: 'night', msg: 'the process of a job died: the job is repeated' }])
   const ended = await row()
   t.match(ended, { outcome: 'riuscito', lease_until: null, claimed_by: null })
   t.ok(ended.next_run_at > new Date())
@@ -369,7 +369,7 @@ t.test('a server makes up a missed run, and the next one does when it is killed 
   await sql`update jobs set lease_until = now() - interval '1 second' where name = 'receipts'`
   const next = await server()
   await until(async () => (await receipts())?.outcome === 'riuscito')
-  const told = next.logs.filter(({ msg }) => msg === 'the process of a job has died: it is run again')
+  const told = next.logs.filter(({ msg }) => msg === 'the process of a job died: the job is repeated')
   t.match(told, [{ job: 'receipts' }])
   t.ok(police.callsOf('Ricevuta').length > 0)
   t.same(await sql`select from jobs where name = 'receipts' and next_run_at <= now()`, [])

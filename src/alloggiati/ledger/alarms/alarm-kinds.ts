@@ -54,21 +54,21 @@ const ALARM_KINDS = {
       `mostra il portale, in «Analisi invii». ${DECIDE}`
   },
   'late-reply': {
-    message: 'a late reply: guests sent again by decision had been acquired (possible duplicate)',
+    message: 'a late reply: guests resent by decision had already been acquired (possible duplicate)',
     tells: ['invio', 'tentativo'],
     subject: 'Possibile doppia comunicazione',
     text: 'Una risposta tardiva dice che le schedine erano già state acquisite, ma intanto erano state inviate di ' +
       'nuovo per decisione. Solo la Questura può correggere ciò che ha registrato: scriverle.'
   },
   'for-a-person': {
-    message: 'a submission must be looked at by a person',
+    message: 'a person must check a submission',
     tells: ['invio'],
     subject: 'Invio da verificare',
     text: 'Nessuna regola può dire che ne è dell’invio. Leggerne la nota con GET /api/v1/invii/{id}, controllare il ' +
       'portale, e decidere con POST /api/v1/invii/{id}/decisione.'
   },
   'refused-late': {
-    message: 'a submission was refused, in part or whole, or not sent, after its caller was answered or had gone',
+    message: 'a submission was refused or not sent after its caller got an answer or disconnected',
     tells: ['invio', 'tentativo'],
     subject: 'Schedine non acquisite dopo la risposta',
     text: 'L’invio era stato detto in corso, o chi lo aveva chiesto se n’era andato; poi la Polizia non ha acquisito ' +
@@ -76,7 +76,7 @@ const ALARM_KINDS = {
       'di nuovo la prenotazione con solo_mancanti.'
   },
   'booking-changed': {
-    message: 'a submission that waited was not sent: its booking has changed since it was asked for',
+    message: 'a waiting submission was not sent: its booking has changed',
     tells: ['invio'],
     subject: 'Invio non partito, prenotazione cambiata',
     text: 'L’invio aspettava di partire, e intanto la prenotazione o i suoi ospiti sono cambiati: non è partito, per ' +
@@ -104,26 +104,26 @@ const ALARM_KINDS = {
       '/api/alloggiati/check, poi chiedere la ricevuta con GET /api/alloggiati/ricevute o scaricarla dal portale.'
   },
   twice: {
-    message: 'acquired by the receipt, and a further attempt was or may have been acquired: possible duplicate',
+    message: 'the receipt proves an acquisition, and another attempt may also be acquired: possible duplicate',
     tells: ['giorno', 'invio'],
     subject: 'Possibile doppia comunicazione',
     text: 'La ricevuta prova che l’invio era stato acquisito, e un altro tentativo lo è stato o può esserlo stato. ' +
       `${PORTAL} Solo la Questura può correggere ciò che ha registrato.`
   },
   elsewhere: {
-    message: 'acquired by the receipt although the ledger had closed it otherwise: possible duplicate',
+    message: 'the receipt proves an acquisition that the ledger had closed otherwise: possible duplicate',
     tells: ['giorno', 'invio'],
     subject: 'Possibile doppia comunicazione',
     text: `La ricevuta prova che è stato acquisito un invio che era stato chiuso altrimenti. ${PORTAL}`
   },
   denied: {
-    message: 'the receipt denies what a person decided',
+    message: 'the receipt contradicts the decision of a person',
     tells: ['giorno', 'invio'],
     subject: 'La ricevuta smentisce una decisione',
     text: `Era stato deciso che l’invio era acquisito: la ricevuta non lo conta. ${PORTAL} ${DECIDE}`
   },
   contradiction: {
-    message: 'the receipt counts less than is known to be acquired',
+    message: 'the receipt counts fewer schedine than are known to be acquired',
     tells: ['utente', 'giorno', 'invio'],
     subject: 'La ricevuta conta meno degli invii',
     text: 'La Polizia aveva risposto di avere acquisito più schedine di quante ne conta la ricevuta. ' +
@@ -136,7 +136,7 @@ const ALARM_KINDS = {
     text: `Nessuna combinazione degli invii dà la ricevuta: con l’account è stato inviato anche altrove? ${PORTAL}`
   },
   excess: {
-    message: 'the receipt counts more than was sent, and the account is said to be exclusive',
+    message: 'the receipt counts more schedine than were sent, although the account is exclusive',
     tells: ['utente', 'giorno'],
     subject: 'La ricevuta conta più degli invii',
     text: `L’account è detto di uso esclusivo, ma la ricevuta conta più schedine di quelle inviate da qui. ${PORTAL}`
@@ -155,7 +155,7 @@ const ALARM_KINDS = {
       'un amministratore la toglie con POST /api/v1/invii/sospensione.'
   },
   'unwritable-folder': {
-    message: 'the folder of data takes no writes: nothing is sent',
+    message: 'the data folder is not writable: nothing is sent',
     tells: ['macchina'],
     subject: 'La cartella dati non è scrivibile',
     text: 'Il server non può annotare nella cartella dati (DATA_DIR) ciò che invia, perciò non invia nulla. Liberare ' +
@@ -163,7 +163,7 @@ const ALARM_KINDS = {
       'Poi inviare di nuovo gli ospiti che sono rimasti da comunicare.'
   },
   'broken-chain': {
-    message: 'the chain of the ledger does not hold: rows were altered',
+    message: 'the hash chain of the ledger is broken: rows were altered',
     tells: [],
     subject: 'Il registro degli invii è stato alterato',
     text: 'Una verifica ha trovato righe del registro che non sono più come furono scritte. GET ' +

@@ -135,7 +135,7 @@ export async function mailEveningSummary (context: Evening): Promise<void> {
   })
   if (!isFirst) return
   mail.deliver()
-  log.info('the summary of the evening is mailed')
+  log.info('the evening summary is mailed')
 }
 
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {

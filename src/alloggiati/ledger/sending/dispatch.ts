@@ -109,7 +109,7 @@ async function sendClaimed (context: LedgerContext, entry: QueueEntry, claim: Cl
       await putBack(context, claim, 'il processo si chiude: ripreso dal prossimo', sql`now()`)
       return {}
     }
-    context.log.error({ err, invio: claim.id }, 'a submission could not be carried out')
+    context.log.error({ err, invio: claim.id }, 'a submission could not be processed')
     // Before the dispatch this frees the submission. Afterwards it has no effect, and the sweep records the attempt.
     return releaseUnsent(context, claim, { errore: 'errore interno' })
   }
