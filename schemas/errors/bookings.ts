@@ -15,43 +15,43 @@ export const BOOKINGS = {
     },
     RICERCA_TROPPO_LUNGA: {
       statuses: [503],
-      cause: 'La ricerca ha trovato troppo da guardare.',
+      cause: 'La ricerca legge troppe prenotazioni e supera il tempo massimo.',
       remedy: 'Scrivere più lettere, o aggiungere un filtro.'
     },
     DOCUMENTO_NON_TROVATO: {
       statuses: [404],
-      cause: 'Di questo ospite non c’è l’immagine, o è stata eliminata alla sua scadenza.',
-      remedy: 'Quando scade lo dice `/api/v1/prenotazioni/{id}/privacy`.'
+      cause: 'L’immagine di questo ospite non esiste, o è stata eliminata alla scadenza.',
+      remedy: 'Leggere la scadenza in `/api/v1/prenotazioni/{id}/privacy`.'
     },
     SCANSIONE_NON_TROVATA: {
       statuses: [404],
       cause: 'Nessuna scansione di chi chiama ha questo id.',
-      remedy: 'Leggere quali ci sono.'
+      remedy: 'Leggere l’elenco in `/api/v1/scansioni`.'
     },
     OCR_CREDENZIALI_RIFIUTATE: {
       statuses: [502],
       cause: 'Il provider OCR esterno non accetta la chiave del server.',
-      remedy: 'Chi gestisce il server controlla `OCR_PROVIDER_KEY`; intanto `solo_mrz` legge senza provider.'
+      remedy: 'Chi gestisce il server deve controllare `OCR_PROVIDER_KEY`. Intanto usare `solo_mrz`.'
     },
     OCR_RISPOSTA_NON_VALIDA: {
       statuses: [502],
-      cause: 'Il provider OCR esterno ha risposto qualcosa che non si capisce.',
-      remedy: 'Riprovare, o con `solo_mrz`.'
+      cause: 'La risposta del provider OCR esterno non è valida.',
+      remedy: 'Riprovare, o usare `solo_mrz`.'
     },
     OCR_NON_DISPONIBILE: {
       statuses: [503],
       cause: 'Il provider OCR esterno non risponde.',
-      remedy: 'Riprovare fra poco, o con `solo_mrz`.'
+      remedy: 'Riprovare fra poco, o usare `solo_mrz`.'
     },
     OCR_IMMAGINE_TROPPO_GRANDE: {
       statuses: [413],
       cause: 'L’immagine supera la dimensione che il provider OCR esterno accetta.',
-      remedy: 'Ridurre l’immagine, o leggere con `solo_mrz`.'
+      remedy: 'Ridurre l’immagine, o usare `solo_mrz`.'
     },
     OCR_QUOTA_ESAURITA: {
       statuses: [503],
-      cause: 'Il provider OCR esterno non prende altre immagini per ora.',
-      remedy: 'Riprovare più tardi, o con `solo_mrz`.'
+      cause: 'La quota del provider OCR esterno è esaurita.',
+      remedy: 'Riprovare più tardi, o usare `solo_mrz`.'
     }
   }
 } satisfies ErrorSubject

@@ -1,62 +1,62 @@
 import type { ErrorSubject } from './entry.ts'
 
 export const COMMON = {
-  title: 'Di ogni richiesta',
+  title: 'Tutte le richieste',
   errors: {
     RICHIESTA_NON_VALIDA: {
       statuses: [400, 404, 408, 413, 414, 415, 431],
-      cause: 'La richiesta non è come la descrizione la vuole.',
-      remedy: 'Correggere i campi che `dettagli` nomina, tutti in una volta, e ripetere.'
+      cause: 'La richiesta non rispetta la descrizione dell’API.',
+      remedy: 'Correggere tutti i campi elencati in `dettagli` e ripetere.'
     },
     JSON_NON_VALIDO: {
       statuses: [400],
       cause: 'Il corpo manca, o non è JSON.',
-      remedy: 'Mandare JSON in UTF-8, con `Content-Type: application/json`.'
+      remedy: 'Inviare JSON in UTF-8, con `Content-Type: application/json`.'
     },
     CORPO_TROPPO_GRANDE: {
       statuses: [413],
       cause: 'Il corpo supera il limite di questo indirizzo.',
-      remedy: 'Mandare meno righe o un’immagine più piccola.'
+      remedy: 'Inviare meno righe o un’immagine più piccola.'
     },
     TIPO_NON_SUPPORTATO: {
       statuses: [415],
       cause: 'Il corpo è in un formato che questo indirizzo non legge.',
-      remedy: 'Usare il `Content-Type` che la descrizione indica per l’operazione.'
+      remedy: 'Usare il `Content-Type` indicato nella descrizione dell’operazione.'
     },
     URL_NON_VALIDO: {
       statuses: [400, 414],
       cause: 'L’indirizzo è scritto male, o è troppo lungo.',
-      remedy: 'Codificare i segni speciali con `%` e due cifre.'
+      remedy: 'Codificare i caratteri speciali con `%` e due cifre esadecimali.'
     },
     NON_AUTENTICATO: {
       statuses: [401],
-      cause: 'Non c’è un token né una chiave, o non valgono più.',
-      remedy: 'Accedere di nuovo, o controllare `x-api-key`; `WWW-Authenticate` dice se un token è stato rifiutato.'
+      cause: 'Il token o la chiave manca, non è valido o è scaduto.',
+      remedy: 'Accedere di nuovo, o controllare `x-api-key`. `WWW-Authenticate` dice se un token è stato rifiutato.'
     },
     NON_AUTORIZZATO: {
       statuses: [403],
-      cause: 'Chi chiama è conosciuto, ma questo non lo può fare.',
-      remedy: 'Farlo fare a chi ha il ruolo che la descrizione indica.'
+      cause: 'L’account o la chiave non ha il permesso per questa operazione.',
+      remedy: 'Usare un account con il ruolo indicato nella descrizione.'
     },
     AMBITO_INSUFFICIENTE: {
       statuses: [403],
       cause: 'La chiave personale non ha l’ambito di questa operazione.',
-      remedy: 'Creare una chiave con l’ambito che il testo nomina.'
+      remedy: 'Creare una chiave con l’ambito indicato nel testo.'
     },
     SERVE_UNA_PERSONA: {
       statuses: [403],
-      cause: 'Questa operazione vuole il token di una persona, non una chiave.',
-      remedy: 'Accedere con e-mail e password e mandare il token.'
+      cause: 'Questa operazione richiede il token di una persona, non una chiave.',
+      remedy: 'Accedere con e-mail e password e inviare il token.'
     },
     ACCOUNT_IN_ATTESA: {
       statuses: [403],
-      cause: 'L’account c’è, e nessuno gli ha ancora dato un ruolo.',
+      cause: 'L’account non ha ancora un ruolo.',
       remedy: 'Chiedere a un amministratore di assegnare il ruolo.'
     },
     COOKIE_ASSENTI: {
       statuses: [400],
       cause: 'Il browser non accetta i cookie di questo server: nelle pagine non si può accedere.',
-      remedy: 'Permettere i cookie di questo sito e riprovare: nulla è stato fatto, e nessun collegamento è consumato.'
+      remedy: 'Permettere i cookie di questo sito e riprovare. I collegamenti ricevuti valgono ancora.'
     },
     MODULO_ESTRANEO: {
       statuses: [403],
@@ -65,73 +65,73 @@ export const COMMON = {
     },
     SECONDO_FATTORE_RICHIESTO: {
       statuses: [403],
-      cause: 'L’account ha un secondo fattore, e questa sessione non l’ha ancora mostrato.',
+      cause: 'L’account ha un secondo fattore, e questa sessione non l’ha ancora confermato.',
       remedy: 'Confermare l’accesso con un codice o una passkey, poi ripetere con il nuovo token.'
     },
     SECONDO_FATTORE_DA_REGISTRARE: {
       statuses: [403],
-      cause: 'Questo server vuole un secondo fattore, e l’account non ne ha.',
-      remedy: 'Registrarne uno, confermarlo, e ripetere con il nuovo token.'
+      cause: 'Questo server richiede un secondo fattore, e l’account non ne ha.',
+      remedy: 'Registrare un secondo fattore, confermarlo, e ripetere con il nuovo token.'
     },
     SECONDO_FATTORE_RECENTE: {
       statuses: [403],
       cause: 'L’ultima conferma del secondo fattore ha più di 15 minuti, o l’account non ne ha.',
-      remedy: 'Confermarlo di nuovo, o registrarne uno, poi ripetere con il nuovo token.'
+      remedy: 'Confermare di nuovo il secondo fattore, o registrarne uno. Poi ripetere con il nuovo token.'
     },
     RISORSA_NON_TROVATA: {
       statuses: [404],
-      cause: 'A questo indirizzo non c’è nulla.',
-      remedy: 'Controllare il percorso: gli indirizzi sono nella descrizione.'
+      cause: 'Questo indirizzo non esiste.',
+      remedy: 'Controllare il percorso nella descrizione dell’API.'
     },
     METODO_NON_AMMESSO: {
       statuses: [405],
-      cause: 'L’indirizzo c’è, ma non con questo metodo.',
-      remedy: 'Usare uno dei metodi che `Allow` nomina.'
+      cause: 'L’indirizzo esiste, ma non accetta questo metodo.',
+      remedy: 'Usare uno dei metodi elencati in `Allow`.'
     },
     TROPPE_RICHIESTE: {
       statuses: [429],
-      cause: 'Troppe richieste in una finestra, o troppi tentativi.',
-      remedy: 'Aspettare i secondi di `Retry-After`; quante ne restano è in `RateLimit-Remaining`.'
+      cause: 'Troppe richieste o troppi tentativi in poco tempo.',
+      remedy: 'Attendere i secondi di `Retry-After`. `RateLimit-Remaining` dice quante richieste restano.'
     },
     IDEMPOTENCY_KEY_RIUSATA: {
       statuses: [422],
-      cause: 'La stessa `Idempotency-Key` è venuta con una richiesta diversa.',
-      remedy: 'Una chiave nuova per ogni richiesta nuova; la stessa solo per ripetere la stessa.'
+      cause: 'La stessa `Idempotency-Key` è già stata usata per una richiesta diversa.',
+      remedy: 'Usare una chiave nuova per ogni richiesta nuova, e la stessa solo per ripetere la stessa richiesta.'
     },
     IDEMPOTENCY_KEY_IN_CORSO: {
       statuses: [409],
       cause: 'La prima richiesta con questa chiave è ancora in corso, o si è interrotta.',
-      remedy: 'Aspettare e ripetere con la stessa chiave; se dura, guardare che cosa esiste prima di usarne un’altra.'
+      remedy: 'Attendere e ripetere con la stessa chiave. Se dura, controllare che cosa esiste, poi usarne un’altra.'
     },
     IDEMPOTENCY_KEY_ESEGUITA: {
       statuses: [409],
-      cause: 'La richiesta con questa chiave è stata eseguita; la sua risposta era troppo grande per essere tenuta.',
-      remedy: 'Non ripetere: leggere che cosa è stato fatto.'
+      cause: 'La richiesta con questa chiave è stata eseguita, ma la sua risposta non è più conservata.',
+      remedy: 'Non ripetere. Leggere che cosa è stato fatto.'
     },
     MANUTENZIONE: {
       statuses: [503],
       cause: 'Un amministratore ha messo il servizio in manutenzione.',
-      remedy: 'Riprovare più tardi; quando finisce lo dice la pagina di stato.'
+      remedy: 'Riprovare dopo i secondi di `Retry-After`.'
     },
     SERVIZIO_OCCUPATO: {
       statuses: [503],
-      cause: 'Il server ha più lavoro di quanto ne possa portare a termine in tempo.',
+      cause: 'Il server ha troppo lavoro in corso.',
       remedy: 'Riprovare dopo i secondi di `Retry-After`.'
     },
     DATABASE_NON_DISPONIBILE: {
       statuses: [503],
-      cause: 'La base dati non risponde, o ha interrotto la richiesta: non è rimasto nulla a metà.',
+      cause: 'La base dati non risponde, o ha interrotto la richiesta. Nulla è rimasto a metà.',
       remedy: 'Riprovare dopo i secondi di `Retry-After`.'
     },
     SPAZIO_ESAURITO: {
       statuses: [503],
       cause: 'Il disco del server è pieno.',
-      remedy: 'Chi gestisce il server deve liberare spazio; poi ripetere.'
+      remedy: 'Chi gestisce il server deve liberare spazio. Poi ripetere.'
     },
     REGISTRO_NON_DISPONIBILE: {
       statuses: [503],
-      cause: 'Il registro delle azioni non si può scrivere, e senza non si fa nulla.',
-      remedy: 'Riprovare fra poco; se dura, avvisare chi gestisce il server.'
+      cause: 'Il server non può scrivere il registro delle azioni, quindi non ha eseguito la richiesta.',
+      remedy: 'Riprovare fra poco. Se dura, avvisare chi gestisce il server.'
     },
     PROVIDER_NON_RAGGIUNGIBILE: {
       statuses: [503],
@@ -140,7 +140,7 @@ export const COMMON = {
     },
     ERRORE_INTERNO: {
       statuses: [500],
-      cause: 'Il server ha un difetto.',
+      cause: 'Il server ha un errore interno.',
       remedy: 'Avvisare chi lo gestisce, con il `requestId` della risposta.'
     }
   }

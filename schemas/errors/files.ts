@@ -11,13 +11,13 @@ export const FILES = {
     BUCKET_NON_TROVATO: { statuses: [404], cause: 'Nessun bucket ha questo nome.', remedy: 'Controllare il nome.' },
     FILE_NON_TROVATO: {
       statuses: [404],
-      cause: 'A questo nome non c’è un file, o non è di chi chiama.',
+      cause: 'Nessun file ha questo nome, o chi chiama non può leggerlo.',
       remedy: 'Controllare il nome.'
     },
     FILE_ILLEGGIBILE: {
       statuses: [500],
       cause: 'Il file è danneggiato, o manca dal disco.',
-      remedy: 'Avvisare chi gestisce il server: va ripreso da una copia.'
+      remedy: 'Avvisare chi gestisce il server: deve recuperare il file da un salvataggio.'
     },
     OGGETTO_ESISTENTE: {
       statuses: [409],
@@ -27,22 +27,22 @@ export const FILES = {
     CONTENUTO_TROPPO_GRANDE: {
       statuses: [413],
       cause: 'Il file supera il limite.',
-      remedy: 'Mandare un file più piccolo.'
+      remedy: 'Inviare un file più piccolo.'
     },
     INTERVALLO_NON_VALIDO: {
       statuses: [416],
       cause: '`Range` comincia oltre la fine del file.',
-      remedy: 'Chiedere un intervallo entro la lunghezza che `Content-Range` dice.'
+      remedy: 'Chiedere un intervallo entro la lunghezza indicata in `Content-Range`.'
     },
     LAVORO_NON_RIUSCITO: {
       statuses: [503],
-      cause: 'Il lavoro vuole più memoria di quella ammessa.',
-      remedy: 'Mandare un’immagine più piccola o meno righe: ripetere uguale non serve.'
+      cause: 'L’operazione richiede più memoria di quella ammessa.',
+      remedy: 'Inviare un’immagine più piccola o meno righe. Ripetere la stessa richiesta non serve.'
     },
     LAVORO_TROPPO_LUNGO: {
       statuses: [503],
-      cause: 'Il lavoro vuole più tempo di quello ammesso.',
-      remedy: 'Mandare un’immagine più piccola o meno righe.'
+      cause: 'L’operazione richiede più tempo di quello ammesso.',
+      remedy: 'Inviare un’immagine più piccola o meno righe.'
     }
   }
 } satisfies ErrorSubject

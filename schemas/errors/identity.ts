@@ -8,11 +8,11 @@ export const IDENTITY = {
       cause: 'Un account ha già questo indirizzo.',
       remedy: 'Cercarlo fra gli utenti, o usare un altro indirizzo.'
     },
-    UTENTE_NON_TROVATO: { statuses: [404], cause: 'Nessuno ha questo id.', remedy: 'Cercarlo in `/api/operators`.' },
+    UTENTE_NON_TROVATO: { statuses: [404], cause: 'Nessuno ha questo id.', remedy: 'Cercare in `/api/operators`.' },
     PROVIDER_NON_COLLEGATO: {
       statuses: [404],
       cause: 'L’account non ha un accesso con questo provider.',
-      remedy: 'Leggere quali ha, prima di scollegarne uno.'
+      remedy: 'Leggere prima quali provider sono collegati.'
     },
     UNICA_IDENTITA: {
       statuses: [409],
@@ -27,17 +27,17 @@ export const IDENTITY = {
     CHIAVE_NON_TROVATA: {
       statuses: [404],
       cause: 'Nessuna chiave di questa persona ha questo id.',
-      remedy: 'Leggere quali ci sono: forse è già revocata.'
+      remedy: 'Leggere l’elenco delle chiavi: forse è già revocata.'
     },
     TROPPE_CHIAVI: {
       statuses: [409],
       cause: 'L’account ha già tutte le chiavi che può avere.',
-      remedy: 'Revocarne una che non si usa.'
+      remedy: 'Revocare una chiave che non si usa.'
     },
     AMMINISTRAZIONE_NON_DISPONIBILE: {
       statuses: [503],
       cause: 'Il provider esterno si amministra solo con la sua chiave di servizio.',
-      remedy: 'Chi gestisce il server imposta `IDP_SERVICE_KEY`.'
+      remedy: 'Chi gestisce il server deve impostare `IDP_SERVICE_KEY`.'
     }
   }
 } satisfies ErrorSubject

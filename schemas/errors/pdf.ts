@@ -12,18 +12,18 @@ export const PDF = {
   errors: {
     LETTERA_ESISTENTE: {
       statuses: [409],
-      cause: 'La prenotazione ha già la sua lettera.',
-      remedy: 'Leggerla, o eliminarla prima di crearne un’altra.'
+      cause: 'La prenotazione ha già una lettera.',
+      remedy: 'Leggere la lettera, o eliminarla prima di crearne un’altra.'
     },
     LETTERA_NON_TROVATA: {
       statuses: [404],
       cause: 'La prenotazione non ha una lettera.',
-      remedy: 'Crearla prima.'
+      remedy: 'Creare prima la lettera.'
     },
     LOGO_NON_TROVATO: {
       statuses: [404],
-      cause: 'Della struttura non c’è un logo.',
-      remedy: 'Caricarlo in `/api/v1/struttura/logo`.'
+      cause: 'La struttura non ha un logo.',
+      remedy: 'Caricare il logo in `/api/v1/struttura/logo`.'
     },
     STRUTTURA_CAMBIATA: {
       statuses: [412],
@@ -34,9 +34,9 @@ export const PDF = {
     PDF_DI_LETTERA: {
       statuses: [409],
       cause: 'Il PDF appartiene a una lettera.',
-      remedy: 'Eliminare la lettera: il PDF va con lei.'
+      remedy: 'Eliminare la lettera: il PDF viene eliminato insieme.'
     },
-    MODELLO_NON_TROVATO: { statuses: [404], cause: 'Nessun modello ha questo id.', remedy: 'Leggere quali ci sono.' },
+    MODELLO_NON_TROVATO: { statuses: [404], cause: 'Nessun modello ha questo id.', remedy: 'Leggere l’elenco.' },
     VERSIONE_NON_TROVATA: {
       statuses: [404],
       cause: 'Il modello non ha questa versione.',
@@ -49,18 +49,18 @@ export const PDF = {
     },
     MODELLO_PREDEFINITO: {
       statuses: [409],
-      cause: 'I modelli predefiniti restano come sono.',
-      remedy: 'Salvarne una copia con un altro id.'
+      cause: 'I modelli predefiniti non si possono modificare.',
+      remedy: 'Salvare una copia con un altro id.'
     },
     MOTORE_PDF_INCOMPRENSIBILE: {
       statuses: [502],
-      cause: 'Il motore PDF esterno non ha mandato un PDF.',
-      remedy: 'Chi gestisce il server controlla `PDF_ENGINE_URL`.'
+      cause: 'Il motore PDF esterno non ha restituito un PDF.',
+      remedy: 'Chi gestisce il server deve controllare `PDF_ENGINE_URL`.'
     },
     MOTORE_PDF_RIFIUTA: {
       statuses: [502],
       cause: 'Il motore PDF esterno non ha accettato il documento.',
-      remedy: 'Il testo dice il suo motivo; spesso è la chiave.'
+      remedy: 'Leggere il motivo nel testo. Spesso la chiave non è valida.'
     },
     MOTORE_PDF_IRRAGGIUNGIBILE: {
       statuses: [503],
@@ -74,33 +74,33 @@ export const PDF = {
     },
     MOTORE_PDF_TROPPO_LENTO: {
       statuses: [503],
-      cause: 'Il motore PDF esterno non ha finito in tempo; forse il documento c’è ed è stato addebitato.',
-      remedy: 'Guardare presso il motore, prima di ripetere.'
+      cause: 'Il motore PDF esterno non ha finito in tempo. Forse ha creato e addebitato il documento.',
+      remedy: 'Controllare nel motore prima di ripetere.'
     },
     DATI_NON_VALIDI: {
       statuses: [400],
-      cause: 'I dati non sono come il modello li vuole.',
-      remedy: 'Correggere ciò che `dettagli` nomina.'
+      cause: 'I dati non sono adatti al modello.',
+      remedy: 'Correggere i campi elencati in `dettagli`.'
     },
     CSV_NON_VALIDO: {
       statuses: [400],
-      cause: 'Il file CSV ha una riga che non si legge.',
-      remedy: 'Correggere la riga che il testo nomina.'
+      cause: 'Il file CSV ha una riga non valida.',
+      remedy: 'Correggere la riga indicata nel testo.'
     },
     LIMITE_SUPERATO: {
       statuses: [400],
       cause: 'Il documento sarebbe troppo lungo o troppo complicato.',
-      remedy: 'Il testo dice quale limite: dividere il documento.'
+      remedy: 'Leggere il limite nel testo, e dividere il documento.'
     },
     SINTASSI_NON_VALIDA: inTemplate('Un’istruzione del modello è scritta male.'),
-    ISTRUZIONE_SCONOSCIUTA: inTemplate('Il modello usa un’istruzione o un filtro che non c’è.'),
+    ISTRUZIONE_SCONOSCIUTA: inTemplate('Il modello usa un’istruzione o un filtro che non esiste.'),
     XML_NON_BEN_FORMATO: inTemplate('Un elemento del modello non è chiuso, o è chiuso due volte.'),
-    ELEMENTO_SCONOSCIUTO: inTemplate('Il modello usa un elemento che non c’è.'),
-    ELEMENTO_FUORI_POSTO: inTemplate('Un elemento sta dove non può stare.'),
-    ATTRIBUTO_SCONOSCIUTO: inTemplate('Un elemento ha un attributo che non conosce.'),
+    ELEMENTO_SCONOSCIUTO: inTemplate('Il modello usa un elemento che non esiste.'),
+    ELEMENTO_FUORI_POSTO: inTemplate('Un elemento è in una posizione non ammessa.'),
+    ATTRIBUTO_SCONOSCIUTO: inTemplate('Un elemento ha un attributo che non esiste.'),
     ATTRIBUTO_MANCANTE: inTemplate('A un elemento manca un attributo.'),
-    VALORE_NON_VALIDO: inTemplate('Un attributo ha un valore che non può avere.'),
-    STILE_NON_AMMESSO: inTemplate('Uno stile non c’è, o non lascia posto al contenuto.'),
-    COLLEGAMENTO_NON_AMMESSO: inTemplate('Un collegamento porta dove un documento non può portare.')
+    VALORE_NON_VALIDO: inTemplate('Un attributo ha un valore non ammesso.'),
+    STILE_NON_AMMESSO: inTemplate('Uno stile non esiste, o non lascia spazio al contenuto.'),
+    COLLEGAMENTO_NON_AMMESSO: inTemplate('Un collegamento ha un indirizzo non ammesso.')
   }
 } satisfies ErrorSubject

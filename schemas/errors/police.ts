@@ -6,12 +6,12 @@ export const POLICE = {
     VALIDAZIONE: {
       statuses: [422],
       cause: 'Una o più schedine hanno errori: nessuna è stata inviata.',
-      remedy: 'Correggere gli ospiti che `errors` nomina, poi inviare.'
+      remedy: 'Correggere gli ospiti elencati in `errors`, poi inviare.'
     },
     CREDENZIALI_MANCANTI: {
       statuses: [422, 503],
       cause: 'Al server mancano utente, password o chiave di Alloggiati Web.',
-      remedy: 'Chi gestisce il server le imposta (`ALLOGGIATI_UTENTE`, `ALLOGGIATI_PASSWORD`, `ALLOGGIATI_WSKEY`).'
+      remedy: 'Chi gestisce il server deve impostare `ALLOGGIATI_UTENTE`, `ALLOGGIATI_PASSWORD` e `ALLOGGIATI_WSKEY`.'
     },
     CREDENZIALI_RIFIUTATE: {
       statuses: [422, 503],
@@ -26,43 +26,43 @@ export const POLICE = {
     },
     INVII_SOSPESI: {
       statuses: [422],
-      cause: 'Gli invii sono sospesi, da una persona o dopo un ripristino: nulla è stato inviato.',
-      remedy: 'Un amministratore confronta le ricevute e riprende gli invii.'
+      cause: 'Una persona o un ripristino ha sospeso gli invii: nulla è stato inviato.',
+      remedy: 'Un amministratore deve confrontare le ricevute e riprendere gli invii.'
     },
     CARTELLA_NON_SCRIVIBILE: {
       statuses: [422, 503],
-      cause: 'Il server non può annotare l’invio prima di farlo, e perciò non lo fa.',
-      remedy: 'Chi gestisce il server controlla la cartella dati: spazio e permessi.'
+      cause: 'Il server non può registrare l’invio nella cartella dati, quindi non ha inviato nulla.',
+      remedy: 'Chi gestisce il server deve controllare spazio e permessi della cartella dati.'
     },
     RIFIUTATO_DAL_SERVIZIO: {
       statuses: [422],
-      cause: 'La Polizia ha rifiutato la richiesta intera: nessuna schedina è stata acquisita.',
-      remedy: 'Leggere `dettagli.messaggio_soap`; corretto il motivo, inviare di nuovo.'
+      cause: 'La Polizia ha rifiutato l’intera richiesta: nessuna schedina è stata acquisita.',
+      remedy: 'Leggere `dettagli.messaggio_soap`, correggere la causa e inviare di nuovo.'
     },
     SCHEDINE_RIFIUTATE: {
       statuses: [422],
-      cause: 'La Polizia ha rifiutato alcune schedine; le altre possono essere state acquisite.',
-      remedy: 'Correggere gli ospiti nominati in `schedine` e inviare quelli che mancano.'
+      cause: 'La Polizia ha rifiutato alcune schedine. Le altre possono essere state acquisite.',
+      remedy: 'Correggere gli ospiti indicati in `schedine` e inviare quelli che mancano.'
     },
     INVIO_IN_CORSO: {
       statuses: [202, 409, 422],
-      cause: 'Per queste persone c’è già un invio che non è concluso.',
-      remedy: 'Non ripetere: l’invio prosegue da solo, e il suo esito si legge in `/api/v1/invii`.'
+      cause: 'Un invio di queste persone non è ancora concluso.',
+      remedy: 'Non ripetere: l’invio prosegue da solo. Leggere l’esito in `/api/v1/invii`.'
     },
     NON_INVIATO: {
       statuses: [422],
-      cause: 'Nessuna schedina è partita.',
-      remedy: 'Si può inviare di nuovo, con la stessa `Idempotency-Key`.'
+      cause: 'Nessuna schedina è stata inviata.',
+      remedy: 'Inviare di nuovo, con la stessa `Idempotency-Key`.'
     },
     INVIO_ANNULLATO: {
       statuses: [422],
       cause: 'Un amministratore ha annullato l’invio prima che partisse.',
-      remedy: 'Se le schedine servono, chiedere un nuovo invio.'
+      remedy: 'Se le schedine servono ancora, inviarle di nuovo.'
     },
     ESITO_SCONOSCIUTO: {
       statuses: [202, 422],
       cause: 'La risposta della Polizia non è arrivata: le schedine possono essere state acquisite.',
-      remedy: 'Non inviare di nuovo: la ricevuta di domani, o il portale, dice com’è andata.'
+      remedy: 'Non inviare di nuovo. Controllare l’esito sul portale, o nella ricevuta di domani.'
     },
     SCHEDINE_GIA_INVIATE: {
       statuses: [409],
@@ -71,12 +71,12 @@ export const POLICE = {
     },
     OSPITI_CAMBIATI: {
       statuses: [409],
-      cause: 'Ospiti già inviati sono stati sostituiti da altri.',
-      remedy: 'Controllare chi alloggia davvero; il testo dice come inviare gli altri.'
+      cause: 'La prenotazione ha ospiti diversi da quelli già inviati.',
+      remedy: 'Controllare chi alloggia davvero. Il testo dice come inviare gli altri ospiti.'
     },
     OSPITI_OLTRE_LA_PRENOTAZIONE: {
       statuses: [409],
-      cause: 'Ci sarebbero più ospiti inviati di quanti la prenotazione ne prevede.',
+      cause: 'Gli ospiti inviati supererebbero `numero_ospiti`.',
       remedy: 'Correggere `numero_ospiti`, o gli ospiti.'
     },
     PRENOTAZIONE_CAMBIATA: {
@@ -86,24 +86,24 @@ export const POLICE = {
     },
     NULLA_DA_INVIARE: {
       statuses: [409],
-      cause: 'Di questi ospiti non manca nessuno.',
-      remedy: 'Nessuno: le ricevute sono nella risposta.'
+      cause: 'Tutti gli ospiti salvati sono già stati inviati.',
+      remedy: 'Leggere le ricevute nella risposta.'
     },
     INVIO_NON_TROVATO: { statuses: [404], cause: 'Nessun invio ha questo id.', remedy: 'Cercarlo in `/api/v1/invii`.' },
     INVIO_CAMBIATO: {
       statuses: [409],
       cause: 'L’invio è cambiato dopo che è stato letto.',
-      remedy: 'Rileggerlo e decidere di nuovo.'
+      remedy: 'Rileggere l’invio e decidere di nuovo.'
     },
     NULLA_DA_DECIDERE: {
       statuses: [409],
-      cause: 'L’invio è in uno stato che non aspetta decisioni.',
-      remedy: 'Leggere il suo stato: si decide solo di `sconosciuto` e `da_verificare`.'
+      cause: 'Lo stato dell’invio non richiede una decisione.',
+      remedy: 'Leggere lo stato: si può decidere solo su `sconosciuto` e `da_verificare`.'
     },
     DECISIONE_NON_POSSIBILE: {
       statuses: [409],
-      cause: 'La decisione contraddice ciò che si sa dell’invio.',
-      remedy: 'Il testo dice perché; confrontare la ricevuta.'
+      cause: 'La decisione contraddice i dati dell’invio.',
+      remedy: 'Leggere il motivo nel testo, e confrontare la ricevuta.'
     },
     RICEVUTA_NON_TROVATA: {
       statuses: [404],
@@ -112,7 +112,7 @@ export const POLICE = {
     },
     APPARTAMENTO_RIFIUTATO: {
       statuses: [422],
-      cause: 'La Polizia ha rifiutato il cambiamento.',
+      cause: 'La Polizia ha rifiutato la modifica.',
       remedy: 'Leggere `dettagli.messaggio_soap`.'
     }
   }

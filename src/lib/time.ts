@@ -22,9 +22,11 @@ const romeDay = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', date
 const romeClock = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium'
 })
-const romeText = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
+const romeText = new Intl.DateTimeFormat('it-IT', {
+  timeZone: 'Europe/Rome', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit'
+})
 
-/** An instant in Italian format, Europe/Rome: `22/11/26, 14:00`. */
+/** An instant in Italian format, Europe/Rome: `22/11/2026, 14:00`. */
 export function inRome (instant: Date): string {
   return romeText.format(instant)
 }

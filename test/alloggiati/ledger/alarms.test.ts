@@ -146,7 +146,7 @@ t.test('an alarm is mailed to each recipient once a day per matter, across proce
   t.same(w.mails.map(({ to }) => to), ['direzione@example.com', 'notte@example.com'])
   const { subject, text, html } = w.mails[0]!
   t.equal(subject, 'Alloggiati Web (sandbox): Invio di esito sconosciuto')
-  t.match(text, /Non inviarle di nuovo/, 'what to do')
+  t.match(text, /Non inviare di nuovo/, 'what to do')
   t.match(text, new RegExp(`id dell’invio ${id}, tentativo 1`))
   t.match(html, /<li>.*tentativo 1<\/li>/)
   w.clock.set('2026-11-21T18:00:00Z')
@@ -192,9 +192,9 @@ t.test('the evening summary lists open tasks once a day, and is omitted when the
   await w.sent({ at: '2026-11-22T17:00:00Z', seen: '?' })
   await Promise.all([mailEveningSummary(w.context), mailEveningSummary(w.context)])
   t.equal(w.mails.length, 2)
-  t.match(w.mails[0]!.text, /prenotazione 1, 3 ospiti da comunicare, giorno 2026-11-22, scadenza 23\/11\/26, 14:00/)
+  t.match(w.mails[0]!.text, /prenotazione 1, 3 ospiti da comunicare, giorno 22\/11\/2026, scadenza 23\/11\/2026, 14:00/)
   t.match(w.mails[0]!.text, /aspettano una persona:\n- invio AW-/)
-  t.match(w.mails[0]!.text, /senza ricevuta:\n- giorno 2026-11-20/)
+  t.match(w.mails[0]!.text, /senza ricevuta:\n- giorno 20\/11\/2026/)
   t.notMatch(w.mails[0]!.text, /Ada/)
 })
 

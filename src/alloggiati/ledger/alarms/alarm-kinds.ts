@@ -41,8 +41,8 @@ interface Kind {
   text: string
 }
 
-const RISK = 'Non inviarle di nuovo: il sistema non lo fa da solo e rifiuta gli stessi ospiti.'
-const DECIDE = 'Se resta dubbio, un amministratore decide con POST /api/v1/invii/{id}/decisione.'
+const RISK = 'Non inviare di nuovo gli stessi ospiti: il sistema li rifiuta.'
+const DECIDE = 'Se il dubbio resta, un amministratore decide con POST /api/v1/invii/{id}/decisione.'
 const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web.'
 
 const ALARM_KINDS = {
@@ -50,44 +50,44 @@ const ALARM_KINDS = {
     message: 'outcome of a submission unknown',
     tells: ['invio', 'tentativo'],
     subject: 'Invio di esito sconosciuto',
-    text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} La ricevuta di domani lo può provare; prima lo ` +
-      `mostra il portale, in «Analisi invii». ${DECIDE}`
+    text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} Controllare il portale, in «Analisi invii». ` +
+      `Anche la ricevuta di domani può provarlo. ${DECIDE}`
   },
   'late-reply': {
     message: 'a late reply: guests resent by decision had already been acquired (possible duplicate)',
     tells: ['invio', 'tentativo'],
     subject: 'Possibile doppia comunicazione',
-    text: 'Una risposta tardiva dice che le schedine erano già state acquisite, ma intanto erano state inviate di ' +
-      'nuovo per decisione. Solo la Questura può correggere ciò che ha registrato: scriverle.'
+    text: 'Una risposta tardiva dice che la Polizia aveva già acquisito le schedine. Intanto una persona le ha fatte ' +
+      'inviare di nuovo. Solo la Questura può correggere i dati registrati: scrivere alla Questura.'
   },
   'for-a-person': {
     message: 'a person must check a submission',
     tells: ['invio'],
     subject: 'Invio da verificare',
-    text: 'Nessuna regola può dire che ne è dell’invio. Leggerne la nota con GET /api/v1/invii/{id}, controllare il ' +
-      'portale, e decidere con POST /api/v1/invii/{id}/decisione.'
+    text: 'Il sistema non può stabilire l’esito dell’invio. Leggere la nota con GET /api/v1/invii/{id}, controllare ' +
+      'il portale, e decidere con POST /api/v1/invii/{id}/decisione.'
   },
   'refused-late': {
     message: 'a submission was refused or not sent after its caller got an answer or disconnected',
     tells: ['invio', 'tentativo'],
     subject: 'Schedine non acquisite dopo la risposta',
-    text: 'L’invio era stato detto in corso, o chi lo aveva chiesto se n’era andato; poi la Polizia non ha acquisito ' +
-      'tutte le schedine. Leggere il motivo di ogni ospite con GET /api/v1/invii/{id}, correggerne i dati, e inviare ' +
-      'di nuovo la prenotazione con solo_mancanti.'
+    text: 'Chi ha chiesto l’invio non ne conosce l’esito: la Polizia non ha acquisito tutte le schedine. Leggere il ' +
+      'motivo di ogni ospite con GET /api/v1/invii/{id}. Correggere i dati, e inviare di nuovo la prenotazione con ' +
+      'solo_mancanti.'
   },
   'booking-changed': {
     message: 'a waiting submission was not sent: its booking has changed',
     tells: ['invio'],
     subject: 'Invio non partito, prenotazione cambiata',
-    text: 'L’invio aspettava di partire, e intanto la prenotazione o i suoi ospiti sono cambiati: non è partito, per ' +
-      'non comunicare dati superati. Controllare la prenotazione e inviarla di nuovo.'
+    text: 'La prenotazione o i suoi ospiti sono cambiati prima dell’invio. L’invio non è partito, per non comunicare ' +
+      'dati superati. Controllare la prenotazione e inviarla di nuovo.'
   },
   deadline: {
     message: 'guests not acquired yet, at or near their legal deadline',
     tells: ['prenotazione', 'invio', 'scadenza', 'minuti'],
     subject: 'Ospiti non ancora comunicati, scadenza vicina',
-    text: 'La legge vuole la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli; se ' +
-      'il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
+    text: 'La legge richiede la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli. ' +
+      'Se il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
   },
   'deadline-open': {
     message: 'a submission that waits, or of unknown outcome, not acquired yet, at or near its legal deadline',
@@ -100,75 +100,74 @@ const ALARM_KINDS = {
     message: 'the receipt of a day with acquired guests is missing',
     tells: ['utente', 'giorno'],
     subject: 'Manca la ricevuta di un giorno',
-    text: 'La Polizia dà le ricevute per 30 giorni, poi sono perse. Controllare le credenziali con GET ' +
-      '/api/alloggiati/check, poi chiedere la ricevuta con GET /api/alloggiati/ricevute o scaricarla dal portale.'
+    text: 'La Polizia conserva le ricevute per 30 giorni. Controllare le credenziali con GET /api/alloggiati/check. ' +
+      'Poi chiedere la ricevuta con GET /api/alloggiati/ricevute, o scaricarla dal portale.'
   },
   twice: {
     message: 'the receipt proves an acquisition, and another attempt may also be acquired: possible duplicate',
     tells: ['giorno', 'invio'],
     subject: 'Possibile doppia comunicazione',
-    text: 'La ricevuta prova che l’invio era stato acquisito, e un altro tentativo lo è stato o può esserlo stato. ' +
-      `${PORTAL} Solo la Questura può correggere ciò che ha registrato.`
+    text: 'La ricevuta prova che la Polizia ha acquisito l’invio. Può avere acquisito anche un altro tentativo. ' +
+      `${PORTAL} Solo la Questura può correggere i dati registrati.`
   },
   elsewhere: {
     message: 'the receipt proves an acquisition that the ledger had closed otherwise: possible duplicate',
     tells: ['giorno', 'invio'],
     subject: 'Possibile doppia comunicazione',
-    text: `La ricevuta prova che è stato acquisito un invio che era stato chiuso altrimenti. ${PORTAL}`
+    text: `La ricevuta prova che la Polizia ha acquisito un invio chiuso con un altro esito. ${PORTAL}`
   },
   denied: {
     message: 'the receipt contradicts the decision of a person',
     tells: ['giorno', 'invio'],
     subject: 'La ricevuta smentisce una decisione',
-    text: `Era stato deciso che l’invio era acquisito: la ricevuta non lo conta. ${PORTAL} ${DECIDE}`
+    text: `Una persona aveva deciso che l’invio era acquisito, ma la ricevuta non lo conta. ${PORTAL} ${DECIDE}`
   },
   contradiction: {
     message: 'the receipt counts fewer schedine than are known to be acquired',
     tells: ['utente', 'giorno', 'invio'],
     subject: 'La ricevuta conta meno degli invii',
-    text: 'La Polizia aveva risposto di avere acquisito più schedine di quante ne conta la ricevuta. ' +
+    text: 'La ricevuta conta meno schedine di quelle che la Polizia ha dichiarato acquisite. ' +
       `${PORTAL} ${DECIDE}`
   },
   'no-match': {
     message: 'the receipt does not add up: schedine were filed with the account elsewhere, or it was misread',
     tells: ['utente', 'giorno', 'invio'],
-    subject: 'La ricevuta non torna',
-    text: `Nessuna combinazione degli invii dà la ricevuta: con l’account è stato inviato anche altrove? ${PORTAL}`
+    subject: 'La ricevuta non corrisponde agli invii',
+    text: `Nessuna combinazione degli invii corrisponde alla ricevuta. Forse l’account è usato anche altrove. ${PORTAL}`
   },
   excess: {
     message: 'the receipt counts more schedine than were sent, although the account is exclusive',
     tells: ['utente', 'giorno'],
     subject: 'La ricevuta conta più degli invii',
-    text: `L’account è detto di uso esclusivo, ma la ricevuta conta più schedine di quelle inviate da qui. ${PORTAL}`
+    text: `L’account è di uso esclusivo, ma la ricevuta conta più schedine di quelle inviate da qui. ${PORTAL}`
   },
   changed: {
     message: 'the receipt of a day has changed between two fetches',
     tells: ['utente', 'giorno'],
     subject: 'Una ricevuta è cambiata',
-    text: `Due letture della ricevuta dello stesso giorno contano diversamente: non prova nulla. ${PORTAL}`
+    text: `Due letture della ricevuta dello stesso giorno danno conteggi diversi, e non provano nulla. ${PORTAL}`
   },
   suspended: {
     message: 'sending is suspended: see GET /api/v1/invii/sospensione',
     tells: ['dal'],
     subject: 'Gli invii sono sospesi',
-    text: 'Finché dura la sospensione nessun ospite viene comunicato. Il motivo è in GET /api/v1/invii/sospensione; ' +
-      'un amministratore la toglie con POST /api/v1/invii/sospensione.'
+    text: 'Finché dura la sospensione nessun ospite viene comunicato. Leggere il motivo con GET ' +
+      '/api/v1/invii/sospensione. Un amministratore riprende gli invii con POST /api/v1/invii/sospensione.'
   },
   'unwritable-folder': {
     message: 'the data folder is not writable: nothing is sent',
     tells: ['macchina'],
     subject: 'La cartella dati non è scrivibile',
-    text: 'Il server non può annotare nella cartella dati (DATA_DIR) ciò che invia, perciò non invia nulla. Liberare ' +
+    text: 'Il server non può registrare gli invii nella cartella dati (DATA_DIR), perciò non invia nulla. Liberare ' +
       'spazio sul disco (codice ENOSPC o EDQUOT), o ridare al server i permessi di scrittura (EACCES, EPERM, EROFS). ' +
-      'Poi inviare di nuovo gli ospiti che sono rimasti da comunicare.'
+      'Poi inviare gli ospiti ancora da comunicare.'
   },
   'broken-chain': {
     message: 'the hash chain of the ledger is broken: rows were altered',
     tells: [],
     subject: 'Il registro degli invii è stato alterato',
-    text: 'Una verifica ha trovato righe del registro che non sono più come furono scritte. GET ' +
-      '/api/v1/invii/verifica dice quali. Conservare una copia della base dati e confrontare le ricevute prima di ' +
-      'inviare ancora.'
+    text: 'Una verifica ha trovato righe alterate nel registro. GET /api/v1/invii/verifica dice quali. Conservare ' +
+      'una copia della base dati e confrontare le ricevute prima di inviare ancora.'
   }
 } as const satisfies Readonly<Record<string, Kind>>
 
@@ -226,7 +225,7 @@ export function describe (facts: AlarmFacts): string {
     ricevuta === undefined ? undefined : `invio ${ricevuta}`,
     invio === undefined ? undefined : `id dell’invio ${invio}`,
     tentativo === undefined ? undefined : `tentativo ${tentativo}`,
-    giorno === undefined ? undefined : `giorno ${giorno}`,
+    giorno === undefined ? undefined : `giorno ${italianDay(giorno)}`,
     utente === undefined ? undefined : `account ${utente}`,
     scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
     dal === undefined ? undefined : dayWithArticle('dal', inRome(new Date(dal))),

@@ -175,7 +175,7 @@ t.test('a receipt that counts less than the replies raises one alarm, and a late
   await jobAt(w, '06:00')
   t.match(await w.stands(id), {
     stato: 'da_verificare',
-    nota: /\(schedine 1, notti 3\) non torna con gli invii noti \(schedine 2, notti 6\)/,
+    nota: /\(schedine 1, notti 3\) non corrisponde agli invii noti \(schedine 2, notti 6\)/,
     rows: 'acquisita acquisita'
   })
   const alarms = w.errors().length
