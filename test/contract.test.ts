@@ -163,7 +163,7 @@ t.test('every request schema is closed and bounded at every depth', async (t) =>
     ],
     'open only where the contract says so'
   )
-  t.ok(found.length > 100, 'the walk really goes down')
+  t.ok(found.length > 100, 'the walk reaches nested schemas')
 })
 
 t.test('every schema compiles, which the server does only on first use', async (t) => {
@@ -360,7 +360,7 @@ t.test('the description equals the recorded one', async (t) => {
     JSON.parse(readFileSync(GOLDEN, 'utf8')),
     'if the change is meant: RENEW=1 node test/contract.test.ts, then review the diff of fixtures/openapi.json'
   )
-  t.same((await app.inject('/openapi.json')).json(), written, '/openapi.json gives it')
+  t.same((await app.inject('/openapi.json')).json(), written, '/openapi.json returns the description')
 })
 
 interface Examples { example?: unknown, examples?: Record<string, { value: unknown }> }
@@ -406,7 +406,7 @@ t.test('the errors page has an anchor for each code, and its links exist', async
   t.same([...page.body.matchAll(/<h3 id="(\w+)">/g)].map(([, id]) => id), codes)
   const named = [...page.body.matchAll(/<code>(\/api\/[^<]+)<\/code>/g)].map(([, path]) => path!)
   const known = Object.keys(app.swagger().paths!)
-  t.same(named.filter((path) => !known.includes(path)), [], 'addresses that a remedy names are described')
+  t.same(named.filter((path) => !known.includes(path)), [], 'paths named in remedies are described')
   t.match((await app.inject('/openapi.json')).json().info.description, /\/docs\/errori/)
 })
 

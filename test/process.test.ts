@@ -96,7 +96,7 @@ t.test('a server whose database hangs rejects waiting requests, and both shut do
   t.same(all.filter((pid) => existsSync(`/proc/${pid}/cwd`)), [])
 
   const next = await started(t, DATA_DIR)
-  t.equal((await next.request('GET', '/api/v1/prenotazioni/1')).status, 200, 'what was committed is there')
+  t.equal((await next.request('GET', '/api/v1/prenotazioni/1')).status, 200, 'committed data are there')
   next.server.signal('SIGTERM')
   t.equal(await next.server.exit, 0)
 })

@@ -87,11 +87,11 @@ t.test('a flood of idle connections leaves descriptors for work and connections 
       t.equal(flood.filter(({ closed }) => !closed).length, 32)
     }
   }
-  t.ok((await readdir(`/proc/${server.pid}/fd`)).length < 200, 'descriptors are left')
+  t.ok((await readdir(`/proc/${server.pid}/fd`)).length < 200, 'file descriptors remain')
   for (const socket of flood) socket.destroy()
   t.equal(await until(response), 200)
   server.signal('SIGTERM')
-  t.equal(await server.exit, 0, 'it is the same process to the end')
+  t.equal(await server.exit, 0, 'the process did not restart')
   t.equal(server.errors(), '')
 })
 
@@ -133,7 +133,7 @@ t.test('a request in progress when signals arrive is finished, and later ones ar
 
   const [, closed] = await Promise.all([server.logged('shutting down'), once(idle, 'close').then(() => true)])
   t.equal(closed, true, 'the idle connection is dropped first')
-  await t.rejects(fetch(`${base}/health/live`), 'nobody is let in any more')
+  await t.rejects(fetch(`${base}/health/live`), 'new connections are refused')
   release()
   const [response] = await (await lock).response
   t.equal(response.statusCode, 200)
@@ -430,14 +430,14 @@ t.test('missing packages, also optional ones, end the start with one line', asyn
   }
   const start = () => run(`"${process.execPath}" src/server.ts`, project, project, { DATA_DIR: join(project, 'data') })
   const missing = { status: 1, stdout: '', stderr: /^Locanda non può partire: mancano dei pacchetti: [^\n]+\n$/ }
-  t.match(start(), missing, 'none is')
+  t.match(start(), missing, 'no key is generated')
   t.match(run(`"${process.execPath}" ${bin.locanda} --help`, project, project), {
     status: 1, stdout: '', stderr: /^Errore: mancano dei pacchetti: [^\n]+\n$/
-  }, 'the tool says so too')
+  }, 'the tool reports it, too')
 
   // The state after `npm ci --omit=optional`.
   const [from, to] = [join(PROJECT, 'node_modules'), join(project, 'node_modules')]
   cpSync(join(from, '@node-rs', 'argon2'), join(to, '@node-rs', 'argon2'), { recursive: true })
   for (const name of readdirSync(from)) if (name !== '@node-rs') symlinkSync(join(from, name), join(to, name))
-  t.match(start(), missing, 'the parts in machine language are not')
+  t.match(start(), missing, 'the native packages are missing')
 })

@@ -285,7 +285,7 @@ t.test('only administrators may read and verify it', async (t) => {
   for (const url of [AUDIT, `${AUDIT}/verifica`]) {
     t.equal((await server.app.inject(url)).statusCode, 401)
     t.equal((await server.call('GET', url)).statusCode, 403, 'the server\'s own key')
-    t.equal((await server.app.inject({ url, headers: operator })).statusCode, 403, 'an operator')
+    t.equal((await server.app.inject({ url, headers: operator })).statusCode, 403, 'as an operator')
     t.equal((await call('GET', url)).statusCode, 200)
   }
 })

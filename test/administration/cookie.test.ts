@@ -134,11 +134,11 @@ t.test('the cookies', async (t) => {
       (await app.inject({ method: 'POST', url: GRANT, headers })).statusCode
     t.equal(await ask({}), 401)
     t.equal(await ask({ 'x-api-key': API_KEY }), 403, 'the server key')
-    t.equal(await ask(bearer(await token({ name: 'piero' }))), 403, 'an operator')
-    t.equal(await ask(bearer(await token({ name: 'nuova', role: 'pending' }))), 403, 'somebody without a role')
-    t.equal(await ask(await key('lettura,scrittura,invio')), 403, 'a key that is not for administration')
+    t.equal(await ask(bearer(await token({ name: 'piero' }))), 403, 'as an operator')
+    t.equal(await ask(bearer(await token({ name: 'nuova', role: 'pending' }))), 403, 'a user without a role')
+    t.equal(await ask(await key('lettura,scrittura,invio')), 403, 'a key without the administration scope')
     t.equal(await ask(bearer(await token({ service: true }))), 200, 'the service key')
-    t.equal(await ask(await key('amministrazione')), 200, 'a key that is')
+    t.equal(await ask(await key('amministrazione')), 200, 'a key with the administration scope')
     t.equal(await opens(app, (await granted(app, bearer(await token({ service: true })))).cookie), 200)
     t.equal(await opens(app, (await granted(app, await key('amministrazione'))).cookie), 200)
   })
@@ -185,14 +185,14 @@ t.test('the session behind the cookies', async (t) => {
     t.equal(new Date(used!.expires_at).toISOString(), response.json().expires_at, 'and ends when it did')
     await age('last_seen_at', '15 minutes')
     t.equal(await opens(app, cookie), 401)
-    t.equal(await opens(app, cookie), 401, 'asking does not bring it back')
+    t.equal(await opens(app, cookie), 401, 'a request does not restore an expired session')
     await app.sql`update admin_sessions set last_seen_at = now()`
     t.equal(await opens(app, cookie), 200)
     await age('expires_at', '0 seconds')
-    t.equal(await opens(app, cookie), 401, 'its end')
+    t.equal(await opens(app, cookie), 401, 'at its absolute end')
     t.equal((await app.sql`select from admin_sessions`).count, 1)
     await granted(app, await token({ name: 'anna', role: 'admin' }))
-    t.equal((await app.sql`select from admin_sessions`).count, 1, 'what has ended is cleared away by the next one')
+    t.equal((await app.sql`select from admin_sessions`).count, 1, 'the next session deletes expired ones')
   })
 
   t.test('is valid on all servers of the installation', async (t) => {
@@ -268,7 +268,7 @@ t.test('under /ad/', async (t) => {
       t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 401, `HEAD ${url}`)
     }
     t.equal(await opens(app, cookie, '/ad/x'), 404)
-    t.equal(await opens(app, cookie, '/ad'), 404, 'where browsers do not send them')
+    t.equal(await opens(app, cookie, '/ad'), 404, 'a path to which browsers send no cookies')
     t.equal((await app.inject({ method: 'HEAD', url: '/ad/', headers: { cookie } })).statusCode, 200)
   })
 })

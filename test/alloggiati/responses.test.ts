@@ -150,7 +150,7 @@ t.test('after an unknown outcome the same key returns the later decision, and se
     t.match(lost.json(), open)
     const again = await ask()
     t.match(again.json(), { ...open, ricevuta })
-    t.not(again.json().requestId, requestId, 'told anew')
+    t.not(again.json().requestId, requestId, 'the same key returns the new state')
     await deliveryOver(one)
     const id = Number(String(lost.headers.location).split('/').at(-1))
     t.equal((await decide(id, decision)).statusCode, 200)

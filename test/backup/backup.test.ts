@@ -122,20 +122,20 @@ const write = (file: string, content: AsyncIterable<Buffer>, isOwnName = false) 
 t.test('a file gets its name when it is complete, and only its owner can read it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.tar.age')
-  await writeFile(`${file}.partial`, 'what a killed process has left')
+  await writeFile(`${file}.partial`, 'the partial file of a killed process')
   async function * broken () {
     yield noise
     // Like the error of a lost connection, which is not an error of the file.
     throw Object.assign(new Error('away'), { syscall: 'read', code: 'ECONNRESET' })
   }
   await t.rejects(write(file, broken()), { message: 'away' })
-  t.same(await readdir(folder), [], 'no part stays of one that broke off')
+  t.same(await readdir(folder), [], 'a failed backup leaves no partial file')
   t.equal(await write(file, saved(whole)), whole.length)
   await t.rejects(writeAtomically(file, false, async (partial) => {
     await writePartial(partial, saved(noise))
     t.same((await readdir(folder)).toSorted(), ['a.tar.age', 'a.tar.age.partial'])
     throw new OperationError('no')
-  }), { message: 'no' }, 'nor does one come into the place of another before it was looked at')
+  }), { message: 'no' }, 'a backup replaces another one only after its verification')
   t.same(await readdir(folder), ['a.tar.age'])
   t.equal((await stat(file)).mode & 0o777, 0o600)
   t.ok((await readFile(file)).equals(whole))
@@ -160,7 +160,7 @@ t.test('a backup replaces another backup, and no other file', async (t) => {
   for (const name of ['vero', 'vuoto']) await write(path(name), saved(whole))
   await write(path('chiave'), saved(whole), true)
   for (const name of ['vero', 'vuoto', 'chiave']) t.ok(readFileSync(path(name)).equals(whole), name)
-  t.same(readdirSync(folder), ['cartella', 'chiave', 'legame', 'tubo', 'vero', 'vuoto'], 'no other is left')
+  t.same(readdirSync(folder), ['cartella', 'chiave', 'legame', 'tubo', 'vero', 'vuoto'], 'no other file is left')
 })
 
 t.test('the program knows all of its own tables and columns', async (t) => {
@@ -205,7 +205,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   t.match((await verify(own, BACKUP_PASSPHRASE)).summary, { files: 0, missing: [] })
   t.ok(Number(await age()) < 600)
   await work('backup-age')
-  t.equal(warnings(), 1, 'and no warning')
+  t.equal(warnings(), 1, 'and no warning is logged')
 
   // Makes the job fail.
   await rm(BACKUP_DIR, { recursive: true })
@@ -255,7 +255,7 @@ t.test('requests are answered while the job writes, and the backup is a snapshot
     await app.jobs.start('backup', async () => {})
     await until(async () => (await app.sql`select from pg_locks where not granted and locktype = 'relation'
       and relation = 'lettere_benvenuto'::regclass`).length > 0)
-    t.same(await readdir(BACKUP_DIR), [`locanda-${today}.tar.age.partial`], 'it has no name yet')
+    t.same(await readdir(BACKUP_DIR), [`locanda-${today}.tar.age.partial`], 'it is not renamed yet')
     const later = await create(call)
     t.equal((await call('PUT', `${BOOKINGS}/${later.id}`, { telefono: '1' })).statusCode, 200)
     await saveGuests(call, id, guests(1))
@@ -282,7 +282,7 @@ t.test('a backup interrupted by a restart is repeated by the next server', async
   await app.close()
   const job = async () => (await sql`select outcome, next_run_at <= now() as due from jobs where name = 'backup'`)[0]
   t.same(await job(), { outcome: 'interrotto', due: true })
-  t.same(await sql`select tipo from eventi where tipo like 'salvataggio%'`, [], 'nothing has failed')
+  t.same(await sql`select tipo from eventi where tipo like 'salvataggio%'`, [], 'no run has failed')
   await other.sql`select pg_advisory_unlock_all()`
   await build(t, { ...environ, DATABASE_URL: url }, undefined, { clock: undefined })
   await until(async () => (await job())!.outcome === 'riuscito')
@@ -359,11 +359,11 @@ t.test('lastBackup returns the age of the last complete backup', async (t) => {
   const later = join(folder, 'locanda-2026-01-03.tar.age')
   await writeFile(later, WHOLE)
   await utimes(later, 9_000_000, 9_000_000)
-  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'one that is still to come says nothing')
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'a backup dated in the future does not count')
   const [empty, place] = [join(folder, 'locanda-2026-01-04.tar.age'), join(folder, 'locanda-2026-01-05.tar.age')]
   await writeFile(empty, '')
   await mkdir(place)
   for (const path of [empty, place]) await utimes(path, 999, 999)
-  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'nor does what has the name alone')
-  await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'one that cannot be read is told')
+  t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'a folder or an empty file with the name does not count')
+  await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'an unreadable backup is reported')
 })

@@ -98,16 +98,16 @@ t.test('lost or truncated files are named, and the rest is saved and restored', 
   t.equal(restored.code, 0, restored.stderr)
   t.match(restored.stderr, lost.join(', '))
   const isThere = (id: string) => existsSync(join(env.DATA_DIR, 'files', id.slice(0, 2), id))
-  t.same(ids.filter(isThere), [ids[0], ids[4]], 'nothing stands in the place of the others')
+  t.same(ids.filter(isThere), [ids[0], ids[4]], 'damaged files are not restored')
 
   const away = { ...real, get: async () => { throw fault('EMFILE') } }
   const path = join(folder, 'senza.tar.age')
   await t.rejects(createBackup({ sql, backend: away, keys }, path, BACKUP_PASSPHRASE), {
     message: 'i file non si possono leggere (EMFILE)'
   })
-  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a fault that is no file’s makes no backup')
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a failure of the whole file storage fails the backup')
 
   await rename(join(server.dataDir, 'files'), join(server.dataDir, 'smontata'))
   await t.rejects(createBackup({ sql, backend: real, keys }, path, BACKUP_PASSPHRASE), { message: /non è montato/ })
-  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'nor does one that would lack all of them')
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a backup that would lack all files fails')
 })

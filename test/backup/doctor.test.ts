@@ -61,7 +61,7 @@ t.test('a healthy installation is ok on every line, with exit status 0', async (
   t.same(police.callsOf('Send'), [], 'nothing is sent')
   t.same(smtp.mails, [])
   const plain = await act(['doctor'], { env: own })
-  t.match(plain.stdout, /^ok +database +PostgreSQL \d+/m, 'one line each')
+  t.match(plain.stdout, /^ok +database +PostgreSQL \d+/m, 'one line per check')
 })
 
 t.test('missing settings and a late backup are warnings, with exit status 0', async (t) => {
@@ -192,7 +192,7 @@ t.test('the commands work with the embedded PostgreSQL, beside a running server 
   t.equal(made.status, 201)
 
   const running = await examine(installed)
-  t.equal(running.code, 0, 'what is not set is no fault')
+  t.equal(running.code, 0, 'unset settings are no fault')
   t.match(running.found, { ...FRESH, indirizzo: `ok: ${address} risponde; da altre macchine non si raggiunge` })
   t.equal(Object.keys(running.found).length, Object.keys(FRESH).length + 1)
 
@@ -204,7 +204,7 @@ t.test('the commands work with the embedded PostgreSQL, beside a running server 
   const inUse = await act(['restore', file], { env })
   t.equal(inUse.code, 1)
   t.match(inUse.stderr, /database non è vuoto/)
-  t.same(await bookings(), ['Ada Salvata'], 'the server goes on')
+  t.same(await bookings(), ['Ada Salvata'], 'the server keeps running')
   await server.end()
 
   const stopped = await examine(installed)
@@ -215,7 +215,7 @@ t.test('the commands work with the embedded PostgreSQL, beside a running server 
   const again = await act(['--json', 'backup', join(folder, 'spento.tar.age')], { env })
   t.equal(again.code, 0, again.stderr)
   t.match(JSON.parse(again.stdout), { tabelle: { prenotazioni: 1 } })
-  t.notOk(clusterOf(installed.DATA_DIR), 'what a command has started ends with it')
+  t.notOk(clusterOf(installed.DATA_DIR), 'a command stops what it has started')
 
   const next = { DATA_DIR: join(folder, 'next'), PORT }
   await mkdir(next.DATA_DIR, { mode: 0o700 })
@@ -223,7 +223,7 @@ t.test('the commands work with the embedded PostgreSQL, beside a running server 
   const restore = (more: Record<string, string> = {}) =>
     act(['restore', file], { env: { ...next, BACKUP_PASSPHRASE, ...more } })
   t.match(await restore({ BACKUP_PASSPHRASE: 'non è questa' }), { code: 1, stderr: /passphrase/ })
-  t.same(await readdir(next.DATA_DIR), ['master.key'], 'no database is made for what is refused')
+  t.same(await readdir(next.DATA_DIR), ['master.key'], 'a refused command creates no database')
   const restored = await restore()
   t.equal(restored.code, 0, restored.stderr)
   t.notOk(clusterOf(next.DATA_DIR))

@@ -204,7 +204,7 @@ t.test('a restored server gives the same answers as the lost one', async (t) => 
   })
   t.match(resumed.json(), { sospeso: false })
   t.equal((await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))).statusCode, 200)
-  t.ok((await create(next.call)).id > booking, 'ids go on behind those that were given')
+  t.ok((await create(next.call)).id > booking, 'new ids follow the restored ones')
 })
 
 t.test('a restore keeps triggers, foreign keys, indexes and sequences', async (t) => {
@@ -370,7 +370,7 @@ async function killed (
   const [said, end] = [text(child.stderr), once(child, 'close')]
   await until(() => isReached() || child.exitCode !== null)
   child.kill(signal)
-  t.same(await end, signal === 'SIGKILL' ? [null, 'SIGKILL'] : [130, null], 'it was at work')
+  t.same(await end, signal === 'SIGKILL' ? [null, 'SIGKILL'] : [130, null], 'the tool was running')
   return await said
 }
 
@@ -408,7 +408,7 @@ for (const signal of ['SIGKILL', 'SIGINT'] as const) {
     await until(async () => (await left(env)).tables === 0)
     const again = await act(['restore', file], { env })
     t.equal(again.code, 0, again.stderr)
-    t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
+    t.equal((await left(env)).files, 2, 'the file and the empty marker file')
   })
 }
 

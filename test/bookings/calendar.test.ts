@@ -31,7 +31,7 @@ t.test('an entry has the form that FullCalendar reads, and ends on the check-out
 
 t.test('both ends of a span apply, and its end is exclusive', async (t) => {
   t.ok(await shown({ start: '2026-11-23', end: '2026-11-24' }))
-  t.notOk(await shown({ start: '2026-11-24', end: '2026-11-30' }), 'the night before the departure is the last')
+  t.notOk(await shown({ start: '2026-11-24', end: '2026-11-30' }), 'the last night is the one before the departure')
   t.ok(await shown({ start: '2026-11-01', end: '2026-11-22' }))
   t.notOk(await shown({ start: '2026-11-01', end: '2026-11-21' }))
   t.ok(await shown({ start: '2026-11-22', end: '2026-11-23' }), 'a span inside the stay')

@@ -58,7 +58,7 @@ t.test('a key that could not be released while the database was down is free soo
   t.match((await again()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
   await app.sql.unsafe('drop trigger lontana on idempotency_keys; drop function lontana')
   while ((await again()).statusCode === 409) await sleep(100)
-  t.equal((await again()).statusCode, 503, 'it is tried as if it were new')
+  t.equal((await again()).statusCode, 503, 'the request runs as a new one')
 })
 
 t.test('a key that was released without an answer, and taken again, is not released a second time', async (t) => {
@@ -195,7 +195,7 @@ t.test('finished work is not repeated, though its answer was too large to store'
   t.equal((await send('fatta')).statusCode, 200)
   t.match((await send('fatta')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
   t.equal((await send('iniziata')).statusCode, 422)
-  t.same((await send('iniziata')).json(), { testo: 'lavoro' }, 'what was begun is told of')
+  t.same((await send('iniziata')).json(), { testo: 'lavoro' }, 'a retry is answered from the started work')
   t.same(done, ['fatta', 'iniziata'])
   t.same(await app.sql`select * from idempotency_keys where length(body) > 65536`, [])
 })

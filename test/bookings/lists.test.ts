@@ -361,10 +361,10 @@ for (const [kind, rest] of [['of a page', '&limit=1'], ['of all that is found', 
     t.equal((await app.inject('/health/ready')).statusCode, 200)
     release()
     await holding
-    t.not(await others, 'SERVIZIO_OCCUPATO', 'another caller has turns of its own')
+    t.not(await others, 'SERVIZIO_OCCUPATO', 'another caller has a separate limit')
     await Promise.all(flood)
     t.equal(codes.SERVIZIO_OCCUPATO, 280 - 12)
-    t.equal(await search(), 'found', 'the turns are given back')
+    t.equal(await search(), 'found', 'the turns are released')
   })
 }
 
@@ -385,7 +385,7 @@ t.test('without the extension pg_trgm the server starts, logs a warning, and sea
   await sql`drop function set_limit`
   const later = await build(t, { DATABASE_URL: url })
   t.notOk(later.logs.some(({ msg }) => msg === warning))
-  t.equal(await hasIndex(), true, 'a later start makes it')
+  t.equal(await hasIndex(), true, 'a later start creates the index')
 })
 
 t.test('without the right to the extension the server logs the missing index, and nothing fails', async (t) => {
@@ -400,6 +400,6 @@ t.test('without the right to the extension the server logs the missing index, an
   })
   t.match(await asRole(name), [{ made: false }])
   await sql`create extension pg_trgm`
-  t.match(await asRole(name), [{ made: false }], 'with the extension it still owns no table')
+  t.match(await asRole(name), [{ made: false }], 'the role still does not own the table')
   t.match(await asRole('none'), [{ made: true }])
 })

@@ -117,7 +117,7 @@ t.test('the export is an archive of all data (booking, guests, submissions, imag
     select actor, object, details from audit_log where action = 'dati_esportati' and object = ${`prenotazione:${id}`}`
   t.equal(await noted(), before + 1)
   t.match([...entries], [{ actor: 'server', object: `prenotazione:${id}`, details: { file: 8 } }])
-  t.equal((await server.call('HEAD', exportOf(id))).statusCode, 405, 'a HEAD is no export')
+  t.equal((await server.call('HEAD', exportOf(id))).statusCode, 405, 'a HEAD does not export')
 })
 
 t.test('an export that the audit log cannot record is refused', async (t) => {
@@ -150,7 +150,7 @@ t.test('a damaged or missing image aborts the export, so an incomplete archive n
   writeFileSync(file, good.subarray(0, -1))
   await t.rejects(load())
   writeFileSync(file, good)
-  t.equal((await unzip(Buffer.from(await load()))).size, 6, 'the server goes on')
+  t.equal((await unzip(Buffer.from(await load()))).size, 6, 'the server keeps running')
 })
 
 t.test('an erasure deletes booking, guests and images, keeps what the law requires, and reports both', async (t) => {
@@ -171,7 +171,7 @@ t.test('an erasure deletes booking, guests and images, keeps what the law requir
     where action in ('dati_cancellati', 'prenotazioni_eliminate') and object = ${`prenotazione:${id}`}`
   t.same([...entries], [{ actor: 'server', object: `prenotazione:${id}`, details: {} }])
 
-  t.same(await held(server, id), conservati, 'what is left is told of, also later')
+  t.same(await held(server, id), conservati, 'the remaining data are reported, also later')
   const files = await unzip((await server.call('GET', exportOf(id))).rawPayload)
   t.same([...files.keys()], ['privacy.json', 'invii.json'])
   t.match(textOf(files, 'privacy.json'), { esiste: false })

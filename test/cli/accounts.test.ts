@@ -27,7 +27,7 @@ t.test('a login with a second factor stores a key that works, and ends its sessi
   const { act } = user(t)
   t.match(await act(LOGIN, { env: environ(codeOf(phone.secret)) }), { code: 0, stderr: '' })
   t.equal((await act(['prenotazioni', 'list'])).code, 0)
-  t.equal((await app.sql`select id from sessions`).length, 1, 'that of the client alone is left')
+  t.equal((await app.sql`select id from sessions`).length, 1, "only the client's own session remains")
   t.match(await app.sql`select second_factor from api_keys`, [{ second_factor: true }])
 })
 
@@ -57,7 +57,7 @@ t.test('a person with a security key and no app signs in with a recovery code, o
   const [code] = (await client.auth.mfa.recoveryCodes.generate()).data!.codes
   t.match(await user(t).act(login, { env: environ(code!.replace(/(.{4})(?=.)/g, '$1-')) }), { code: 0, stderr: '' })
   t.match(await app.sql`select second_factor from api_keys where user_id = ${id}`, [{ second_factor: true }])
-  t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no session is left half way')
+  t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no incomplete session remains')
 })
 
 t.test('a wrong code exits with 3, and so does a missing one without a terminal', async (t) => {
@@ -68,7 +68,7 @@ t.test('a wrong code exits with 3, and so does a missing one without a terminal'
     code: 3,
     stderr: /^Errore: [^\n]*LOCANDA_CODE[^\n]*\n$/
   })
-  t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no session is left half way')
+  t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no incomplete session remains')
 })
 
 t.test('on the server an administrator is created, who can sign in at once, and it is audited', async (t) => {
@@ -98,13 +98,13 @@ t.test('a new password ends the person\'s sessions and keys, and on request remo
   t.match((await before.auth.getUser()).error, { name: 'AuthSessionMissingError' })
   t.match((await signIn(person.email, PASSWORD)).error, { code: 'invalid_credentials' })
   const after = await signIn(person.email, NEW_PASSWORD)
-  t.equal(after.data.user?.factors?.length, 2, 'the second factor is left')
+  t.equal(after.data.user?.factors?.length, 2, 'the second factor remains')
 
   const all = await act(['--json', ...RESET, '--genera', '--rimuovi-secondo-fattore'], { env })
   t.equal(all.code, 0, all.stderr)
   const { password, ...told } = JSON.parse(all.stdout) as { password: string }
   t.strictSame(told, { id: person.id, email: person.email, rimossi: true })
-  t.same(await app.sql`select id from webauthn_credentials`, [], 'nor does a passkey open the account')
+  t.same(await app.sql`select id from webauthn_credentials`, [], 'a passkey does not open the account')
   t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
 })
 

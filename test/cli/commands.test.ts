@@ -323,7 +323,7 @@ t.test('the service key of a server\'s folder and URL is an administrator there,
     (await fetch(`${url}/auth/v1/admin/users`, { headers: { authorization: `Bearer ${key.trim()}` } })).status
   const own = await run(['service-key'], { env: { DATA_DIR: dataDir, PUBLIC_URL: url } })
   t.equal(own.code, 0, own.stderr)
-  t.match(own.stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/, 'the key and nothing else')
+  t.match(own.stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/, 'only the key is printed')
   t.match(own.stderr, /^[^\n]+\n$/)
   t.notMatch(own.stderr, own.stdout.trim())
   t.equal(await users(own.stdout), 200)
@@ -386,7 +386,7 @@ t.test('a locked-out person is told how, and ends maintenance with the server\'s
   const ended = await run(['manutenzione', 'off', '--server'], { env })
   t.same(ended, { code: 0, stdout: 'Il servizio non è in manutenzione.\n', stderr: '' })
   t.notOk(await isOn(server))
-  t.equal((await run(['manutenzione', 'off', '--server'], { env })).code, 0, 'ending it twice is harmless')
+  t.equal((await run(['manutenzione', 'off', '--server'], { env })).code, 0, 'maintenance can be ended twice')
   t.match(await server.app.sql`select actor from audit_log where action = 'manutenzione' order by id desc limit 1`, [
     { actor: 'service' }
   ])

@@ -34,7 +34,7 @@ t.test("login stores a working key in a file of the user's alone, and shows neit
   t.notMatch(stdout + stderr + JSON.stringify(logs), String(key))
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700)
-  t.same(readdirSync(dirname(file)), ['config.json'], 'and nothing beside it')
+  t.same(readdirSync(dirname(file)), ['config.json'], 'and no other file')
   t.equal((await run(LIST)).code, 0)
   t.match((await keysOf(server)).at(-1), { id: rest.id, name: hostname().slice(0, 100), days: 90, revoked: false })
 })
@@ -65,7 +65,7 @@ t.test('a second login replaces the key and revokes the first', async (t) => {
     [{ id: first, revoked: true }, { id: second, revoked: false }]
   )
   t.equal((await act(LIST)).code, 0)
-  t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is closed again')
+  t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is private again')
 })
 
 t.test('a key that cannot be stored is revoked again', async (t) => {
@@ -88,7 +88,7 @@ t.test('logout revokes the key and deletes it', async (t) => {
   t.match(out, { code: 0, stderr: '', stdout: /^La chiave per http[^\n]+\n$/ })
   t.match((await keysOf(server)).find((key) => key.id === id), { revoked: true })
   t.throws(() => statSync(file), { code: 'ENOENT' })
-  t.match(await run(['logout']), { code: 3, stderr: /«locanda login»/ }, 'once is enough')
+  t.match(await run(['logout']), { code: 3, stderr: /«locanda login»/ }, 'a second logout changes nothing')
 })
 
 t.test('an expired or revoked key exits with 3 and the advice; logout deletes it all the same', async (t) => {
@@ -403,7 +403,7 @@ t.test('at a terminal e-mail and password are requested, and the password is not
   t.match(written.stderr, /E-mail: .*anna@example\.org\r?\n.*Password: \n$/s)
   t.notMatch(written.stdout + written.stderr + readFileSync(file, 'utf8'), 'CANARY')
   t.match(received.find(({ url }) => url.startsWith('/api/cli'))?.url, '?name=portatile')
-  t.equal(raw.at(-1), false, 'the terminal is left as it was')
+  t.equal(raw.at(-1), false, 'the terminal mode is restored')
 })
 
 t.test('Ctrl-C and Ctrl-D at a question exit with 130, and nothing is sent or stored', async (t) => {

@@ -106,7 +106,7 @@ t.test('with --json an error is one object on standard error', async (t) => {
     t.strictSame(Object.keys(errorOf(ended)), ['codice', 'messaggio', 'uscita'])
     t.match(errorOf(ended), { codice: 'USO_NON_VALIDO', messaggio: /./, uscita: 2 })
   }
-  t.equal(errorOf(await act(['prenotazioni', '--json', 'list'])).codice, 'NON_AUTENTICATO', 'wherever it stands')
+  t.equal(errorOf(await act(['prenotazioni', '--json', 'list'])).codice, 'NON_AUTENTICATO', 'in any position')
   t.equal(errorOf(await act(['prenotazioni', 'list', '--json'])).codice, 'NON_AUTENTICATO')
 })
 

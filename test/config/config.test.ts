@@ -178,7 +178,7 @@ function refuses (t: Test, variable: string, environ: Environ) {
 }
 
 t.test('every invalid value of every variable prevents the start, with one line that names the variable', async (t) => {
-  t.same([...Object.keys(BAD), ...FREE].sort(), Object.keys(Environment.properties).sort(), 'no variable is left out')
+  t.same([...Object.keys(BAD), ...FREE].sort(), Object.keys(Environment.properties).sort(), 'all variables are tested')
   for (const [variable, values] of Object.entries(BAD)) {
     for (const value of values) refuses(t, variable, { [variable]: value })
   }
@@ -268,9 +268,9 @@ t.test('without MASTER_KEY a key is generated, readable by its owner only, and k
   t.equal(made.length, 32)
   t.equal(statSync(join(DATA_DIR, 'master.key')).mode & 0o777, 0o600)
   t.equal(statSync(DATA_DIR).mode & 0o777, 0o700)
-  t.same(readdirSync(DATA_DIR), ['master.key'], 'nothing temporary is left')
+  t.same(readdirSync(DATA_DIR), ['master.key'], 'no temporary file remains')
   t.ok(readConfig({ DATA_DIR }).MASTER_KEY.equals(made))
-  t.notOk(readConfig({ DATA_DIR: temporaryFolder(t) }).MASTER_KEY.equals(made), 'another folder, another key')
+  t.notOk(readConfig({ DATA_DIR: temporaryFolder(t) }).MASTER_KEY.equals(made), 'another folder has another key')
   t.ok(
     readConfig({ DATA_DIR, MASTER_KEY }).MASTER_KEY.equals(Buffer.alloc(32, 1)),
     'one that is given is the one that counts'

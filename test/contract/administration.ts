@@ -125,7 +125,7 @@ export async function administrationRows (
         success: true, message: 'Provider google scollegato', status: 200
       })
       exactly(t, await ask('POST', '/api/auth/unlink', { provider: 'google' }), 404, anError(404, /./))
-      t.equal((await ask('GET', '/api/sessions')).statusCode, 200, 'who is no administrator')
+      t.equal((await ask('GET', '/api/sessions')).statusCode, 200, 'a user who is no administrator')
       t.equal((await ask('POST', '/api/sessions/revoke-all')).statusCode, 200)
     })
   }

@@ -136,7 +136,7 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
     exactly(t, await key('GET', `${PATH}/${id}`), 200, { data: { ...wanted, ospiti: [] } })
     t.equal(data.numero_notti, 1)
     const fields = booking({ check_out: '2026-12-01', email: 'a@example.com', telefono: '1', idf_gen: 'X' })
-    t.equal((await key('PUT', `${PATH}/${id}`, fields)).statusCode, 200, 'it takes all fields of a creation')
+    t.equal((await key('PUT', `${PATH}/${id}`, fields)).statusCode, 200, 'it accepts all fields of a creation')
   })
 
   await prove('B5', async (t) => {

@@ -118,7 +118,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
     await prove(row, async (t) => {
       const refused = await real.call('POST', `${PATH}/invio`, invio([guestNo(at + 1)]))
       exactly(t, refused, 422, { ...anError(422, /: ospite 1: /, failed), codice: 'SCHEDINE_RIFIUTATE' })
-      t.equal(police.callsOf('Send').length, at + 1, 'the service was asked, and this is its answer')
+      t.equal(police.callsOf('Send').length, at + 1, "the response is the service's own")
     })
   }
   await prove('I5', async (t) => {

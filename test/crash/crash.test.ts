@@ -12,7 +12,7 @@ t.test(
       seed: 12
     })
     t.ok(kills >= 8 && pgKills >= 2)
-    t.ok(submissions > 8, 'submissions were under way when the servers died')
+    t.ok(submissions > 8, 'submissions were in progress when the servers died')
     t.same(
       { double, lost, forgotten, respelled, broken },
       { double: [], lost: [], forgotten: [], respelled: [], broken: [] }

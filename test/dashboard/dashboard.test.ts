@@ -64,7 +64,7 @@ for (const [name, today] of [
 t.test('nextGuest is the main guest of the next arrival from today on; on one day, the first booked', async (t) => {
   const next = async () => ((await server.call('GET', WIDGET)).json() as { nextGuest: string }).nextGuest
   await create(server.call, { nome_cognome: 'Anna Ieri', check_in: '2026-11-21' })
-  t.equal(await next(), '', 'who came yesterday is no next guest')
+  t.equal(await next(), '', "yesterday's guest is not the next guest")
   await create(server.call, { nome_cognome: 'Bruno Domani', check_in: '2026-11-23' })
   await create(server.call, { nome_cognome: 'Carla Domani', check_in: '2026-11-23' })
   t.equal(await next(), 'Bruno Domani')
@@ -163,7 +163,7 @@ t.test('the commit is that of the repository whose root is the folder, and of no
   t.equal(await checkedOutCommit(outer), head)
   const inner = join(outer, 'node_modules', 'locanda')
   mkdirSync(inner, { recursive: true })
-  t.equal(await checkedOutCommit(inner), '', 'a package inside another repository')
+  t.equal(await checkedOutCommit(inner), '', 'the package is inside another repository')
 })
 
 t.test('the version is the last tag, with the distance of the commit from it', async (t) => {
@@ -172,7 +172,7 @@ t.test('the version is the last tag, with the distance of the commit from it', a
   repository(folder)
   t.equal(await taggedVersion(folder), undefined, 'no tag')
   git(folder, 'tag', 'provvisorio')
-  t.equal(await taggedVersion(folder), undefined, 'a tag of something else')
+  t.equal(await taggedVersion(folder), undefined, 'a tag without a version')
   git(folder, 'tag', '-m', 'la prima', 'v1.2.3')
   t.equal(await taggedVersion(folder), '1.2.3')
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'altra')

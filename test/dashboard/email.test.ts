@@ -116,7 +116,7 @@ t.test('each recipient gets a mail of their own, and the answer has the mail ser
   t.match(followed.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })),
     response.recipients.map(({ messageId, stato, risposta }) => ({ messageId, stato, risposta })))
   t.same(followed.map(({ prossimo_tentativo: next }) => next !== null), [false, false, false, true, true, false])
-  t.notMatch(JSON.stringify(followed), /ospiti/, 'who a mail is for is not kept')
+  t.notMatch(JSON.stringify(followed), /ospiti/, 'the recipient is not stored')
 })
 
 t.test('a mail has the same content as HTML and as plain text', async (t) => {

@@ -45,7 +45,7 @@ t.test('every accepted format is stored as that format', async (t) => {
     const response = await upload(id, { image, ext })
     t.equal(response.json<{ path: string }>().path, `documents/${id}/0/front.${ext.replace('jpeg', 'jpg')}`)
     t.equal((await show(id)).headers['content-type'], type)
-    t.equal((await stored(id)).length, 1, 'in the place of the one before')
+    t.equal((await stored(id)).length, 1, 'the new format replaces the previous image')
   }
 })
 
@@ -91,7 +91,7 @@ t.test('an image over 10 MiB is a 413, and so is a body over 15 MiB', async (t) 
   const id = await newBooking()
   const bytes = Buffer.alloc(10 * 1024 * 1024 + 1, 1)
   t.match((await upload(id, { image: bytes })).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
-  t.equal((await upload(id, { image: bytes.subarray(1) })).statusCode, 400, 'at the bound it is looked at')
+  t.equal((await upload(id, { image: bytes.subarray(1) })).statusCode, 400, 'an image at the limit is examined')
   const text = 'A'.repeat(15 * 1024 * 1024)
   t.match((await upload(id, { base64Image: text })).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
 })
@@ -128,7 +128,7 @@ t.test('images are deleted with their booking in one transaction, and those of o
   await upload(like, { image: front })
   app.addBookingHook('beforeDelete', async (_tx, ids) => { if (ids.includes(like)) throw new Error('not this one') })
   await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [like] })
-  t.equal((await stored(like)).length, 1, 'what is not deleted keeps its images')
+  t.equal((await stored(like)).length, 1, 'a booking that is not deleted keeps its images')
   await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [deleted] })
   t.same(await stored(deleted), [])
   t.equal((await show(deleted)).statusCode, 404)
@@ -167,7 +167,7 @@ t.test('images of places that a smaller booking loses are deleted; images of sav
   const names = (guests: number[]) => guests.map((guest) => `${id}/${guest}/front.jpg`)
   t.same(await fewer(3), names([0, 1, 2]))
   t.same(await fewer(1), names([0, 1]), 'two guests are saved')
-  t.same(await fewer(4), names([0, 1]), 'a new guest does not get the image of another one')
+  t.same(await fewer(4), names([0, 1]), 'a new guest does not inherit an image')
 })
 
 t.test('an image of a guest who is not yet saved stays when the others are saved', async (t) => {

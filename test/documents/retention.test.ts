@@ -27,7 +27,7 @@ t.test('images are deleted exactly as many days after the guest\'s receipt as co
 
   const waiting = on('2027-11-21')
   t.equal(await purge(waiting), 'riuscito')
-  t.same(Object.keys(await imagesOf(waiting, id)).length, 2, 'without the receipt they stay for ever')
+  t.same(Object.keys(await imagesOf(waiting, id)).length, 2, 'without the receipt they are kept')
 
   await fetchReceipt(on(RECEIPT_DAY))
   const before = on('2026-11-28')
@@ -86,7 +86,7 @@ t.test('guests sent without being saved are covered when all guests of the booki
   await fetchReceipt(on(RECEIPT_DAY))
   const half = on('2026-12-01')
   t.equal(await purge(half), 'riuscito')
-  t.equal(Object.keys(await imagesOf(half, id)).length, 4, 'nobody knows which of the two was sent')
+  t.equal(Object.keys(await imagesOf(half, id)).length, 4, 'it is unknown which of the two was sent')
   on(today)
   t.equal((await sendOne('DUE')).statusCode, 200)
   on('2026-12-01')
@@ -177,7 +177,7 @@ t.test('when the audit log cannot be written, that booking keeps its images, and
   t.equal(await purge(after), 'fallito')
   t.equal(Object.keys(await imagesOf(after, one)).length, 2)
   t.same(await imagesOf(after, two), {})
-  t.equal((await after.call('GET', `/api/documents/${one}/0/front`)).statusCode, 200, 'the file is there, too')
+  t.equal((await after.call('GET', `/api/documents/${one}/0/front`)).statusCode, 200, 'the file exists, too')
   await after.app.sql`alter table audit_log drop constraint refused`
   t.equal(await purge(after), 'riuscito')
   t.same(await imagesOf(after, one), {})

@@ -147,7 +147,7 @@ t.test('readers see every event once during concurrent writes, and the events of
       ])
     }
   }
-  t.same(words(await news()), words(all[0]!), 'in one order for all')
+  t.same(words(await news()), words(all[0]!), 'all readers see the same order')
 })
 
 t.test('pages continue at the cursor, the first has the count, and type and booking filter them', async (t) => {
@@ -185,7 +185,7 @@ t.test('a cursor whose event is no longer kept is a 410', async (t) => {
   }
   await app.sql`update eventi set quando = now() - interval '31 days'`
   await runJob(server, 'old-events')
-  t.same((await read()).map(({ cursor }) => cursor), [all.at(-1)!.cursor], 'the last one stays')
+  t.same((await read()).map(({ cursor }) => cursor), [all.at(-1)!.cursor], 'the last event is kept')
   t.equal((await call('GET', `${EVENTS}?cursor=${first!.cursor}`)).statusCode, 410)
   t.same(await read(`&cursor=${all.at(-1)!.cursor}`), [])
 })
@@ -217,7 +217,7 @@ t.test('enrolling and removing a second factor write events that only administra
   t.same(about.map(({ tipo, dettaglio }) => [tipo, dettaglio]), [
     ['fattore.aggiunto', 'totp'], ['fattore.tolto', 'totp'], ['fattore.aggiunto', 'webauthn']
   ])
-  t.same(words(await news()), [], 'who is none does not see them')
+  t.same(words(await news()), [], 'other users do not see them')
   const asked = await call('GET', `${EVENTS}?tipo=fattore.tolto`)
   t.equal(asked.headers['x-total-count'], '0')
 })
@@ -238,7 +238,7 @@ t.test('a reader that starts before the first event misses none, as long as the 
 
   const { id } = await create(call)
   const again = await openStream(t, address, { ...key, 'last-event-id': BEGINNING })
-  t.match(await again.await(1), [{ tipo: 'prenotazione.creata', prenotazione_id: id }], 'the one between came')
+  t.match(await again.await(1), [{ tipo: 'prenotazione.creata', prenotazione_id: id }], 'the one in between arrives')
   await create(call)
   const page = await call('GET', `${EVENTS}?cursor=${BEGINNING}`)
   t.equal(page.json<{ data: Event[] }>().data.length, 2)
@@ -268,7 +268,7 @@ t.test('a reader whose filter matches no event keeps a valid cursor, and misses 
   const page = await read(`tipo=prenotazione.modificata&cursor=${old}`)
   t.same(page, { data: [], cursor: created!.cursor }, 'a page')
   await stream.hears(`\n\nid: ${created!.cursor}\n\n`)
-  t.same(stream.events(), [], 'an id without data is no event')
+  t.same(stream.events(), [], 'an id without data dispatches no event')
   stream.close()
 
   await app.sql`update eventi set quando = now() - interval '31 days'`
@@ -347,7 +347,7 @@ t.test('a stream sends new events of all processes, uncompressed', async (t) => 
     { tipo: 'prenotazione.creata', prenotazione_id: id }, { tipo: 'prenotazione.modificata', prenotazione_id: id }
   ])
   t.match(stream.text(), `id: ${events[0]!.cursor}\nevent: prenotazione.creata\ndata: {`)
-  t.equal(stream.events().length, 2, 'nothing of before, and nothing twice')
+  t.equal(stream.events().length, 2, 'no earlier event, and none twice')
 })
 
 t.test('a reconnected stream resumes after the last event that the client received', async (t) => {
@@ -441,7 +441,7 @@ t.test('a stream ends when its session or key is revoked, or its user is banned 
   await demoted.ended
 
   const { id: booking } = await create(call)
-  t.match(await stays.await(1), [{ prenotazione_id: booking }], 'others go on')
+  t.match(await stays.await(1), [{ prenotazione_id: booking }], 'other streams continue')
 })
 
 /** Opens a stream with a short-lived credential, and retries with a longer life if the machine was too slow. */
@@ -474,7 +474,7 @@ t.test('a stream ends when its access token expires, and resumes with a new toke
   const events = [...stream.events(), ...await next.await(2 - stream.events().length)]
   t.match(events, [
     { tipo: 'prenotazione.creata', prenotazione_id: id }, { tipo: 'prenotazione.modificata', prenotazione_id: id }
-  ], 'nothing is missing, and nothing comes twice')
+  ], 'no event is missing or repeated')
 })
 
 t.test('a stream ends when its API key or its session expires before its token', async (t) => {
@@ -506,13 +506,13 @@ t.test('a stream ends when its session is revoked while the stream opens', async
     t.equal(out.statusCode, 204)
   }
   const stream = await openStream(t, address, headers)
-  t.equal(stream.status, 200, 'the session was good when it was looked at')
+  t.equal(stream.status, 200, 'the session was valid when it was checked')
   await stream.ended
   const again = await openStream(t, address, headers)
   t.equal(again.status, 401)
   const stays = await openStream(t, address, others)
   const { id } = await create(call)
-  t.match(await stays.await(1), [{ prenotazione_id: id }], 'others go on')
+  t.match(await stays.await(1), [{ prenotazione_id: id }], 'other streams continue')
 })
 
 t.test('a stream ends when the signing keys of access tokens are replaced at once', async (t) => {

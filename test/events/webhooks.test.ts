@@ -57,7 +57,7 @@ t.test('a delivery contains the event, and is signed according to Standard Webho
     numero_tentativi: 1,
     tentativi: [{ stato_http: 204, errore: null }]
   })
-  t.equal((await deliveries(id)).length, 1, 'of the types that it wants, and no others')
+  t.equal((await deliveries(id)).length, 1, 'only subscribed types are delivered')
 
   await rotate(id)
   const both = await secret(id)
@@ -73,12 +73,12 @@ t.test('a delivery contains the event, and is signed according to Standard Webho
   await create(call)
   const { headers: last, body: lastBody } = (await receiver.await(3))[2]!
   t.ok(new Webhook(both.segreto).verify(lastBody, last as Record<string, string>))
-  t.throws(() => new Webhook(segreto).verify(lastBody, last as Record<string, string>), 'the old one has run out')
+  t.throws(() => new Webhook(segreto).verify(lastBody, last as Record<string, string>), 'the old secret has expired')
 
   const stored = await dump(server)
-  t.notMatch(stored, /whsec_/, 'secrets are sealed')
+  t.notMatch(stored, /whsec_/, 'secrets are encrypted')
   t.notMatch(stored, both.segreto.slice(6))
-  t.notMatch(JSON.stringify(logs), receiver.url, 'and addresses, which may hold one, are not logged')
+  t.notMatch(JSON.stringify(logs), receiver.url, 'URLs, which may contain a secret, are not logged')
   await remove(id)
 })
 
@@ -134,7 +134,7 @@ t.test('events of one object are delivered in order, and do not delay those of o
   await until(() => receiver.received.filter((each) => bookingOf(each) === two.id).length === 3)
   await until(() => receiver.received.filter((each) => bookingOf(each) === one.id).length > 1)
   t.equal(new Set(receiver.received.filter((each) => bookingOf(each) === one.id)
-    .map(({ headers }) => headers['webhook-id'])).size, 1, 'nothing overtakes the first one')
+    .map(({ headers }) => headers['webhook-id'])).size, 1, 'no delivery overtakes the first one')
   isStuck = false
   await settled(id, 'consegnata', 6)
   for (const booking of [one, two]) {
@@ -160,7 +160,7 @@ t.test('1,000 events for a receiver that never answers delay no request, and onl
   t.ok(receiver.open() <= 2)
   await until(async () => (await find(id)).in_coda === 1001)
   await other.await(20)
-  t.ok(receiver.open() <= 2, 'while another receiver has its own')
+  t.ok(receiver.open() <= 2, 'another receiver gets its deliveries meanwhile')
   await Promise.all([id, otherId].map(remove))
   t.equal((await app.sql`select from webhook_consegne`).length, 0)
 })
@@ -183,7 +183,7 @@ t.test('three days of failures suspend a webhook and write an event, and an admi
     t.equal(mail.subject, `Locanda: sospeso il webhook ${id}`)
     const { host } = new URL(receiver.url)
     t.match(mail.text, `verso ${host} da tre giorni non riceve gli eventi. Ultimo esito: stato 500`)
-    t.notMatch(mail.raw, '/eventi?segreto', 'the path of an address may hold a secret')
+    t.notMatch(mail.raw, '/eventi?segreto', 'the path of a URL may contain a secret')
   }
   const [delivery] = await deliveries(id)
   t.equal(delivery!.stato, 'abbandonata')
@@ -193,12 +193,12 @@ t.test('three days of failures suspend a webhook and write an event, and an admi
   receiver.behave = answer(200)
   await resume(id)
   await settled(id, 'consegnata', 1)
-  t.same(receiver.received.slice(attempts).map(bookingOf), [booking], 'what it waited for, and nothing of meanwhile')
+  t.same(receiver.received.slice(attempts).map(bookingOf), [booking], 'only earlier deliveries')
 
   receiver.behave = answer(410)
   await create(call)
   await until(async () => (await find(id)).stato === 'sospeso')
-  t.equal((await find(id)).stato, 'sospeso', 'at once, when the receiver wants nothing more')
+  t.equal((await find(id)).stato, 'sospeso', 'a 410 suspends it at once')
   t.match((await smtp.next()).text, 'ha risposto 410')
   await Promise.all([id, listener].map(remove))
 })
@@ -216,7 +216,7 @@ t.test('Retry-After delays the next attempt, by four hours at most', async (t) =
     t.ok(seconds > least && seconds <= most, `${header}: ${seconds}`)
     await create(call)
     await until(async () => (await find(id)).in_coda === 2)
-    t.equal(receiver.received.length, before + 1, 'nor does it get anything else')
+    t.equal(receiver.received.length, before + 1, 'no other delivery is sent meanwhile')
     await remove(id)
   }
 })
@@ -434,13 +434,13 @@ t.test('an event with a queued delivery is kept, and a metric shows the age of t
   await forgetOldEvents(db)
   t.same((await sql`select oggetto from eventi order by posizione`).map(({ oggetto }) => oggetto as string), [
     'prenotazione:2', 'prenotazione:3', 'prenotazione:4'
-  ], 'and the last one before it, for who has read up to there')
+  ], 'and the event before it, whose cursor stays valid')
   t.match(await sql`select from webhook_consegne where stato = 'in_coda'`, { length: 2 })
   t.ok(Math.abs(await queueAge(db) - 31 * 86_400) < 600)
   await sql`update webhook_consegne set stato = 'consegnata'`
   t.equal(await queueAge(db), 0)
   await forgetOldEvents(db)
-  t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it goes')
+  t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it is deleted')
 })
 
 /** The remaining backoff of the webhook in milliseconds. */
@@ -466,7 +466,7 @@ t.test('after a success only the Retry-After of the receiver still delays attemp
   const [asking, taken] = [await take(), await take()]
   await settle(db, asking, { ...FAILED, retryAfterMs: HOUR_MS, ...now }, FIRST_DELAY_MS, write)
   await settle(db, taken, { ...DELIVERED, ...now }, FIRST_DELAY_MS, write)
-  t.ok(await restOf(webhook) > HOUR_MS / 2, 'one that has asked for an hour has it')
+  t.ok(await restOf(webhook) > HOUR_MS / 2, 'a Retry-After of one hour is honoured')
 })
 
 const NEVER = new AbortController().signal
@@ -525,7 +525,7 @@ t.test('a name is resolved once, and nothing is sent when one of its addresses i
   }
   for (const url of [receiver.url, receiver.url.replace('127.0.0.1', 'localhost')]) {
     const { errore } = await sender(receivers(false), 5000)(message(url), NEVER)
-    t.equal(errore, 'INDIRIZZO_VIETATO', 'an address that was saved when it was allowed')
+    t.equal(errore, 'INDIRIZZO_VIETATO', 'a URL that was saved when it was allowed')
   }
   t.equal(receiver.received.length, 0)
 })

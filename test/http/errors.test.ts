@@ -209,7 +209,7 @@ t.test('a 500 reveals nothing of its cause to the caller', async (t) => {
   }
   const foreign = await app.inject('/prova/altrui-404')
   isError(t, foreign, 404, 'RICHIESTA_NON_VALIDA')
-  t.notMatch(foreign.payload, 'CANARY', 'a status that somebody else chose is kept, the words are not')
+  t.notMatch(foreign.payload, 'CANARY', 'a foreign status is kept, a foreign message is not')
   t.ok(logs.some(({ err }) => /CANARY-errore/.test(JSON.stringify(err))), 'the log has the cause')
 })
 

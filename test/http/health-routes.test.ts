@@ -58,11 +58,11 @@ t.test('/metrics requires credentials and uses the Prometheus format', async (t)
     url: '/api/cli/auth/key',
     headers: { authorization: `Bearer ${await token()}` }
   })).json<{ apiKey: string }>()
-  t.equal(await bearer(API_KEY), 200, 'as Prometheus sends a credential')
+  t.equal(await bearer(API_KEY), 200, 'as Prometheus sends credentials')
   t.equal(await bearer(apiKey), 200)
   t.equal(await bearer(`${apiKey}x`), 401)
   t.equal(await bearer(await token()), 200)
-  t.equal(await bearer(API_KEY, '/api/v1/prenotazioni'), 401, 'there alone')
+  t.equal(await bearer(API_KEY, '/api/v1/prenotazioni'), 401, 'only there')
 })
 
 t.test("the ledger's gauges show its current state", async (t) => {
@@ -139,7 +139,7 @@ t.test('a gauge that fails or hangs has no value, and leaves the others readable
   await app.inject('/metrics')
   const { body, statusCode } = await app.inject('/metrics')
   t.equal(statusCode, 200)
-  t.equal(asked, 1, 'what is still asked for is not asked for again')
+  t.equal(asked, 1, 'a pending reading is not repeated')
   t.same(samples(body, 'locanda_rotta'), { '': NaN })
   t.same(samples(body, 'locanda_muta'), { '': NaN })
   t.same(samples(body, 'locanda_rotta_per_stato'), {})
@@ -161,7 +161,7 @@ t.test(
     const refused = await call('GET', '/api/v1/prenotazioni/1')
     t.match(refused.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
     t.equal(refused.headers['retry-after'], '5')
-    t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200, 'what needs no database goes on')
+    t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200, 'requests without the database still work')
 
     await gate.open()
     while ((await call('GET', '/health/ready')).statusCode !== 200) await sleep(50)
@@ -188,7 +188,7 @@ t.test('readiness does not wait behind other queries, nor after the disk was ful
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
   app.isDiskFullReported(Object.assign(new Error('full'), { code: 'ENOSPC' }))
   const probes = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/health/ready')))
-  t.same(probes.map(({ statusCode }) => statusCode), Array(20).fill(200), 'there is room again')
+  t.same(probes.map(({ statusCode }) => statusCode), Array(20).fill(200), 'there is free space again')
   t.equal(logs.filter(({ msg }) => msg === 'the disk has free space again').length, 1)
   await holder`select pg_advisory_unlock(1)`
   await Promise.all(waiting)

@@ -92,9 +92,9 @@ t.test(
       t.match(html, `data-path="${path}"`, path)
       t.match(html, new RegExp(`id="operations-[^"]*-${operationId}"`), operationId)
     }
-    t.match(html, '<title>Locanda · API</title>', 'the name of the page')
-    t.match(html, 'operation-filter-input', 'a field to search')
-    t.same(complaints, [], 'no script, style or image was held back')
+    t.match(html, '<title>Locanda · API</title>', 'the title of the page')
+    t.match(html, 'operation-filter-input', 'a search field')
+    t.same(complaints, [], 'no script, style or image was blocked')
     t.ok(requests.length > 3)
     t.same(requests.filter((request) => new URL(request).hostname !== HOST), [])
     t.ok(proxy.asked.includes('/docs/json'))
@@ -134,7 +134,7 @@ t.test('a caller gets 16 files of the page concurrently, and is disconnected whe
   t.match(refused.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
   t.equal((await app.inject({ url: bundle, remoteAddress: '198.51.100.7' })).statusCode, 200, 'another caller')
   await Promise.all(connections.map((socket) => socket.destroyed || once(socket, 'close')))
-  t.equal((await app.inject(bundle)).statusCode, 200, 'the turns are free again')
+  t.equal((await app.inject(bundle)).statusCode, 200, 'the turns are released')
 })
 
 t.test('only the page and its files are served under /docs', async (t) => {
@@ -195,7 +195,7 @@ t.test('on a phone in dark mode the reference fits, is searchable, and tries out
   })()`)
 
   await until("document.querySelector('.opblock') !== null")
-  t.equal(await evaluate('innerWidth'), SIDE, 'nothing is wider than the telephone')
+  t.equal(await evaluate('innerWidth'), SIDE, 'no element is wider than the phone')
   t.ok(await evaluate("document.documentElement.matches('.dark-mode')"))
   t.not(await evaluate('getComputedStyle(document.documentElement).backgroundColor'), 'rgb(255, 255, 255)')
 

@@ -73,7 +73,7 @@ t.test('each caller has one counter across its client IPs and routes', async (t)
     'another token of hers'
   )
   t.same(await statuses(test, 1, SOMEWHERE, { headers: piero }), [200])
-  t.same(await statuses(test, 4, '/openapi.json'), [200, 200, 200, 429], 'and one without credentials by its address')
+  t.same(await statuses(test, 4, '/openapi.json'), [200, 200, 200, 429], 'without credentials by client IP')
 })
 
 t.test('wrong credentials are counted by client IP before they are rejected', async (t) => {
@@ -86,7 +86,7 @@ t.test('wrong credentials are counted by client IP before they are rejected', as
     [401],
     'another address'
   )
-  t.same(await statuses(test, 1, SOMEWHERE, { headers: key }), [200], 'the right key from that address is not held up')
+  t.same(await statuses(test, 1, SOMEWHERE, { headers: key }), [200], 'the right key from that client IP is accepted')
 })
 
 t.test('unknown paths, wrong methods and invalid bodies are counted', async (t) => {
@@ -102,7 +102,7 @@ t.test('unknown paths, wrong methods and invalid bodies are counted', async (t) 
     for (let i = 0; i < 3; i++) t.not(await ask(), 429)
     t.equal(await ask(), 429, `${request.method ?? 'GET'} ${request.url}`)
     const other = await app.inject({ url: '/openapi.json', remoteAddress })
-    t.equal(other.statusCode, 429, 'together with all others')
+    t.equal(other.statusCode, 429, 'in the same counter')
   }
 })
 
@@ -134,7 +134,7 @@ t.test('X-Forwarded-For counts only when it comes from a trusted proxy', async (
     [429],
     'what the customer wrote before the proxy does not count'
   )
-  t.same(await statuses(behind, 1, '/nulla', forwarded('192.0.2.9', '203.0.113.5')), [404], 'a stranger')
+  t.same(await statuses(behind, 1, '/nulla', forwarded('192.0.2.9', '203.0.113.5')), [404], 'an untrusted client')
   t.same(
     await statuses(behind, 3, '/nulla', forwarded('192.0.2.8', '203.0.113.5')),
     [404, 404, 429],
@@ -150,9 +150,9 @@ t.test('IPv6 clients are counted by their /64', async (t) => {
     t.same(await from(address), [404])
   }
   t.same(await from('2001:db8:1:2:ffff::9'), [429])
-  t.same(await from('2001:db8:1:3::1'), [404], 'the next one')
+  t.same(await from('2001:db8:1:3::1'), [404], 'the next network')
   for (const address of ['2001:db8::1', '2001:db8:0:0:5::', '2001:db8::9:1:1:1']) t.same(await from(address), [404])
-  t.same(await from('2001:db8::2'), [429], 'zeros that are left out are zeros')
+  t.same(await from('2001:db8::2'), [429], 'omitted zeros are zeros')
   t.same(await statuses(test, 3, '/nulla', { remoteAddress: '::ffff:192.0.2.1' }), [404, 404, 404])
   t.same(await from('::ffff:192.0.2.2'), [404], 'IPv4 in IPv6 is IPv4')
 })

@@ -176,7 +176,7 @@ t.test('with CORS_ORIGINS exactly those origins may call and read the headers of
         origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'a'.repeat(5000)
       }
     })
-    t.equal(much.headers['access-control-allow-headers'], undefined, 'proxies have little room for a head')
+    t.equal(much.headers['access-control-allow-headers'], undefined, 'the response header stays small')
   }
   for (const origin of [
     'https://app.example.org', 'http://app.example', 'https://app.example:8443', 'https://APP.example', 'null',
@@ -247,7 +247,7 @@ t.test('large responses are compressed for clients that accept gzip, without cha
     const zipped = await sending.inject({ url, headers: gzip })
     t.equal(zipped.headers['content-encoding'], 'gzip', url)
     t.ok(zipped.rawPayload.length < plain.rawPayload.length / 4)
-    t.match(zipped.headers.etag ?? 'W/', /^W\//, 'other bytes, so that the tag is weak')
+    t.match(zipped.headers.etag ?? 'W/', /^W\//, 'the bytes differ, so the tag is weak')
     t.ok(gunzipSync(zipped.rawPayload).equals(plain.rawPayload), url)
   }
   for (const url of ['/prova/elenco', '/prova/lungo']) {

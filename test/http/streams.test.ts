@@ -57,7 +57,7 @@ t.test('a caller gets eight long responses concurrently, and other callers get t
     t.match(JSON.parse(await text(refused)), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
   }
   const short = await begin(`${address}${CALENDAR}?start=2026-01-01&end=2026-01-03`)
-  t.equal(JSON.parse(await text(short)).length, 2 * A_DAY, 'what is short needs no turn')
+  t.equal(JSON.parse(await text(short)).length, 2 * A_DAY, 'a short response needs no turn')
   const head = await fetch(address + CALENDAR, { method: 'HEAD', headers: { 'x-api-key': API_KEY } })
   t.equal(head.status, 200, 'a HEAD reads nothing')
   for (const answer of responses) answer.destroy()
@@ -83,7 +83,7 @@ t.test('a client that does not read a long response is disconnected, and its tur
     answer.destroy()
   }
   // With a longer timeout, because on a busy machine a reader may pause, too.
-  t.equal(JSON.parse(await text(await begin(address + CALENDAR))).length, MANY, 'one who reads gets all')
+  t.equal(JSON.parse(await text(await begin(address + CALENDAR))).length, MANY, 'a client that reads gets everything')
 })
 
 t.test('a long response is produced while it is read', async (t) => {
@@ -114,7 +114,7 @@ t.test('bytes are produced while they are read, with limited concurrency, until 
   const path = `${await listen(server.app)}/prova/byte`
   for (let n = 0; n < 20; n++) {
     const failed = await server.call('GET', '/prova/byte', undefined, { 'x-prova': 'assente' })
-    t.equal(failed.statusCode, 404, 'one that fails before it begins is answered, and its turn is free')
+    t.equal(failed.statusCode, 404, 'a failure before the start is answered, and frees its turn')
   }
   const responses = []
   for (let n = 0; n < 8; n++) {

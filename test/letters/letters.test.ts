@@ -87,7 +87,7 @@ t.test('the host\'s texts replace ours', async (t) => {
     t.ok(text!.includes(words), words)
   }
   t.notMatch(text, /BK-1/)
-  t.match(text, /Vi auguriamo giornate serene/, 'a text of blanks alone counts as none')
+  t.match(text, /Vi auguriamo giornate serene/, 'a blank text is ignored')
 })
 
 t.test('every invalid field of a letter is named, and nothing is created', async (t) => {
@@ -214,7 +214,7 @@ t.test('letters are deleted with their bookings in one transaction; letters of o
   for (const id of [kept, deleted, more, like]) await generate(id)
   app.addBookingHook('beforeDelete', async (_tx, ids) => { if (ids.includes(like)) throw new NonAutorizzato() })
   await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [like] })
-  t.equal((await find(like)).exists, true, 'what is not deleted keeps its letter')
+  t.equal((await find(like)).exists, true, 'a booking that is not deleted keeps its letter')
   const [rows, count] = [(await history()).length, files()]
   t.equal((await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [deleted, more] })).statusCode, 200)
   for (const id of [deleted, more]) {
@@ -297,7 +297,7 @@ t.test('the guest finds the letter in the report and the export, and the erasure
     data: { conservati: [{ cosa: 'prenotazione' }, { cosa: 'lettera_benvenuto', quanti: 1, per_legge: false }] }
   })
   const zip = (await call('GET', `${url}/export`)).rawPayload
-  t.ok(zip.includes('lettera-benvenuto.pdf') && zip.includes((await download(id)).rawPayload), 'it is not compressed')
+  t.ok(zip.includes('lettera-benvenuto.pdf') && zip.includes((await download(id)).rawPayload), 'not compressed')
   const erased = (await call('POST', `${url}/cancellazione`, {})).json<{ eliminati: { cosa: string }[] }>()
   t.same(erased.eliminati.map(({ cosa }) => cosa), ['prenotazione', 'lettera_benvenuto'])
   t.same(await stored(id), [])
@@ -312,7 +312,7 @@ t.test('a character without a font causes a warning in a header', async (t) => {
 
 t.test('the log contains no name of a guest', (t) => {
   t.notMatch(JSON.stringify(logs), /Bianchi|Verdi|Bruno|Benvenut/)
-  t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no fault of ours')
+  t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no error is logged')
   t.end()
 })
 

@@ -83,9 +83,9 @@ t.test('a change names its version: another one is a 412, and nothing changes', 
   t.not(saved.headers.etag, etag)
   t.match((await put({ nome: 'Seconda' }, { 'if-match': etag })).json(), { status: 412, codice: 'STRUTTURA_CAMBIATA' })
   t.equal((await get()).nome, 'Prima')
-  t.equal((await put({})).headers.etag, saved.headers.etag, 'no field, no change')
+  t.equal((await put({})).headers.etag, saved.headers.etag, 'a body without fields changes nothing')
   await putLogo(await png())
-  t.not((await call('GET', URL)).headers.etag, saved.headers.etag, 'the logo is a part of it')
+  t.not((await call('GET', URL)).headers.etag, saved.headers.etag, 'the version includes the logo')
 })
 
 t.test('deleting the logo\'s file changes the version of the establishment', async (t) => {
@@ -119,7 +119,7 @@ t.test('everybody may read, administrators may change', async (t) => {
     const payload = url === LOGO ? { base64Image: 'x' } : { nome: 'x' }
     t.equal((await app.inject({ method, url, headers: operator, payload })).statusCode, 403, `${method} ${url}`)
     t.equal((await app.inject({ method, url, payload })).statusCode, 401)
-    t.equal((await call(method, url, payload)).statusCode, 403, 'the key of the server is no administrator')
+    t.equal((await call(method, url, payload)).statusCode, 403, 'the server key is no administrator')
   }
   for (const url of [URL, LOGO]) {
     t.equal((await app.inject({ url, headers: operator })).statusCode, 200)
@@ -171,7 +171,7 @@ t.test('a logo is re-encoded and printed in the letter; it can be replaced and d
   await generate(withoutLogo)
   t.match(withLogo.toString('latin1'), /\/Subtype \/Image/)
   t.notMatch((await download(withoutLogo)).rawPayload.toString('latin1'), /\/Subtype \/Image/)
-  t.ok((await download(id)).rawPayload.equals(withLogo), 'letters that are made keep theirs')
+  t.ok((await download(id)).rawPayload.equals(withLogo), 'existing letters keep their logo')
 })
 
 t.test('a file that is neither PNG nor JPEG is refused, and the previous logo stays', async (t) => {
@@ -205,9 +205,9 @@ t.test('the longest texts fill several pages, and markup in them is printed as t
   t.equal((await generate(id, { template_data: { ...texts, enjoy_text: long(100) } })).statusCode, 201)
   const pages = await readPages((await download(id)).rawPayload)
   t.ok(pages.length > 1)
-  for (const page of pages) t.ok(page.includes(hostile), 'the foot stands on every page')
+  for (const page of pages) t.ok(page.includes(hostile), 'the footer is on every page')
   const text = pages.join(' ')
-  t.equal(text.match(/FINE/g)?.length, 7 + pages.length, 'nothing is cut off')
+  t.equal(text.match(/FINE/g)?.length, 7 + pages.length, 'no text is cut')
   t.ok(text.includes('\\;,:"{{ x }}') && text.includes('"}}<b>;'))
 })
 
@@ -253,8 +253,8 @@ for (const [name, harm] of HARMS) {
     t.equal(made.statusCode, 201)
     t.match(JSON.parse(String(made.headers['x-pdf-warnings'])), [{ codice: 'IMMAGINE_MANCANTE', messaggio: /logo/ }])
     t.notMatch((await download(id)).rawPayload.toString('latin1'), /\/Subtype \/Image/)
-    t.match(logs.slice(from).filter(({ level }) => Number(level) >= 40), [{ object: logo!.id }], 'one line says which')
-    t.equal((await putLogo(await png())).statusCode, 200, 'another one takes its place')
+    t.match(logs.slice(from).filter(({ level }) => Number(level) >= 40), [{ object: logo!.id }], 'one names the file')
+    t.equal((await putLogo(await png())).statusCode, 200, 'a new logo replaces it')
   })
 }
 

@@ -224,13 +224,13 @@ t.test('unseal rejects data truncated at any length', async (t) => {
     for (let length = 0; length < sealed.length; length++) {
       if (!fails(() => keys.unseal(sealed.subarray(0, length), 'x'))) t.fail(`cut to ${length} bytes`)
     }
-    t.throws(() => keys.unseal(Buffer.concat([sealed, Buffer.alloc(1)]), 'x'), 'or lengthened')
+    t.throws(() => keys.unseal(Buffer.concat([sealed, Buffer.alloc(1)]), 'x'), 'or extended')
   }
 })
 
 t.test('sealing the same text twice gives different results', async (t) => {
   const sealed = Array.from({ length: 1000 }, () => keys.seal('x', 'y').toString('hex'))
-  t.equal(new Set(sealed.map((text) => text.slice(0, 24))).size, sealed.length, 'no nonce comes twice')
+  t.equal(new Set(sealed.map((text) => text.slice(0, 24))).size, sealed.length, 'no nonce repeats')
 })
 
 t.test('each label derives its own secret, stable across starts and different for every master key', async (t) => {
@@ -424,7 +424,7 @@ t.test('a connection that reads nothing of a response is destroyed after its tim
 t.test('a stalled response behind others on the same connection is cut as well', async (t) => {
   const { responses: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
-  t.notOk(await timeOf(socket) < 3 * MS, 'as long as the one before is made, nobody is waited for')
+  t.notOk(await timeOf(socket) < 3 * MS, "a slow handler is not the client's fault")
   first!.end('prima')
   const ms = await timeOf(socket)
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)

@@ -86,7 +86,7 @@ t.test('APITemplate gets the page with a short expiry, and the PDF is downloaded
     `GET /v2/delete-object?transaction_ref=${REFERENCE}`
   ])
   t.equal(seen[0]!.headers['x-api-key'], 'chiave-del-motore')
-  t.equal(seen[1]!.headers['x-api-key'], undefined, 'the key goes to no other address')
+  t.equal(seen[1]!.headers['x-api-key'], undefined, 'the key is sent only to the engine')
   const body = JSON.parse(seen[0]!.body.toString()) as { body: string, settings: object }
   t.match(body.body, /Anna/)
   t.match(body.settings, { paper_size: 'custom', custom_width: '210mm', custom_height: '297mm' })
@@ -198,7 +198,7 @@ t.test('a browser prints all rows and repeats the head', { skip: !hasBrowser && 
   const texts = await readPages(readFileSync(join(folder, 'page.pdf')))
   t.ok(texts.length > 3)
   t.match(texts.join(' '), /Riepilogo per alloggio.*Bianchi 399/)
-  t.ok(texts.slice(3).every((text) => text.includes('Cognome')), 'the head of the table is on every page')
+  t.ok(texts.slice(3).every((text) => text.includes('Cognome')), 'the table head is on every page')
 })
 
 for (const [name, job] of Object.entries(samples())) {

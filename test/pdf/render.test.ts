@@ -166,7 +166,7 @@ t.test('an unbreakable block higher than the page is cut with a warning', async 
   t.match(texts.join(), /riga 0;.*dopo/)
   t.notMatch(texts.join(), /riga 99;/)
   t.match(warnings, [{ codice: 'TESTO_TRONCATO', messaggio: /più alto della pagina/ }])
-  t.same(printed(), [], 'nothing stands between the lines of the log')
+  t.same(printed(), [], 'the log has only JSON lines')
   t.match((await render(pageWith('<p lines="keep">{{ nota }}</p>'), { nota: lines })).texts.join(), /riga 99;/)
 })
 

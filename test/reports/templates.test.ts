@@ -50,10 +50,10 @@ t.test('a template is saved, read with its variables, listed, used and deleted',
 
 t.test('If-Match restricts a change to the version that was read', async (t) => {
   const body = { nome: 'Conferma', template: pageWith('uno') }
-  t.equal((await put(ID, body, { 'if-match': '"1"' })).statusCode, 412, 'there is none yet')
+  t.equal((await put(ID, body, { 'if-match': '"1"' })).statusCode, 412, 'no template exists yet')
   const first = await put(ID, body, { 'if-none-match': '*' })
   t.equal(first.statusCode, 201)
-  t.equal(first.headers.etag, '"2"', 'the template that had the id before is another one')
+  t.equal(first.headers.etag, '"2"', 'an earlier template of that id is another one')
   t.match((await put(ID, body, { 'if-none-match': '*' })).json(), { status: 412, codice: 'MODELLO_CAMBIATO' })
   const second = await put(ID, { ...body, nome: 'Altro' }, { 'if-match': '"2"' })
   t.match(second.json(), { status: 200, data: { versione: 3, nome: 'Altro' } })
@@ -141,7 +141,7 @@ t.test('a preview uses the given data, else the example; nothing is stored', asy
   t.match(await text({}), /Anna 3/)
   t.match(await text({ data: { ...esempio, notti: 7 } }), /Anna 7/)
   const { data } = (await call('GET', '/api/history')).json<{ data: { tipo: string }[] }>()
-  t.equal(data.length, 1, 'of the first test')
+  t.equal(data.length, 1, 'the template of the first test')
 })
 
 t.test('an invalid template is not saved, and the answer has line and column', async (t) => {
@@ -159,7 +159,7 @@ t.test('an invalid template is not saved, and the answer has line and column', a
   t.same(fieldsAtFault(await put('1', { nome: '', template: 3 })).sort(), ['id', 'nome', 'template'])
   for (const text of ['a\0b', 'a\ud800b']) {
     const body = { nome: 'x', template: pageWith(text), esempio: { a: [{ [text]: 1 }] } }
-    t.same(fieldsAtFault(await put(ID, body)).sort(), ['esempio', 'template'], 'what PostgreSQL does not hold')
+    t.same(fieldsAtFault(await put(ID, body)).sort(), ['esempio', 'template'], 'text that PostgreSQL cannot store')
     t.same(fieldsAtFault(await put(ID, { ...body, template, esempio: { a: [text] } })), ['esempio'])
   }
   t.same(fieldsAtFault(await put(ID, { nome: '', template: 'x'.repeat(64_001) })).sort(), ['nome', 'template'])

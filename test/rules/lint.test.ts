@@ -83,7 +83,7 @@ async function judged (file: string): Promise<[line: string, messages: string[]]
 for (const [rule, file, imported, message] of forbidden) {
   t.test(`lint refuses a forbidden import: ${rule}`, async (t) => {
     const { ofText, ofLine } = await lintOnce(file)
-    t.same(ofText, [], 'the file alone passes')
+    t.same(ofText, [], 'the unchanged file passes')
     for (const line of linesOf(imported)) t.match(ofLine.get(line), [message], line)
   })
 }

@@ -82,9 +82,9 @@ t.test('stored answers about a deleted scan or a removed guest are erased', asyn
   t.equal((await place(1)).body, made[1]!.body)
   await saveGuests(call, booking, [{ nome: 'ADA', cognome: 'NERI' }])
   t.match((await place(1)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
-  t.equal((await place(0)).body, made[0]!.body, 'another guest is not forgotten')
+  t.equal((await place(0)).body, made[0]!.body, 'responses about another guest stay')
   const again = await call('POST', '/api/save-scan', HOLDER, key)
-  t.match(again.json(), { codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, 'the scan was of the guest who was removed')
+  t.match(again.json(), { codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, 'the scan belonged to the removed guest')
 })
 
 t.test('data encrypted for one scan cannot be read as another one', async (t) => {
@@ -159,7 +159,7 @@ t.test('notices report a minor, an expired document, and a document that another
   t.same((await told({ birthDate: '2008-11-21' })), [])
   t.match(await told({ expiryDate: '2026-11-20' }), [{ campo: 'expiryDate', messaggio: /20\/11\/2026/ }])
   t.match(await told({ prenotazione_id: id, guest_idx: 1 }), [{ campo: 'docNum', messaggio: /ospite 1/ }])
-  t.same(await told({ prenotazione_id: id, guest_idx: 0 }), [], 'it is the own document')
+  t.same(await told({ prenotazione_id: id, guest_idx: 0 }), [], "the guest's own document causes no notice")
 })
 
 t.test('a scan with its picture is also stored over a real connection', async (t) => {

@@ -164,7 +164,7 @@ t.test('a change whose notification is lost becomes effective all the same', asy
     const listeners = () => app.sql<{ pid: number }[]>`
       select pid from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}`
     await silently("insert into feature_flags values ('a', true)")
-    t.same([await flagsOf({ app }), await flagsOf(other)], [[], []], 'nobody was told')
+    t.same([await flagsOf({ app }), await flagsOf(other)], [[], []], 'without a notification')
     for (const { pid } of await listeners()) await app.sql`select pg_terminate_backend(${pid})`
     await seesAll(['a'])
   })
@@ -320,7 +320,7 @@ t.test('during maintenance every route that is not public answers non-administra
       }), route.name)
     }
   }
-  t.same(await asNobody(), before, 'public routes, pages with a guard of their own and sign-in answer as ever')
+  t.same(await asNobody(), before, 'public routes, guarded pages and sign-in still work')
   t.match((await app.inject({ url: '/api/v1/nessuna', headers: bearer(operator) })).statusCode, 404)
   t.match((await app.inject({ method: 'PUT', url: MAINTENANCE })).statusCode, 405)
   t.equal((await app.inject({ url: '/api/v1/prenotazioni', headers: by })).statusCode, 200)
@@ -347,7 +347,7 @@ t.test('the official client signs in, refreshes, reads its user and signs out du
   t.equal(await isLetIn(app, bearer(session!.access_token)), 503)
   const kept = await auth.updateUser({ data: { tema: 'scuro' } })
   t.equal(kept.error?.status, 503)
-  t.ok((await auth.getSession()).data.session, 'the session stays')
+  t.ok((await auth.getSession()).data.session, 'the session continues')
   t.equal((await auth.signOut()).error, null)
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(session!.access_token) })).statusCode, 403)
 })
@@ -388,14 +388,14 @@ t.test('during maintenance nothing new is sent to the police, not even by an adm
   t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503)
   t.same([police.begun.length, await count()], [begun, before])
   await ledgerAdmin('POST', MAINTENANCE, { enabled: false })
-  t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest has stayed free')
+  t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest is still free')
 })
 
 t.test('administrators send what the exceptions allow, until they no longer do', async (t) => {
   const [guest, sends] = [anybody(), calls('Send')]
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true, allow: ['invii'] })
   t.equal((await ledgerAdmin('POST', INVIO, invio([anybody()]))).statusCode, 200)
-  t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503, 'others do not get in')
+  t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503, 'other users have no access')
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
   t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 503)
   t.equal(sends(), 1)

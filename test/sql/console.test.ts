@@ -246,7 +246,7 @@ t.test('every statement is audited before it runs, with personal data masked', a
     }
   })
   const found = await run('select count(*)::int as n from audit_log where details @> \'{"caratteri": 1}\'')
-  t.equal(found.statusCode, 200, 'a statement sees the log')
+  t.equal(found.statusCode, 200, 'the entry exists before the statement runs')
 })
 
 t.test('a statement that cannot be audited is not run', async (t) => {

@@ -71,7 +71,7 @@ t.test('a range is answered with that range, and a cached file with a 304', asyn
   t.same(part.rawPayload, JPEG.subarray(2, 6))
   t.equal(part.headers['content-range'], `bytes 2-5/${JPEG.length}`)
   t.same((await get({ range: 'bytes=-2' })).rawPayload, JPEG.subarray(-2))
-  t.same((await get({ range: 'bytes=0-1,3-4' })).rawPayload, JPEG, 'several at once are the whole')
+  t.same((await get({ range: 'bytes=0-1,3-4' })).rawPayload, JPEG, 'several ranges get the whole file')
   const beyond = await get({ range: 'bytes=999-' })
   t.match(beyond.json(), { status: 416, codice: 'INTERVALLO_NON_VALIDO' })
   t.equal(beyond.headers['content-range'], `bytes */${JPEG.length}`)
@@ -268,7 +268,7 @@ t.test('concurrent downloads of one caller are limited', async (t) => {
   }
   const refused = await call('GET', '/api/storage/public/grande')
   t.match(refused.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
-  t.notOk(refused.headers.etag, 'nothing of the file is in the refusal')
+  t.notOk(refused.headers.etag, 'the refusal contains nothing of the file')
   t.ok(refused.headers['retry-after'])
   t.equal((await call('HEAD', '/api/storage/public/grande')).statusCode, 200)
   for (const socket of sockets) socket.destroy()
@@ -290,7 +290,7 @@ t.test('an upload whose client disconnects leaves neither row nor file', async (
   const line = () => test.logs.find(({ method, status }) => method === 'POST' && (status === 400 || status === 499))
   while (!line()) await sleep(20)
   const ofThis = test.logs.filter(({ reqId }) => reqId === line()!.reqId)
-  t.same(ofThis.filter(({ level }) => Number(level) >= 40), [], 'nobody is called for that')
+  t.same(ofThis.filter(({ level }) => Number(level) >= 40), [], 'no error is logged for that')
 })
 
 t.test('a client is told that its file is too large, even without Content-Length', async (t) => {

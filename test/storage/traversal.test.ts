@@ -97,14 +97,14 @@ t.test('no URL, in any encoding, names a file outside the storage', { skip: noSt
     responses++
     return status >= 200 && status < 600 && !(head + body).includes(CANARY) && !body.includes('root:')
   }), { numRuns: CASES })
-  t.match(await get('saluto'), 'ciao', 'the server goes on')
+  t.match(await get('saluto'), 'ciao', 'the server keeps running')
 
   // Ignores a job's check of the free disk space, and the directory listing with which another one looks for chain
   // heads that a crash has left.
   const calls = (await end()).filter(({ text, paths }) =>
     !text.includes(' statfs(') && !(paths.every((path) => path === folder) && text.includes('O_DIRECTORY')))
   const named = calls.flatMap(({ paths, text, succeeded }) => paths.map((path) => ({ path, text, succeeded })))
-  t.ok(named.some(({ path }) => path.startsWith(root)), 'the watch sees the reads of stored files')
+  t.ok(named.some(({ path }) => path.startsWith(root)), 'the trace shows reads of stored files')
   t.same(named.filter(({ path }) => !isAllowed(path, root, folder)).map(({ text }) => text), [])
   t.same(
     named.filter(({ path, succeeded }) => path === linked && succeeded).map(({ text }) => text), [],

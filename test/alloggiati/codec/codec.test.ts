@@ -47,8 +47,8 @@ t.test('the fields leave no gap and do not overlap, up to 168 characters and 174
 
 for (const { title, line, record, encoded = line, typed } of goldenRecords) {
   t.test(`golden record: ${title}`, async (t) => {
-    t.strictSame(decode(line), { record }, 'the line gives the record')
-    t.equal(encode(record), encoded, 'the record gives the line')
+    t.strictSame(decode(line), { record }, 'decode returns the record')
+    t.equal(encode(record), encoded, 'encode returns the line')
     if (!typed) return
     t.strictSame(foldName(typed.cognome), { text: record.cognome, changed: true, refused: '' })
     t.strictSame(foldName(typed.nome), { text: record.nome, changed: true, refused: '' })

@@ -71,7 +71,7 @@ t.test('a suspension between Test and Send stops the Send', async (t) => {
   t.equal((await done).stato, 'non_inviato')
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
-  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'and stays so')
+  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'a retry agrees')
 })
 
 t.test('a submission reported as in progress while the chain is locked is not withdrawn later', async (t) => {
@@ -97,7 +97,7 @@ t.test('a submission reported as in progress while the chain is locked is not wi
       await until(async () => (await sql`
         select from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`).length > 0)
-      t.ok(caller.hold(), 'the caller is kept')
+      t.ok(caller.hold(), 'the caller gets the result')
       await caller.waitFor(Promise.resolve(), 0)
       end.resolve()
       await Promise.all([other, done])
@@ -166,7 +166,7 @@ t.test('recording a reply is retried after a database error, unless a trigger of
       const { sql, worker, reserve, states } = await ledgerBench(t)
       await refuse(sql, code, 1)
       await carryOut(await worker(), (await reserve([single()])).id, true)
-      t.same(await states(), ['in_invio/in_corso'], 'left to the sweep')
+      t.same(await states(), ['in_invio/in_corso'], 'the sweep retries it')
       t.same(await sql`select last_value::int as tries from tries`, [{ tries: 1 }])
     })
   }

@@ -96,7 +96,7 @@ t.test('a booking raises an alarm again when sent guests are replaced or its arr
   const id = await booking(w, '2026-11-20', '2026-11-23')
   await tie(w, sent, id)
   const due = () => unfiled(w, '2026-11-21')
-  t.same(await due(), [], 'whoever was sent: no guest is saved')
+  t.same(await due(), [], 'any sent guest counts while no guest is saved')
   await db.insert(ospiti).values({
     prenotazione_id: id, indice: 0, nome: 'Ada', cognome: 'Prova', data_nascita: '1980-05-15'
   })
@@ -108,11 +108,11 @@ t.test('a booking raises an alarm again when sent guests are replaced or its arr
     data_arrivo: '2026-11-20', cognome: 'ADA', nome: 'PROVA', data_nascita: '1980-05-15', num_doc: ''
   })
   await past(w, () => db.update(invii_schedine).set({ impronta_persona: persona }))
-  t.same(await due(), [], 'the same person, with the names the other way round')
+  t.same(await due(), [], 'the same person with swapped names')
   await tie(w, sent, id + 1)
-  t.same(await due(), [], 'who was sent for a booking that is gone')
+  t.same(await due(), [], 'a guest sent for a deleted booking')
   await past(w, () => db.update(invii_schedine).set({ esito: 'rifiutata' }))
-  t.match(await due(), [{ missing: 1 }], 'what was refused is nobody')
+  t.match(await due(), [{ missing: 1 }], 'a refused row does not count')
   await past(w, () => db.update(invii_schedine).set({ esito: 'acquisita' }))
 
   await db.update(prenotazioni).set({ check_in: '2026-11-21' })
@@ -132,7 +132,7 @@ t.test('a stay longer than 30 nights is due again on its 31st day, and on every 
   t.same(await due('2026-12-22'), [])
   t.match(await due('2027-01-19'), [{ arrival: '2027-01-19' }])
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' }), id)
-  t.equal((await due('2026-12-20')).length, 1, 'what was sent at the arrival does not count')
+  t.equal((await due('2026-12-20')).length, 1, 'the schedina of the arrival does not count')
   await tie(w, await w.sent({ at: '2026-12-20T13:00:00Z', seen: 'K' }), id)
   t.same(await due('2026-12-20'), [])
 })
@@ -146,7 +146,7 @@ t.test('an alarm is mailed to each recipient once a day per matter, across proce
   t.same(w.mails.map(({ to }) => to), ['direzione@example.com', 'notte@example.com'])
   const { subject, text, html } = w.mails[0]!
   t.equal(subject, 'Alloggiati Web (sandbox): Invio di esito sconosciuto')
-  t.match(text, /Non inviare di nuovo/, 'what to do')
+  t.match(text, /Non inviare di nuovo/, 'the text gives advice')
   t.match(text, new RegExp(`id dell’invio ${id}, tentativo 1`))
   t.match(html, /<li>.*tentativo 1<\/li>/)
   w.clock.set('2026-11-21T18:00:00Z')
@@ -155,11 +155,11 @@ t.test('an alarm is mailed to each recipient once a day per matter, across proce
   await w.db.execute(sql`update allarmi set quando = now() - interval '61 days'`)
   await forgetOldAlarms(w.db)
   await raise()
-  t.equal(w.mails.length, 6, 'what was forgotten is raised again')
+  t.equal(w.mails.length, 6, 'a deleted alarm is raised again')
   for (const macchina of ['uno', 'due', 'uno']) {
     await w.context.alarm('unwritable-folder', { macchina, errore: 'codice ENOSPC' })
   }
-  t.equal(w.mails.length, 10, 'the folder of each server is a matter of its own')
+  t.equal(w.mails.length, 10, 'each server has its own alarm about its folder')
   t.match(w.mails[6]!.text, /Liberare spazio sul disco.*- server uno, codice ENOSPC/s)
 })
 
@@ -169,7 +169,7 @@ t.test('an alarm that cannot be stored is still logged', async (t) => {
   await alarmNotifier({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
   t.match(w.errors().map(({ msg }) => msg), [/could not be recorded/, /chain of the ledger/])
   await w.context.alarm('broken-chain', {})
-  t.equal(w.mails.length, 2, 'it is still to be mailed')
+  t.equal(w.mails.length, 2, 'it is mailed later')
 })
 
 t.test('the next run raises alarms that a dead process missed, and a suspension raises one every day', async (t) => {

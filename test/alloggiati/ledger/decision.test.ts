@@ -59,7 +59,7 @@ t.test('a resend that fails before the dispatch does not free a guest who may ha
   police.on.Test = (socket) => socket.resetAndDestroy()
   const decided = await decide(id, 'reinvia')
   t.equal(decided.statusCode, 200)
-  t.equal(decided.json().data.stato, 'pronto', 'it will be tried again')
+  t.equal(decided.json().data.stato, 'pronto', 'it is retried later')
   t.same(await rowsOf(server, id), ['in_corso'])
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
   t.equal(police.callsOf('Send').length, 1)
@@ -74,7 +74,7 @@ t.test('reinvia is refused when the arrival window has closed', async (t) => {
   const refused = await decide(id, 'reinvia')
   t.match(refused.json(), { status: 409, codice: 'DECISIONE_NON_POSSIBILE', error: /finestra di arrivo/ })
   t.equal((await detail(server, id)).stato, 'sconosciuto')
-  t.equal((await decide(id, 'depositato')).statusCode, 200, 'the other ways stay open')
+  t.equal((await decide(id, 'depositato')).statusCode, 200, 'other decisions are still possible')
 })
 
 t.test('acquisito: the decision is the outcome of the attempt, with its rows and nights', async (t) => {
@@ -90,7 +90,7 @@ t.test('acquisito: the decision is the outcome of the attempt, with its rows and
       }
     ]
   })
-  t.equal((await server.call('POST', '/api/alloggiati/invio', invio(family()))).statusCode, 409, 'its guests are taken')
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio(family()))).statusCode, 409, 'its guests stay live')
   t.equal(police.callsOf('Send').length, 1)
 })
 
@@ -309,7 +309,7 @@ t.test('a withdrawn submission is recorded, frees its guests, and is never sent'
   t.match(entries, [{ actor: await who(), object: `invio:${id}`, details: { decisione: 'annulla' } }])
   t.match((await admin('GET', `${INVII}/verifica`)).json(), { integra: true })
   await retry('annullato')
-  t.equal(police.callsOf('Send').length, 1, 'the one that was refused')
+  t.equal(police.callsOf('Send').length, 1, 'the submission that the web server refused')
   t.match(await send(), { success: true })
   t.equal(police.acquired().length, 1)
 })
@@ -348,7 +348,7 @@ t.test('a submission that may have been acquired is referred to a person when it
   await save(guestNo(1, { nome: 'CORRETTO' }))
   police.on = { Test: (socket) => socket.resetAndDestroy() }
   t.match((await decide(id, 'reinvia')).json().data, { stato: 'pronto' })
-  t.match(police.calls.at(-1), { operation: 'Test' }, 'whoever decides has seen the change: it was tried')
+  t.match(police.calls.at(-1), { operation: 'Test' }, "after a person's decision it is sent")
   await save(guestNo(1, { nome: 'CAMBIATO' }))
   police.on = {}
   await retry('da_verificare')

@@ -58,7 +58,7 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
     await until(async () => (await hold()).sospeso)
     t.match(await hold(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
     const again = () => left.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
-    t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it was sent, and no row says so')
+    t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it was sent, and no row records it')
     await sweep(await ledgerOf(left, police))
     t.equal(police.callsOf('Send').length, 2)
     t.equal(left.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg))).length, 1)

@@ -45,7 +45,7 @@ t.test(
     }
     const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
     t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })
-    t.same(await server.app.sql`select from invii`, [], 'nothing is written')
+    t.same(await server.app.sql`select from invii`, [], 'nothing is stored')
     t.same(police.begun, [])
     t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), {
       sospeso: false,
@@ -61,7 +61,7 @@ t.test('a decision to send again is refused while sending is suspended', async (
   await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
   t.match((await decide(id, 'reinvia')).json(), { status: 422, codice: 'INVII_SOSPESI' })
   t.match(await detail(server, id), { stato: 'sconosciuto', decisioni: [] })
-  t.equal((await decide(id, 'acquisito')).statusCode, 200, 'what sends nothing can be decided')
+  t.equal((await decide(id, 'acquisito')).statusCode, 200, 'other decisions are allowed')
 })
 
 t.test(
@@ -100,10 +100,10 @@ t.test('a database older than its history sends nothing until an administrator r
   t.equal(police.callsOf('Send').length, 2)
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
-  t.equal(told(restored).length, 1, 'the log says so, once')
+  t.equal(told(restored).length, 1, 'one log line reports it')
   t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
   const again = () => restored.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
-  t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it does not know that this guest was sent')
+  t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'the older database lacks this guest')
   t.equal(police.callsOf('Send').length, 2)
 
   const { admin } = administrator(restored)
@@ -112,7 +112,7 @@ t.test('a database older than its history sends nothing until an administrator r
   })
   t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
   const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
-  t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
+  t.match(await hold(restarted), { sospeso: false }, 'the resumed database is accepted from now on')
 })
 
 t.test('an older database is reported, also when a person had suspended sending', async (t) => {
@@ -141,7 +141,7 @@ t.test('while the chain head is unreadable nothing is sent, and expired submissi
       for (let n = 0; n < 2; n++) {
         const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))
         t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })
-        t.equal(told(server).length, 1, 'the first Send raises the alarm, and no other does')
+        t.equal(told(server).length, 1, 'only the first Send raises the alarm')
       }
       t.equal(police.callsOf('Send').length, sends)
       t.match(await hold(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
@@ -156,8 +156,8 @@ t.test('while the chain head is unreadable nothing is sent, and expired submissi
         where stato = 'sconosciuto'`
       await server.app.sql`alter table invii enable trigger user`
       await sweep(await ledgerOf(server, police))
-      t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep goes on')
-      t.equal(told(server).length, 2, 'one line for each suspension')
+      t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep still runs')
+      t.equal(told(server).length, 2, 'one log line for each suspension')
       const resumed = await admin('POST', HOLD, { sospeso: false, motivo: 'Rimesso a posto' })
       t.equal(resumed.statusCode, kind === 'a directory' ? 503 : 200)
     })
@@ -178,7 +178,7 @@ t.test('when the data folder is missing nothing is sent, and the caller gets the
   t.equal(alarms().length, 1, 'once a day')
   await sql`delete from allarmi`
   await sweep(mine)
-  t.equal(alarms().length, 2, 'the sweep raises it, too')
+  t.equal(alarms().length, 2, 'the sweep raises the alarm, too')
 })
 
 t.test('a truncated chain found only at the dispatch stops the Send, and raises an alarm at once', async (t) => {

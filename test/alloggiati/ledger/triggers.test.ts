@@ -228,7 +228,7 @@ t.test('the chain contains every change with author and reason, and can be recom
     throw new Error('no')
   }).catch(() => {})
   t.same(await brokenLinks(sql), [])
-  t.equal((await sql`select from invii_transizioni`).length, 12, 'what was rolled back leaves no gap')
+  t.equal((await sql`select from invii_transizioni`).length, 12, 'a rollback leaves no gap')
   t.match(await sql`select da, a, chi, perche from invii_transizioni where a = 'preso'`, [
     { da: 'pronto', a: 'preso', chi: /«prova»/, perche: /così/ }
   ])

@@ -44,11 +44,11 @@ t.test('20 concurrent guests through two processes are acquired once each, one c
   t.equal(new Set(responses.map(({ ricevuta }) => ricevuta)).size, 20)
   t.equal(acquired().length, 20)
   t.same(twice(acquired()), [])
-  t.equal(flights.most, 1, 'never two in flight: a receipt only counts')
+  t.equal(flights.most, 1, 'never two Sends in flight')
   t.same(await sql`select stato, nota from invii where stato <> 'acquisito'`, [])
   const claims = await sql<{ process: string }[]>`
     select distinct split_part(proprietario, '/', 2) as process from invii where id > ${before}`
-  t.equal(claims.length, 2, 'both had their part')
+  t.equal(claims.length, 2, 'both processes sent guests')
   t.same(await brokenLinks(sql), [])
 })
 
@@ -147,7 +147,7 @@ t.test('a server that dies while the police holds the reply: unknown after the l
   t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }])
 
   const early = await production(t, police, environ)
-  t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }], 'not before the lease has run out')
+  t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }], 'not before the lease has expired')
   t.equal((await early.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
   await early.app.close()
   await sql`update invii set lease_fino_al = now() - interval '1 second'`

@@ -44,7 +44,7 @@ t.test('a verdict is `acquisito` exactly when every row is true and the counts a
       details.every(({ esito }) => esito)
     return (stato === 'acquisito') === proven
   }), { numRuns: 2000 })
-  t.equal(classifyReply({ ...good(2) }, 2).stato, 'acquisito', 'and that is reached')
+  t.equal(classifyReply({ ...good(2) }, 2).stato, 'acquisito', 'and acquisito does occur')
 })
 
 t.test('a verdict has one outcome a row, and a row is `acquisita` only where the service said so of it', async () => {

@@ -130,7 +130,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     await sql`update invii set aggiornato_il = now() - interval '30 days 1 minute'`
     await runJob(server, 'record-erasure')
     const kept = (await records()).filter(({ records }) => records > 0).map(({ invio_id: id }) => Number(id))
-    t.same(kept, [acquired, decided, lost, partial], 'what a receipt or a person may still speak of stays')
+    t.same(kept, [acquired, decided, lost, partial], 'records are kept while a receipt or a person may matter')
     await sql`update invii set aggiornato_il = now() - interval '31 days 1 minute' where id = ${partial}`
     for (const again of [1, 2]) {
       await runJob(server, 'record-erasure')
@@ -146,7 +146,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
       integro: true, righe: [{ esito: 'acquisita', schedina: null }, { esito: 'rifiutata', schedina: null }]
     })
     const again = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(10)]))
-    t.equal(again.statusCode, 409, 'its guest is known all the same')
+    t.equal(again.statusCode, 409, 'the guest is still recognized')
     await t.rejects(sql`update invii_schedine set riga = 'x' where invio_id = ${partial}`, { code: 'LC002' })
     t.match(await verify('?da=2000-01-01'), { integra: true, invii_controllati: 8 })
   })

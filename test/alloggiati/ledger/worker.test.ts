@@ -62,7 +62,7 @@ t.test('only one of several concurrent workers sends a submission', async (t) =>
   await Promise.all(workers.map((each) => carryOut(each, id, true)))
   t.equal(police.callsOf('Send').length, 1)
   t.equal((await sql`select from invii_tentativi`).length, 1)
-  t.equal((await carryOut(await worker(), id, true)).stato, 'acquisito', 'once more only reports')
+  t.equal((await carryOut(await worker(), id, true)).stato, 'acquisito', 'a second call only reports the state')
   t.equal(police.callsOf('Send').length, 1)
 })
 
@@ -104,7 +104,7 @@ t.test('a process makes four Test calls at a time, and sends submissions in orde
   reply.release(response(rowsReply('Send', [true])))
   t.same((await Promise.all(all)).map(({ stato }) => stato), reserved.map(() => 'acquisito'))
   const numbers = police.acquired().map((line) => /CA(\d{5})AA/.exec(line)![1])
-  t.same(numbers, [...numbers].sort(), 'first come first served')
+  t.same(numbers, [...numbers].sort(), 'sent in order of arrival')
 })
 
 t.test('on shutdown waiting submissions stay ready, and the Send in flight is completed', async (t) => {
@@ -148,7 +148,7 @@ t.test('a refused token is replaced once before the submission fails', async (t)
   police.on.Test = response(refusalReply('Test', 'TOKEN_NON_VALIDO'))
   const before = police.callsOf('Test').length
   t.match(await carryOut(mine, (await reserve([guestNo(3)])).id, true), { causa: 'RIFIUTATO_DAL_SERVIZIO' })
-  t.equal(police.callsOf('Test').length, before + 2, 'and not for ever')
+  t.equal(police.callsOf('Test').length, before + 2, 'and only once')
 })
 
 t.test('each step of a worker renews its lease', async (t) => {
@@ -323,7 +323,7 @@ t.test('the sweep does not touch a submission that a worker has claimed, nor one
   await expire(sent)
   await sweep(await worker())
   t.same(await states(), ['acquisito/acquisita', 'sconosciuto/sconosciuta', 'pronto/in_corso'])
-  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === sent.ricevuta), 'what became unknown is alarmed')
+  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === sent.ricevuta), 'an unknown outcome raises an alarm')
   delete police.on.Send
   await expire(ready)
   await sweep(await worker())
@@ -336,7 +336,7 @@ t.test('the sweep sends a submission that no worker has claimed when its lease e
   const { police, worker, reserve, expire, states } = await anew()
   await reserve(family())
   await sweep(await worker())
-  t.same(await states(), ['pronto/in_corso,in_corso'], 'not before: somebody may be waiting')
+  t.same(await states(), ['pronto/in_corso,in_corso'], 'not before: a caller may be waiting')
   await expire()
   await sweep(await worker())
   t.same(await states(), ['acquisito/acquisita,acquisita'])
@@ -439,8 +439,8 @@ t.test('a submission that always fails blocks neither other submissions nor the 
   await sweep(await worker())
   t.same(await states(), ['pronto/in_corso', 'acquisito/acquisita'])
   t.equal(police.acquired().length, 1)
-  t.ok(logs.some((line) => line.level === 50 && line.invio === damaged.id), 'it is alarmed')
-  t.same(await sql`select from invii where stato = 'pronto' and lease_fino_al < now()`, [], 'and tried again later')
+  t.ok(logs.some((line) => line.level === 50 && line.invio === damaged.id), 'it raises an alarm')
+  t.same(await sql`select from invii where stato = 'pronto' and lease_fino_al < now()`, [], 'and it is retried later')
 })
 
 t.test(
@@ -485,7 +485,7 @@ t.test('submissions of a dead process end even without credentials', async (t) =
   const { logs } = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: url })
   await until(async () => (await states())[2] === 'non_inviato/non_inviata')
   t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'non_inviato/non_inviata'])
-  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === flying.ricevuta), 'what became unknown is alarmed')
+  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === flying.ricevuta), 'the unknown one raises an alarm')
   t.same(police.calls, [])
 })
 

@@ -96,20 +96,20 @@ async function suffer (t: Test, one: Case): Promise<void> {
       : {})
   })
   t.same(righe, expected.righe)
-  t.equal(esito, tentativo === 0 ? null : expected.tentativo, 'the attempt, if there was one, has its outcome')
+  t.equal(esito, tentativo === 0 ? null : expected.tentativo, 'each attempt has its outcome')
   t.equal(
     logs.some((line) => line.level === 50 && line.invio === id && line.ricevuta === ricevuta),
     stato === 'sconosciuto',
     'what is unknown is alarmed'
   )
   const sent = police.begun.slice(before.begun).includes('Send')
-  if (stato === 'non_inviato' && operation !== 'Send') t.notOk(sent, 'not a byte of a Send')
-  if (tentativo === 0) t.notOk(sent, 'no Send without an attempt written before')
+  if (stato === 'non_inviato' && operation !== 'Send') t.notOk(sent, 'no byte of a Send was written')
+  if (tentativo === 0) t.notOk(sent, 'each Send has an earlier committed attempt')
 
   const acquired = police.acquired().length - before.acquired
   if (stato === 'acquisito') t.equal(acquired, guests.length)
   if (stato === 'parziale') t.equal(acquired, 1)
-  if (stato === 'non_inviato' || stato === 'rifiutato') t.equal(acquired, 0, 'it says truly that nothing was acquired')
+  if (stato === 'non_inviato' || stato === 'rifiutato') t.equal(acquired, 0, 'the answer is true: nothing was acquired')
   await again(t, one, { stato, ricevuta, acquired: before.acquired })
 }
 
@@ -131,11 +131,11 @@ async function again (
   }
   if (first.stato === 'parziale') {
     const rest = await call('POST', '/api/alloggiati/invio', body(guests.slice(1)))
-    t.equal(rest.statusCode, 200, 'the refused one can be put right')
+    t.equal(rest.statusCode, 200, 'the refused guest can be corrected')
   }
   const mine = police.acquired().slice(first.acquired)
-  t.same(twice(mine), [], 'no guest twice')
-  if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'no guest forgotten')
+  t.same(twice(mine), [], 'no guest was acquired twice')
+  if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'no guest is missing')
 }
 
 /** The expected states: after an unusable login or Test, nothing was sent. */

@@ -55,7 +55,7 @@ t.test('today, the future and days over 30 days ago are a 404 without a call to 
   t.same(police.calls, [])
   police.on.Ricevuta = none
   t.equal((await call('GET', path(addDays(realToday, -30)))).statusCode, 404)
-  t.equal(police.callsOf('Ricevuta').length, 1, 'the 30th day back is asked for')
+  t.equal(police.callsOf('Ricevuta').length, 1, 'the service is asked for the 30th day back')
 })
 
 t.test('a receipt is fetched once and then served unchanged, even when the service is down', async (t) => {
@@ -226,7 +226,7 @@ t.test('the nightly job fetches the missing receipts of the last thirty days', a
   t.same((await keptOf(w)).map(({ giorno }) => giorno), ['2026-10-22', DAY])
   t.equal((await fetches(w)).length, 30)
   await w.archive.fetchMissing()
-  t.equal((await fetches(w)).length, 58, 'it does not fetch what is kept')
+  t.equal((await fetches(w)).length, 58, 'it does not fetch stored receipts')
 })
 
 t.test('a copy from before two in the morning is replaced by the next one, and no later copy is', async (t) => {
@@ -258,7 +258,7 @@ t.test('a kept receipt without totals is parsed again, and then proves its day',
   t.equal((await w.stands(id)).stato, 'acquisito')
   await Promise.all([w.archive.readAgain(), w.archive.readAgain()])
   t.match(await keptOf(w), [{ schedine: 2, notti: 6 }])
-  t.equal((await fetches(w)).length, 2, 'once, and with the time of the copy')
+  t.equal((await fetches(w)).length, 2, 'it is parsed once, with the time of the copy')
   await reconcileDay(w.context, { account: w.account, day: DAY })
   t.equal((await w.stands(id)).stato, 'ricevuto')
 })
@@ -400,7 +400,7 @@ t.test('da and a limit the days of check-in, in this order, and coming arrivals 
   t.same(await days('?a=2026-12-31'), ['2026-11-01', '2026-11-10', '2026-11-20'])
   for (const path of [PATH, '/api/v1/invii']) {
     const { dettagli } = (await server.call('GET', `${path}?da=2026-11-20&a=2026-11-19`)).json()
-    t.same(dettagli, [{ campo: 'a', messaggio: 'deve essere uguale o dopo da' }], 'nothing lies between: no good news')
+    t.same(dettagli, [{ campo: 'a', messaggio: 'deve essere uguale o dopo da' }], 'an empty range is refused')
   }
   t.equal((await server.call('GET', `${PATH}?da=ieri`)).statusCode, 400)
   t.equal((await server.call('GET', `${PATH}?altro=1`)).statusCode, 400)
@@ -514,11 +514,11 @@ t.test('a guest sent with wrong data counts after the questura was asked to corr
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
   t.match(await verified(next), { mancanti: [{ ospiti_mancanti: 1 }] })
   await correct(next, family, 1)
-  t.match(await verified(next), { mancanti: [{ ospiti_mancanti: 1 }] }, 'another row was asked to be corrected')
+  t.match(await verified(next), { mancanti: [{ ospiti_mancanti: 1 }] }, 'the correction was about another row')
   await correct(next, family, 2)
   t.same((await verified(next)).mancanti, [])
   await save(next, family, leader)
-  t.same((await verified(next)).mancanti, [], 'the others stand for guests who are not saved')
+  t.same((await verified(next)).mancanti, [], 'other rows count for unsaved guests')
 })
 
 t.test('guests sent for a deleted booking cover the booking entered again, once', async (t) => {
@@ -530,7 +530,7 @@ t.test('guests sent for a deleted booking cover the booking entered again, once'
   }
   const twice = [await enter('DOPPIA'), await enter('DOPPIA')]
   await send(server, 'DOPPIA', twice[0]!)
-  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id], 'the other one is still there')
+  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id], 'the other booking still counts')
   const first = await enter('RIFATTA')
   await send(server, 'RIFATTA', first)
   await remove(server, first)
@@ -545,7 +545,7 @@ t.test('guests sent for a deleted booking cover the booking entered again, once'
   const next = on('2026-11-22')
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
   t.match(await verified(next), { totale_prenotazioni: 4, totale_ricevute: 3, in_attesa: [] })
-  t.same((await missing(next)).mancanti, [third.prenotazione_id], 'one row is not two guests')
+  t.same((await missing(next)).mancanti, [third.prenotazione_id], 'one row covers one guest')
 })
 
 t.test('a row on a receipt covers one guest, only for the 30 nights from its arrival', async (t) => {

@@ -65,7 +65,7 @@ t.test('all complete bookings of a day are sent in few Sends, each with its own 
   const counted = rows.map(({ prenotazione_id, of_all, rows }) => [prenotazione_id, of_all, rows])
   t.same(counted, ids.map((id) => [id, null, 3]))
   const listed = await server.call('GET', `/api/v1/invii?prenotazione_id=${ids[17]}`)
-  t.match(listed.json().data, [{ ricevuta: rows[17]!.ricevuta }], 'the list of a booking knows its rows')
+  t.match(listed.json().data, [{ ricevuta: rows[17]!.ricevuta }], 'the list of submissions of a booking has its rows')
 
   const again = await sendDay(server)
   t.same(states(again), Object.fromEntries(ids.map((id) => [id, 'gia_inviata'])))
@@ -220,7 +220,7 @@ t.test('a refusal for one booking does not hold back others', async (t) => {
     { ospite: 1, esito: 'rifiutata', codice_errore: '12' }
   ])
   delete police.on.Test
-  t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'once it is put right it goes')
+  t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'after the correction it is sent')
 })
 
 t.test('a day without an outcome in time continues, and the same key returns the outcome without a Send', async (t) => {
@@ -283,7 +283,7 @@ t.test('a day without any submission can be retried with the same key after a fi
   await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: today, numero_notti: 3 })
   await server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guestNo(1)] })
   t.match(states(await ask()), { [id]: 'acquisita' })
-  t.match(states(await ask()), { [id]: 'acquisita' }, 'and what was done is kept')
+  t.match(states(await ask()), { [id]: 'acquisita' }, 'and the result is stored')
 })
 
 t.test('after a crash the same key returns all submissions of the day, in the order of the guests', async (t) => {

@@ -36,7 +36,7 @@ t.test('no case is about a rule that does not exist', async (t) => {
 for (const rule of RULES) {
   t.test(`${rule.id}: reports its violations, and nothing else`, async (t) => {
     const { strikes = [], silent = [] } = CASES[rule.id] ?? {}
-    t.ok(strikes.length > 0 && silent.length > 0, 'has cases for both outcomes')
+    t.ok(strikes.length > 0 && silent.length > 0, 'the rule has cases for both outcomes')
     strikes.forEach((example, index) => t.same(struck(rule, example), [example.ospite ?? 0], `strikes ${index}`))
     silent.forEach((example, index) => t.same(struck(rule, example), [], `silent ${index}`))
   })

@@ -100,7 +100,7 @@ t.test('a booking is sent from its stored data, and the submission is linked to 
       { record: { tipo_alloggiato: '19', nome: 'ANNA' } }
     ]
   )
-  t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and not twice')
+  t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and it is not sent twice')
 })
 
 t.test('with an apartment the lines have 174 characters', async (t) => {
@@ -172,7 +172,7 @@ t.test('a corrected guest is sent as an additional one only after a confirmation
 
   const confirmed = (await send(server, id, WORD)).json()
   t.equal(confirmed.success, true)
-  t.match((await send(server, id, WORD)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' }, 'and not twice')
+  t.match((await send(server, id, WORD)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' }, 'but only once')
   const { data } = (await server.call('GET', '/api/v1/invii/2')).json()
   t.match(data, { ricevuta: confirmed.ricevuta, conferma: { chi: 'server', motivo: WORD.motivo } })
   t.same(data.conferma.precedenti, [ricevuta])
@@ -242,7 +242,7 @@ t.test('a request refused before any submission can be retried with the same key
   for (const body of [{ testMode: true }, {}]) {
     const done = await ask(body)
     t.match(done, { success: true })
-    t.same(await ask(body), done, 'and what was done is kept')
+    t.same(await ask(body), done, 'and the result is stored')
   }
   t.match(await ask(MISSING), { status: 409, codice: 'NULLA_DA_INVIARE' })
   await save(server, id, [untyped(single()), untyped(guestNo(2))])
@@ -256,7 +256,7 @@ t.test('a request refused before any submission can be retried with the same key
   const given = async () => server.call('POST', '/api/alloggiati/invio', body, { 'idempotency-key': 'dati' })
   const refused = await given()
   t.match(refused.json(), { status: 422, codice: 'VALIDAZIONE' })
-  t.equal((await given()).body, refused.body, 'guests that the body carries cannot be put right')
+  t.equal((await given()).body, refused.body, 'guests in the body cannot be corrected')
 })
 
 t.test('a late member of a family is sent as a single guest with the stored document, with a warning', async (t) => {

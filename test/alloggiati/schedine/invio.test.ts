@@ -31,7 +31,7 @@ t.test('a dry run registers nothing and leaves no trace in the ledger', async (t
     dettagli: { schedine_inviate: 1, metodo: 'Test', prenotazione_id: null }
   })
   t.same(await sizes(server), [0, 0, 0, 0, 0])
-  t.equal((await send(server, [single()])).json().ricevuta, 'AW-20261121-1', 'and the guest can be sent')
+  t.equal((await send(server, [single()])).json().ricevuta, 'AW-20261121-1', 'the guest can still be sent')
 })
 
 t.test('soggiorno supplements prenotazione, which takes precedence', async (t) => {
@@ -58,13 +58,13 @@ t.test('the database contains no readable guest data: records and replies are en
   t.equal(police.callsOf('Send').length, 1)
   t.match(police.callsOf('Send')[0]!.body, 'SEGRETONI')
   const everything = await dump(server)
-  t.match(everything, 'rifiutata', 'the dump holds the submission')
+  t.match(everything, 'rifiutata', 'the dump contains the submission')
   for (const secret of secrets) {
     for (const encoding of ['utf8', 'hex', 'base64'] as const) {
       const text = Buffer.from(secret).toString(encoding).replace(/=+$/, '').slice(0, -1)
       t.notOk(everything.toLowerCase().includes(text.toLowerCase()), encoding)
     }
-    t.notOk(JSON.stringify(server.logs).includes(secret), 'nor in the log')
+    t.notOk(JSON.stringify(server.logs).includes(secret), 'the log contains no guest data')
   }
 })
 
@@ -149,7 +149,7 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
     ospiti: [0],
     duplicati: [{ ospite: 0, ricevuta: first.ricevuta, stato: 'acquisito', motivo: 'stessa_persona' }]
   })
-  t.equal((await app.sql`select from invii`).length, 1, 'the refused one leaves no trace')
+  t.equal((await app.sql`select from invii`).length, 1, 'the refused submission leaves no trace')
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
@@ -277,10 +277,10 @@ t.test('a confirmation with a reason is recorded, audited, and valid once', asyn
     [{ confermata: false }, { confermata: true }])
   const [noted] = await app.sql`select details from audit_log where action = 'invio' order by id desc limit 1`
   t.match(noted!.details, { confermato: true, precedenti })
-  t.notMatch(JSON.stringify(noted), /passaporti/, 'the reason may name a guest')
+  t.notMatch(JSON.stringify(noted), /passaporti/, 'the reason may contain a name, so it is not audited')
 
   t.match((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json(),
-    { status: 409, ospiti: [0] }, 'a confirmation that is repeated sends nobody twice')
+    { status: 409, ospiti: [0] }, 'a repeated confirmation sends no guest twice')
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
@@ -296,7 +296,7 @@ t.test('after a confirmation a guest is sent with a document that was sent for a
 t.test('no confirmation sends the same person again, whether given before or after the first Send', async (t) => {
   const { app, call } = await emptied(sandbox)
   const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
-  t.equal((await send({})).statusCode, 200, 'nothing stands against it yet')
+  t.equal((await send({})).statusCode, 200, 'there is no conflict yet')
   const leader = single({ tipo_alloggiato: '17', nome: 'CAPO', numero_documento: 'CA00007AA' })
   const without = { tipo_documento: '', numero_documento: '', luogo_rilascio: '' }
   const family = { ospiti: [leader, single({ tipo_alloggiato: '19', nome: 'UGO', ...without })] }

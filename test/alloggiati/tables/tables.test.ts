@@ -74,7 +74,7 @@ t.test('a search sorts by prefix match, then places in force, then alphabeticall
   t.ok(names('terme').indexOf('TERME VIGLIATORE') < names('terme').indexOf('ABANO TERME'))
   const forli = tables.search('comuni', "FORLI'")
   t.equal(forli[0]?.codice, '408140012')
-  t.equal(forli[1]?.codice, '408040012', 'the same name out of force')
+  t.equal(forli[1]?.codice, '408040012', 'the same name, no longer in force')
   t.ok(
     forli.findIndex(({ codice }) => codice === '414094020') < forli.findIndex(({ codice }) => codice === '414070920')
   )
@@ -88,7 +88,7 @@ t.test('a search ignores case, accents, apostrophes and brackets', async (t) => 
   t.equal(first('  sant’angelo lodigiano'), "SANT'ANGELO LODIGIANO")
   t.equal(first('Roma (RM)'), 'ROMA')
   t.equal(tables.search('paesi', 'germ')[0]?.codice, '100000216')
-  t.equal(tables.search('comuni', '412058091')[0]?.descrizione, 'ROMA', 'a code is a text to search too')
+  t.equal(tables.search('comuni', '412058091')[0]?.descrizione, 'ROMA', 'a search also matches codes')
   t.same(tables.search('comuni', 'zzzz'), [])
 })
 
@@ -210,12 +210,12 @@ t.test('the bundled snapshot serves until a refresh stores the tables of the ser
   t.same(asked, [...TIPI_TABELLA])
   t.equal((await source.get()).documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA')
   const other = await tablesSource(db).get()
-  t.equal(other.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA', 'another process has them, too')
+  t.equal(other.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA', 'another process has the new tables, too')
   t.equal(other.version, (await source.get()).version)
 
   await source.refresh(giving(csvs))
   t.equal((await db.select().from(stored)).length, TIPI_TABELLA.length)
-  t.equal((await tablesSource(db).get()).documento('PROVA'), undefined, 'a later refresh replaces them all')
+  t.equal((await tablesSource(db).get()).documento('PROVA'), undefined, 'a later refresh replaces all tables')
 })
 
 t.test('one bad table leaves the last good ones as they were', async (t) => {

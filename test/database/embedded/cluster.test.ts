@@ -39,7 +39,7 @@ t.test('a server killed with -9 leaves the cluster running, the next one takes i
 
   const second = start(t, self, dataDir)
   t.same(await query(await second.url, 'select value from kept'), [{ value: 42 }])
-  t.equal(postmasterOf(dataDir), pid, 'it is the same postmaster')
+  t.equal(postmasterOf(dataDir), pid, 'the postmaster is the same')
   await second.stop()
   t.equal(postmasterOf(dataDir), undefined)
 })
@@ -75,7 +75,7 @@ t.test('a tool uses the cluster of a server, and starts and stops one where no s
   const waiting = start(t, self, dataDir)
   await waiting.logged(/ne attendo la fine/)
   await alone.stop()
-  t.same(await query(await waiting.url, 'select 1 as one'), [{ one: 1 }], 'a server has waited for the tool')
+  t.same(await query(await waiting.url, 'select 1 as one'), [{ one: 1 }], 'the server has waited for the tool')
   await waiting.stop()
   const last = start(t, self, dataDir, { kind: 'tool' })
   await last.url
@@ -115,7 +115,7 @@ t.test('rows survive when every process is killed with -9 and another program ge
 
   const next = start(t, self, dataDir)
   t.same(await query(await next.url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
-  t.equal(foreign.exitCode, null, 'the other program was left alone')
+  t.equal(foreign.exitCode, null, 'the other program still runs')
   await next.stop()
 
   // As after a power failure.
@@ -131,7 +131,7 @@ t.test('an initdb killed with -9 is repeated, and its partial folder is removed'
   while (!existsSync(join(dataDir, partial(), 'base'))) await sleep(5)
   const cut = partial()
   await server.kill()
-  t.notOk(existsSync(join(dataDir, 'postgres')), 'the half-made cluster has not the final name')
+  t.notOk(existsSync(join(dataDir, 'postgres')), 'the incomplete cluster does not have the final name')
   t.same(await query(await start(t, self, dataDir).url, 'select 1 as one'), [{ one: 1 }])
   t.notOk(existsSync(join(dataDir, cut)))
 })
@@ -185,7 +185,7 @@ t.test('without sockets the cluster listens on loopback, behind a generated pass
   t.same(await query(url.href, 'select 1 as one'), [{ one: 1 }])
   t.equal(statSync(join(dataDir, 'postgres.password')).mode & 0o777, 0o600)
   const tool = start(t, ordinary, dataDir, { kind: 'tool', tcp: true })
-  t.equal(await tool.url, url.href, 'a tool finds it')
+  t.equal(await tool.url, url.href, 'a tool finds the cluster')
   await tool.stop()
   url.password = 'sbagliata'
   await t.rejects(query(url.href, 'select 1'), { code: '28P01' })

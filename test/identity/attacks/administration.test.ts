@@ -49,7 +49,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.not(again, id)
     t.equal((await signIn('bruno@example.org')).statusCode, 200)
     t.equal(await isLetIn(app, { 'x-api-key': apiKey }), 401)
-    t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the old one is nobody')
+    t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the deleted user cannot sign in')
   })
 
   t.test('a user created with a ban is banned, and bans last as Go durations say', async (t) => {
@@ -206,14 +206,14 @@ t.test('no field that people write about themselves gives a right', async (t) =>
     }
     t.same(await rights(app, access_token), before)
     const { access_token: next } = await signIn(app, role, role)
-    t.same(await rights(app, next), before, 'nor the next time')
+    t.same(await rights(app, next), before, 'nor at the next sign-in')
     t.match(claimsOf(next),
       { role: 'authenticated', aud: 'authenticated', sub: user.id, app_metadata: user.app_metadata })
     const minted = await callAs(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')
     t.equal(minted.statusCode, letIn, 'who waits for a role mints no key')
     if (letIn !== 200) continue
     const headers = { 'x-api-key': minted.json<{ apiKey: string }>().apiKey }
-    t.equal((await app.inject({ url: '/api/users', headers })).statusCode, 403, 'nor by a key')
+    t.equal((await app.inject({ url: '/api/users', headers })).statusCode, 403, 'nor with a key')
   }
   t.same(
     Object.keys({}).concat(
@@ -395,7 +395,7 @@ t.test('neither the log at trace level nor the audit log contains a secret or pe
   await call('POST', '/auth/v1/admin/users', { by: service, body: account })
   await call('GET', `/auth/v1/admin/users?filter=${EMAIL}`, { by: service })
 
-  t.ok([...seen.values()].some((statuses) => statuses.has(500)), 'it broke')
+  t.ok([...seen.values()].some((statuses) => statuses.has(500)), 'the requests failed')
   t.ok(seen.size > 18, [...seen].map(([route, statuses]) => `${route} ${[...statuses].join()}`).join('; '))
   const audit = await sql`select row_to_json(a)::text as row from audit_log a order by id`
   for (const [name, text] of [

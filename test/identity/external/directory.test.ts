@@ -138,7 +138,7 @@ t.test('the directory of an external provider', async (t) => {
     )
     await link(token)
     await Promise.all([unlink(token, 'google'), unlink(token, 'email')])
-    t.equal((await identitiesOf(token)).length, 1, 'of two at once the second finds the last')
+    t.equal((await identitiesOf(token)).length, 1, 'of two concurrent requests the second finds the last one')
   })
 
   t.test('a person who has signed out at the provider cannot unlink an identity', async (t) => {
@@ -309,7 +309,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
-    t.equal((await call(key)).statusCode, 200, 'and with keys of whom was asked a moment ago')
+    t.equal((await call(key)).statusCode, 200, 'and with API keys of recently looked-up users')
     t.same((await call({}, 'GET', '/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
     t.equal((await call(bearer(anna), 'GET', '/api/v1/keys')).statusCode, 200)
   })
@@ -355,7 +355,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     t.match((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).json(), UNREACHABLE)
     t.match((await call(bearer(anna), 'POST', '/api/auth/unlink', { provider: 'google' })).json(), UNREACHABLE)
     t.match((await call(bearer(anna), 'POST', '/api/sessions/revoke-all')).json(), UNREACHABLE)
-    t.equal(await status(anna), 200, 'signed in as before')
+    t.equal(await status(anna), 200, 'the earlier session still works')
     const { data } = (await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit?limit=4')).json()
     t.match(data, [
       {
@@ -374,7 +374,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     t.equal((await call(bearer(anna), 'GET', '/api/operators')).statusCode, 200)
     t.equal((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).statusCode, 200)
     t.equal((await call(key, 'GET', '/api/users', undefined, second)).statusCode, 200)
-    t.equal(await status(unseen), 401, 'it was asked, and this one is over')
+    t.equal(await status(unseen), 401, 'the provider was asked, and this session has ended')
     t.match((await call(bearer(anna), 'POST', '/api/sessions/revoke-all')).json(), { revoked: 1 })
     t.equal(await status(anna), 401)
   })

@@ -116,7 +116,7 @@ t.test('administrators of an external provider', async (t) => {
     await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
     const second = await server({ DATABASE_URL: first.url })
     for (const token of [out, gone]) {
-      t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until somebody asks')
+      t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until the provider is asked')
       t.equal(await status(bearer(token)), 403)
       t.equal(await status(bearer(token), SOMEWHERE), 401)
       await second.app.identity.waitForListeners()
@@ -124,7 +124,7 @@ t.test('administrators of an external provider', async (t) => {
     }
     t.equal(await status(bearer(banned)), 403)
     await change(banned, { ban_duration: 'none' })
-    t.equal(await status(bearer(banned)), 200, 'a ban ends')
+    t.equal(await status(bearer(banned)), 200, 'a ban expires')
   })
 
   t.test('an API key has the current rights of its person', async (t) => {
@@ -133,8 +133,8 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(key, SOMEWHERE), 200)
     t.equal(await status(key), 403)
     await change(token, { app_metadata: { role: 'admin' } })
-    t.equal(await status(key), 200, 'at once')
-    t.equal(await status(reading), 403, 'within its scopes')
+    t.equal(await status(key), 200, 'immediately')
+    t.equal(await status(reading), 403, 'with the rights of its scopes')
     t.equal(await status(reading, '/api/v1/keys?tutte=true'), 403, 'everywhere')
     t.equal(await status(key, '/api/v1/keys?tutte=true'), 200)
     await change(token, { app_metadata: { role: 'operator' } })
@@ -170,7 +170,7 @@ t.test('administrators of an external provider', async (t) => {
     for (const key of keys) {
       t.equal(await status(key, SOMEWHERE, second), 401)
       t.equal(await status(key), 403)
-      t.equal(await status(key, SOMEWHERE), 401, 'what was just asked is known')
+      t.equal(await status(key, SOMEWHERE), 401, 'recent lookups are cached')
     }
   })
 
@@ -255,7 +255,7 @@ t.test('sessions of an external provider', async (t) => {
       for (const each of [one, other, stranger]) t.equal(await status(each, app), 200)
     }
     const answer = await revokeAll(one)
-    t.equal(await status(one), 401, 'before anything is answered')
+    t.equal(await status(one), 401, 'before the response is sent')
     t.same(answer.json(), { success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 })
     for (const app of [first, second]) {
       for (const each of [one, other, unseen]) await refused(each, app)
@@ -336,9 +336,9 @@ t.test('with an external provider a session is at the level of its token, and ke
   await enrolApp(client)
   const whole = bearer((await tokensOf(client)).access)
   t.same(await asked(whole), [200, undefined])
-  t.same(await asked(half), [403, 'SECONDO_FATTORE_RICHIESTO'], 'the earlier token says what it said')
+  t.same(await asked(half), [403, 'SECONDO_FATTORE_RICHIESTO'], 'the earlier token keeps its level')
   const answer = await app.inject({ url: '/api/cli/auth/key', headers: whole })
-  t.equal(answer.statusCode, 200, 'and when the factor was proven')
+  t.equal(answer.statusCode, 200, 'and the time of the proof')
   t.same(await asked({ 'x-api-key': answer.json<{ apiKey: string }>().apiKey }), [200, undefined])
 })
 
@@ -360,13 +360,13 @@ t.test('a key made with the password alone administers until the provider report
   t.equal(await status(key), 200)
   await enrolApp(client)
   t.equal(await status(key), 403)
-  t.equal(await status(key, '/api/v1/paesi'), 200, 'all else goes on')
+  t.equal(await status(key, '/api/v1/paesi'), 200, 'other requests still work')
   const later = await mintWhole()
   t.equal(await status(later.apiKey), 200)
   const url = `/api/v1/keys/${later.id}`
   t.match((await app.inject({ method: 'DELETE', url, headers: { 'x-api-key': key } })).json(),
     { status: 403, codice: 'SECONDO_FATTORE_RICHIESTO' })
-  t.equal(await status(later.apiKey), 200, 'it revokes no other one')
+  t.equal(await status(later.apiKey), 200, 'it revokes no other key')
 })
 
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
@@ -464,7 +464,7 @@ t.test('the lookup of users at an external provider', async (t) => {
     t.equal(requests.length, 2)
     fake.answer(user({ app_metadata: { role: 'admin' } }))
     t.match(await people.now(ID), { app_metadata: { role: 'admin' } })
-    t.match(await people.recent(ID), { app_metadata: { role: 'admin' } }, 'and that is remembered')
+    t.match(await people.recent(ID), { app_metadata: { role: 'admin' } }, 'and the result is cached')
     t.equal(requests.length, 3)
   })
 
@@ -478,7 +478,7 @@ t.test('the lookup of users at an external provider', async (t) => {
     t.match(await people.recent(ID), { id: ID })
     clock.ms += 60_000
     fake.answer(json(500, {}))
-    await t.rejects(people.recent(ID), UNREACHABLE, 'after the minute nobody is believed unasked')
+    await t.rejects(people.recent(ID), UNREACHABLE, 'after a minute the provider is asked again')
   })
 })
 

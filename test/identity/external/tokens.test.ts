@@ -106,7 +106,7 @@ t.test('after ten minutes the set is fetched in the background, and removed keys
   answer(asked.resolve)
   clock.ms++
   for (const kid of ['via', 'cambia', 'resta']) {
-    t.equal(await pemOf(kid), pem(ec.publicKey), 'answered before the provider has answered')
+    t.equal(await pemOf(kid), pem(ec.publicKey), 'answered before the provider responds')
   }
   jsonAnswer({ keys: [...set('resta').keys, jwk(otherEc.publicKey, { kid: 'cambia' })] })(await asked.promise)
   await settled()
@@ -127,7 +127,7 @@ t.test('known keys are used for a day while the provider fails, and then refused
   t.equal(seen.fetches, 2)
   clock.ms += 30 * SECOND
   t.equal(await pemOf('a'), pem(ec.publicKey))
-  t.equal(await key('ignota'), undefined, 'what is not known is refused, not an outage')
+  t.equal(await key('ignota'), undefined, 'an unknown key is refused, and no outage')
   t.equal(seen.fetches, 3)
 
   clock.ms = 1 + 24 * HOUR - 1
@@ -223,7 +223,7 @@ t.test('tokens of an external provider', async (t) => {
       200,
       'with a key of the same person'
     )
-    t.equal(await status(shop.victim.access_token, SOMEWHERE, { 'x-api-key': apiKey }), 401, 'and one of somebody else')
+    t.equal(await status(shop.victim.access_token, SOMEWHERE, { 'x-api-key': apiKey }), 401, "another user's token")
   })
 
   t.test('the endpoints of the embedded provider do not exist', async (t) => {
@@ -286,14 +286,14 @@ t.test('tokens of an external provider', async (t) => {
       await status(shop.person({ claims: { iat: now() + seconds, exp: now() + 7 * 86_400 } }))
     t.equal(await issued(-24 * 3600 - 1), 401)
     t.equal(await issued(-24 * 3600 + 60), 200)
-    t.equal(await issued(30), 200, 'another clock')
+    t.equal(await issued(30), 200, 'a clock ahead')
     t.equal(await issued(300), 401)
     t.equal(await status(shop.person({ claims: { iat: 4e9, exp: 5e9 } })), 401)
     const endless = shop.person({ claims: { exp: 9e99, session_id: randomUUID() } })
     t.equal(await status(endless), 200)
     t.equal((await app.inject({ url: '/api/sessions', headers: bearer(endless) })).statusCode, 200)
     const [row] = await app.db.select().from(seen_sessions).where(eq(seen_sessions.id, claimsOf(endless).session_id))
-    t.equal(row?.expires_at.getTime(), (Number(claimsOf(endless).iat) + 24 * 3600) * 1000, 'but for a day')
+    t.equal(row?.expires_at.getTime(), (Number(claimsOf(endless).iat) + 24 * 3600) * 1000, 'but only for a day')
   })
 
   t.test('HS256 is accepted only with the shared secret, and only when one is set', async (t) => {
@@ -311,7 +311,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(person(SECRET)), 401)
     t.equal(await status(person('undefined')), 401)
     t.equal(await withSecret.status(shop.person({ header: { alg: 'ES256' } }, hmac(Buffer.from(SECRET)))), 401)
-    t.equal(await withSecret.status(shop.victim.access_token), 200, 'beside ES256')
+    t.equal(await withSecret.status(shop.victim.access_token), 200, 'besides ES256')
   })
 
   t.test('the service key, plain or signed, administers, and the anonymous key is refused', async (t) => {
@@ -320,7 +320,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
     t.equal(await status(idp.serviceKey.slice(0, -1), ADMINS), 401)
     t.equal(await status(idp.anonKey), 401)
-    t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'no secret, no signature')
+    t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'without a secret there is no signature')
     for (const role of ['service_role', 'supabase_admin']) {
       t.equal(await withSecret.status(signed({ role }), ADMINS), 200, role)
     }
@@ -339,7 +339,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await opaque.status('sb_secret_0123456789', ADMINS), 200)
     t.equal(await opaque.status('sb_publishable_0123456789'), 401)
     const without = await started({ IDP_SERVICE_KEY: undefined })
-    t.equal(await without.status(idp.serviceKey), 401, 'a key that this server does not know')
+    t.equal(await without.status(idp.serviceKey), 401, 'a key unknown to this server')
   })
 
   t.test('an anonymous account is refused, whatever role it claims', async (t) => {

@@ -29,7 +29,7 @@ t.test('a session with the password alone signs out only sessions like itself', 
   }
   const [whole, half] = [client, await signedIn(person)]
   t.equal((await whole.auth.signOut({ scope: 'others' })).error, null)
-  t.match((await half.auth.getUser()).error, { name: 'AuthSessionMissingError' }, 'the owner ends all others')
+  t.match((await half.auth.getUser()).error, { name: 'AuthSessionMissingError' }, 'the owner ends all other sessions')
 })
 
 t.test('a person is notified by mail of every added or removed factor, and of new codes', async (t) => {
@@ -128,7 +128,7 @@ t.test('a person enrols an app, proves it with its first code, and is at aal2; t
   })
   const { id, totp: { secret } } = data!
   t.match((await client.auth.mfa.listFactors()).data, { all: [{ id, status: 'unverified' }], totp: [] })
-  t.same(await levels(client), ['aal1', 'aal1'], 'what was not proven is no factor')
+  t.same(await levels(client), ['aal1', 'aal1'], 'an unproven factor does not count')
 
   const challenge = await client.auth.mfa.challenge({ factorId: id })
   t.match(challenge.data, { type: 'totp', expires_at: Number })
@@ -143,7 +143,7 @@ t.test('a person enrols an app, proves it with its first code, and is at aal2; t
   t.match((await elsewhere.auth.getUser()).error, { name: 'AuthSessionMissingError' })
   t.equal(await isLetIn(app, { authorization: `Bearer ${(await tokensOf(client)).access}` }), 200)
   const copied = { authorization: `Bearer ${before.access}` }
-  t.equal(await isLetIn(app, copied), 401, 'a copy of the token from before is void')
+  t.equal(await isLetIn(app, copied), 401, 'the earlier token is void')
   t.same(await auditOf(`factor:${id}`), ['fattore_registrato', 'fattore_confermato'])
 })
 
@@ -157,13 +157,13 @@ t.test('level and methods survive refreshes, and the refresh token from before t
   t.same(await levels(again), ['aal1', 'aal2'])
   t.same(await methods(again), ['password'])
   await again.auth.refreshSession()
-  t.same(await levels(again), ['aal1', 'aal2'], 'a refresh proves nothing')
+  t.same(await levels(again), ['aal1', 'aal2'], 'a refresh is no proof')
   const stolen = await tokensOf(again)
   await prove(server, again, phone)
   t.same(await levels(again), ['aal2', 'aal2'])
   t.match((await open().auth.refreshSession({ refresh_token: stolen.refresh })).error,
     { code: 'refresh_token_not_found' })
-  t.equal((await again.auth.refreshSession()).error, null, 'the session that was proven goes on')
+  t.equal((await again.auth.refreshSession()).error, null, 'the proven session continues')
 })
 
 t.test('codes and challenges are single-use, and wrong ones are refused and audited', async (t) => {
@@ -225,10 +225,10 @@ t.test('a duplicate name, too many factors, and unsupported kinds are refused', 
   const enroll = async (friendlyName?: string) => (await auth.mfa.enroll({ factorType: 'totp', friendlyName })).error
   t.equal(await enroll('Telefono'), null)
   t.match(await enroll('Telefono'), { code: 'mfa_factor_name_conflict', status: 422 })
-  for (let n = 0; n < 9; n++) t.equal(await enroll(), null, 'without a name there is no conflict')
+  for (let n = 0; n < 9; n++) t.equal(await enroll(), null, 'factors without a name do not conflict')
   t.match(await enroll(), { code: 'too_many_enrolled_mfa_factors', status: 422 })
   await app.sql`update factors set created_at = now() - interval '1 hour'`
-  t.equal(await enroll('Telefono'), null, 'what was begun and not finished goes with the next one')
+  t.equal(await enroll('Telefono'), null, 'the next enrolment deletes an unfinished one')
 
   t.match((await auth.mfa.enroll({ factorType: 'phone', phone: '+390000000' })).error,
     { code: 'mfa_phone_enroll_not_enabled' })
@@ -272,7 +272,7 @@ t.test('ten recovery codes replace a lost app, each once, in any spelling', asyn
   t.match(renewed.data, { id: data!.id, total: 10 })
   t.match((await lost.auth.mfa.recoveryCodes.verify({ code: codes[1]! })).error, { code: 'mfa_verification_failed' })
   t.match((await lost.auth.mfa.recoveryCodes.unenroll()).data, { id: data!.id })
-  t.same(await levels(lost), ['aal2', 'aal2'], 'the session stands on the new telephone')
+  t.same(await levels(lost), ['aal2', 'aal2'], 'the session has the new phone as its factor')
   t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
 })
 

@@ -125,9 +125,9 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     const made = await call('auth.registerPasskey()')
     t.equal(made.error, null)
     const passkeyId = String(made.data!.id)
-    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the person is told by mail')
+    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the user gets a mail')
     const again = await call('auth.registerPasskey()')
-    t.ok(again.error, 'the same device needs no second one')
+    t.ok(again.error, 'the same device needs no second passkey')
     const renamed = await call(`auth.passkey.update({ passkeyId: '${passkeyId}', friendlyName: 'Portatile' })`)
     t.match(renamed, { data: { id: passkeyId, friendly_name: 'Portatile' }, error: null })
     t.match(await call('auth.passkey.list()'), { data: [{ id: passkeyId, friendly_name: 'Portatile' }], error: null })
@@ -207,7 +207,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.match((await call('auth.registerPasskey()')).error, { code: 'insufficient_aal' })
     t.equal((await call(`auth.mfa.webauthn.authenticate({ factorId: '${factorId}' })`)).error, null)
     t.equal(await isLetIn(app, { authorization: `Bearer ${await access()}` }), 200)
-    t.match((await call('auth.signInWithPasskey()')).error, { name: String }, 'the key of a factor is no passkey')
+    t.match((await call('auth.signInWithPasskey()')).error, { name: String }, 'the key of a factor is not a passkey')
   })
 
   t.test('a session with the password alone cannot finish an enrolment that another session began', async (t) => {
@@ -463,7 +463,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     }
     for (const token of endedNow) assert.equal(await isLetIn(app, bearer(token)), 401, `after ${does}`)
   }
-  for (const token of ended) assert.equal(await isLetIn(app, bearer(token)), 401, 'for good')
+  for (const token of ended) assert.equal(await isLetIn(app, bearer(token)), 401, 'permanently')
 }
 
 t.test('factors, sessions and their levels follow the rules in every sequence of events', async (t) => {

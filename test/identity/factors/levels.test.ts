@@ -56,7 +56,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   await maintain(true)
   await prove(server, half, phone)
   t.same(await asked(app, await headersOf(half), '/api/users'), [200, undefined])
-  t.same(await asked(app, headers, '/api/users'), [503, 'MANUTENZIONE'], 'the token from before is void')
+  t.same(await asked(app, headers, '/api/users'), [503, 'MANUTENZIONE'], 'the earlier token is void')
   t.equal((await half.auth.signOut()).error, null)
   await maintain(false)
 })
@@ -72,8 +72,8 @@ t.test('a key that was made with the password alone administers until its person
   t.equal((await asked(app, key, '/api/users'))[0], 403)
   const url = `/auth/v1/admin/users/${userId}/factors/${id}`
   t.equal((await asked(app, key, url, { method: 'DELETE' }))[0], 403)
-  t.equal((await client.auth.mfa.listFactors()).data?.totp.length, 1, 'the factor is still there')
-  t.same(await asked(app, key, '/api/v1/prenotazioni'), [200, undefined], 'all else goes on')
+  t.equal((await client.auth.mfa.listFactors()).data?.totp.length, 1, 'the factor still exists')
+  t.same(await asked(app, key, '/api/v1/prenotazioni'), [200, undefined], 'other requests still work')
   const later = { 'x-api-key': await mint(server, await headersOf(client)) }
   t.same(await asked(app, later, '/api/users'), [200, undefined])
 })
@@ -89,8 +89,8 @@ t.test('a key that was made with the password alone ends only sessions and keys 
     await asked(app, headers, '/api/sessions/revoke-all', { method: 'POST', payload: {} })
   t.same(await end(key), [200, undefined])
   t.same(await asked(app, await headersOf(client), '/api/v1/prenotazioni'), [200, undefined], 'the proven session')
-  t.same(await asked(app, later, '/api/v1/prenotazioni'), [200, undefined], 'and its key go on')
-  t.equal((await asked(app, key, '/api/v1/prenotazioni'))[0], 401, 'it has revoked itself')
+  t.same(await asked(app, later, '/api/v1/prenotazioni'), [200, undefined], 'and its key still work')
+  t.equal((await asked(app, key, '/api/v1/prenotazioni'))[0], 401, 'the key has revoked itself')
   t.same(await end(later), [200, undefined])
   t.equal((await asked(app, await headersOf(client), '/api/v1/prenotazioni'))[0], 401)
 })
@@ -135,7 +135,7 @@ t.test('a person who must have a second factor and has none can only enrol one',
   t.same(await asked(app, key, '/api/users'), [200, undefined])
 
   t.equal((await client.auth.mfa.unenroll({ factorId: phone.id })).error, null)
-  t.same(await asked(app, proven, '/api/users'), [403, 'SECONDO_FATTORE_DA_REGISTRARE'], 'at once')
+  t.same(await asked(app, proven, '/api/users'), [403, 'SECONDO_FATTORE_DA_REGISTRARE'], 'immediately')
   t.same(await asked(app, key, '/api/users'), [403, 'SECONDO_FATTORE_DA_REGISTRARE'], 'the keys, too')
   t.same(await asked(app, bearer(await server.token({ service: true })), '/api/users'), [200, undefined])
   t.equal((await server.call('GET', '/api/v1/paesi')).statusCode, 200, "the server's own key is no person")
@@ -191,7 +191,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   t.same(await refused(bearer(await server.token({ service: true }))), [])
 
   await prove(server, client, phone)
-  t.same(await refused(await headersOf(client)), [], 'proven again')
+  t.same(await refused(await headersOf(client)), [], 'after another proof')
 
   const withoutApp = await server.signedIn(await server.person(ADMIN))
   t.equal((await refused(await headersOf(withoutApp))).length, mapBackendErrors.length)
@@ -223,7 +223,7 @@ t.test('after too many wrong codes even a right one is refused; recovery codes a
   t.match((await mfa.recoveryCodes.verify({ code: codes[0]! })).error,
     { code: 'mfa_recovery_codes_locked', status: 429 })
   await server.app.sql`delete from counters`
-  t.equal((await mfa.recoveryCodes.verify({ code: codes[0]! })).error, null, 'the code was not used up')
+  t.equal((await mfa.recoveryCodes.verify({ code: codes[0]! })).error, null, 'the code is still valid')
   t.equal(await attempt(codeOf(secret)), null)
 })
 
@@ -248,7 +248,7 @@ t.test('guesses from many client IPs lock the owner out neither at home nor of t
   }
   await forgetCodes(app)
   for (let n = 0; n < 10; n++) t.equal(await attempt(`192.0.2.${n}`, 'abcdef'), 422)
-  t.equal(await attempt('192.0.2.99', codeOf(secret)), 429, 'not even a right one, from anywhere, within a day')
+  t.equal(await attempt('192.0.2.99', codeOf(secret)), 429, 'for a day even a right code is refused everywhere')
   const [{ seconds }] = await app.sql<[{ seconds: number }]>`
     select extract(epoch from max(ends_at) - now())::int as seconds from counters where name = 'second-factor/account'`
   t.ok(seconds > 80_000)
@@ -334,12 +334,12 @@ t.test('a client that lost the answer to a further proof loses no session and is
   await proveAnew(app, before.access, phone)
   for (let time = 0; time < 5; time++) t.same(await refresh(app, before.refresh), VOID)
   await age(app, holder, 1200)
-  t.same(await refresh(app, before.refresh), VOID, 'later, too')
+  t.same(await refresh(app, before.refresh), VOID, 'also later')
   t.same(await ended(app, holder.sessionId), [])
   t.same(await sessionStatus(app, before.access), [200, 200], 'the session goes on')
   const token = tokenOf(await proveAnew(app, before.access, phone))
   const next = await refreshed(app, token)
-  t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer is repeated as before')
+  t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer can be repeated')
 })
 
 t.test('after a concurrent refresh and proof the session has the proof\'s tokens', async (t) => {

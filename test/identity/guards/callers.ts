@@ -100,7 +100,7 @@ export async function callers (test: TestApp): Promise<Caller[]> {
     { name: 'the server key', headers: { 'x-api-key': API_KEY }, mayCall: anyKey },
     { name: 'the server key in the query', headers: {}, query: `api_key=${API_KEY}`, mayCall: anyKey },
     { name: 'who waits for a role', headers: bearer((await person('attesa', 'pending')).token), mayCall: waiting },
-    { name: 'an operator', headers: bearer(anna.token), mayCall: operator },
+    { name: 'as an operator', headers: bearer(anna.token), mayCall: operator },
     { name: 'an operator who claims to be more', headers: bearer(claiming.token), mayCall: operator },
     { name: 'an administrator', headers: bearer(ada.token), mayCall: admin },
     {

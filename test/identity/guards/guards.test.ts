@@ -64,9 +64,9 @@ t.test('forged tokens', async (t) => {
       is_admin: true,
       scope: 'admin'
     }
-    t.equal(await status(shop.person({ claims })), 200, 'signed, and of a live session')
+    t.equal(await status(shop.person({ claims })), 200, 'the token is signed and its session is active')
     t.equal(await status(shop.person({ claims }), '/prova/admin'), 403)
-    t.equal(await status(shop.other.access_token, '/prova/admin'), 200, 'who is one is one')
+    t.equal(await status(shop.other.access_token, '/prova/admin'), 200, 'an administrator stays one')
   })
 
   t.test('refresh tokens, API keys and the anonymous key are not access tokens', async (t) => {
@@ -77,6 +77,6 @@ t.test('forged tokens', async (t) => {
     for (const token of [shop.victim.refresh_token, apiKey, backendKey, API_KEY]) t.equal(await status(token), 401)
     t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': apiKey } })).statusCode, 200)
     t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': shop.victim.access_token } })).statusCode,
-      401, 'nor is a token a key')
+      401, 'a token is not an API key')
   })
 })

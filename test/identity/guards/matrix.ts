@@ -50,7 +50,7 @@ export async function checkGuards (t: Test): Promise<void> {
   const everybody = await callers(test)
   const client = rawClient(await listen(test.app))
   t.teardown(() => client.close())
-  t.ok(routes.length > 60 && everybody.length > 25 && SPELLINGS.length >= 25, 'it is about something')
+  t.ok(routes.length > 60 && everybody.length > 25 && SPELLINGS.length >= 25, 'there are routes to check')
 
   const count = { checks: 0, letIn: 0 }
   const failures: string[] = []
@@ -75,7 +75,7 @@ export async function checkGuards (t: Test): Promise<void> {
   }
   t.equal(pairs.size, everybody.length * SPELLINGS.length)
   t.same(failures, [])
-  t.ok(count.letIn > 1000, 'those who may are let in')
+  t.ok(count.letIn > 1000, 'permitted callers are accepted')
   t.comment(
     `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, ` +
       `in turns: ${count.checks} requests, ${count.letIn} let in, ${failures.length} failures`

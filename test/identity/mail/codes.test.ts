@@ -296,7 +296,7 @@ t.test('a session of more than a day ago', async (t) => {
     t.equal((await auth.reauthenticate()).error?.code, 'over_email_send_rate_limit')
     const { to, code, link } = await letter()
     t.equal(to, 'ada@ospiti.example')
-    t.equal(link, '', 'there is no link to be led by')
+    t.equal(link, '', 'the mail has no link')
     t.equal((await auth.updateUser({ password: 'corta', nonce: code })).error?.code, 'weak_password',
       'which costs no code')
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova', nonce: '12' })).error?.code,
@@ -378,7 +378,7 @@ t.test('answers that do not reveal whether an address has an account', async (t)
     for (const each of [code, wrong(code), made.email_otp]) {
       t.notMatch(written, new RegExp(`(?<![\\w.-])${each}(?![\\w.-])`), each)
     }
-    t.ok(place.logs.some(({ route }) => route === '/auth/v1/verify'), 'there is something to find')
+    t.ok(place.logs.some(({ route }) => route === '/auth/v1/verify'), 'the search finds a known value')
   })
 })
 
@@ -478,7 +478,7 @@ t.test('while the database\'s disk is full', async (t) => {
       t.equal((await post(path, body)).statusCode, 200, path)
       const refused = await post(path, body)
       t.equal(refused.statusCode, 429)
-      t.ok(Number(refused.headers['retry-after']) > 5, 'the rest of a whole minute')
+      t.ok(Number(refused.headers['retry-after']) > 5, 'the rest of the minute')
     }
   })
 })

@@ -16,7 +16,7 @@ t.test('recovery of an account', async (t) => {
     const { status, target, fragment } = await follow(link)
     t.equal(status, 303)
     t.equal(target.origin + target.pathname + target.search, `${HOME}/nuova-password?passo=2`)
-    t.equal(fragment.get('type'), 'recovery', 'the client is told what for')
+    t.equal(fragment.get('type'), 'recovery', 'the client gets the type of the link')
     const { error } = await auth.setSession({
       access_token: fragment.get('access_token')!,
       refresh_token: fragment.get('refresh_token')!
@@ -25,14 +25,14 @@ t.test('recovery of an account', async (t) => {
     t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'otp' }])
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error, null)
 
-    t.ok((await before.getUser()).error, 'the old session is dead')
+    t.ok((await before.getUser()).error, 'the old session has ended')
     t.ok((await before.refreshSession()).error)
-    t.equal((await auth.getUser()).error, null, 'the new one is not')
+    t.equal((await auth.getUser()).error, null, 'the new session is active')
     t.equal(await enter('ada@ospiti.example', 'una-frase-del-tutto-nuova'), undefined)
     t.equal(await enter('ada@ospiti.example'), 'invalid_credentials')
 
     const again = await follow(link)
-    t.match(again, { status: 303, target: { origin: HOME } }, 'the link is good once')
+    t.match(again, { status: 303, target: { origin: HOME } }, 'the link works once')
     t.equal(again.fragment.get('error_code'), 'otp_expired')
     t.equal(again.target.searchParams.get('error_code'), 'otp_expired')
     t.equal(again.fragment.get('access_token'), null)
@@ -160,7 +160,7 @@ t.test('a change of one’s address', async (t) => {
       t.match(half, { status: 303, target: { origin: HOME, pathname: '/profilo' } })
       t.same(Object.fromEntries(half.fragment), { message: HALF_WAY, sb: '' })
       t.equal((await auth.getUser()).data.user?.email, `${name}@ospiti.example`)
-      t.equal((await follow(first.link)).fragment.get('error_code'), 'otp_expired', 'one address does not count twice')
+      t.equal((await follow(first.link)).fragment.get('error_code'), 'otp_expired', 'one address cannot confirm twice')
 
       const whole = await follow(second.link)
       t.equal(whole.fragment.get('type'), 'email_change')

@@ -36,7 +36,7 @@ t.test('sign-up', async (t) => {
     t.equal(new URL(link).searchParams.get('redirect_to'), `${HOME}/benvenuta`)
     const verified = await auth.verifyOtp({ email: 'ada@ospiti.example', token: code, type: 'email' })
     t.equal(verified.error, null)
-    t.equal(verified.data.user?.id, data.user?.id, 'the account is the one that was answered')
+    t.equal(verified.data.user?.id, data.user?.id, 'the account is that of the response')
     t.match((await auth.getUser()).data.user, {
       email_confirmed_at: /^2/,
       identities: [{ identity_id: data.user?.identities?.[0]?.identity_id, identity_data: { email_verified: true } }]
@@ -46,7 +46,7 @@ t.test('sign-up', async (t) => {
     const refused = await app.inject({ url: '/api/v1/prenotazioni', headers })
     t.match(refused, { statusCode: 403 })
     t.equal(refused.json().codice, 'ACCOUNT_IN_ATTESA')
-    t.equal(await enter('ada@ospiti.example'), undefined, 'the password is theirs')
+    t.equal(await enter('ada@ospiti.example'), undefined, "the password is the user's")
   })
 
   t.test('a password is void when another browser than the one that signed up confirms the address', async (t) => {
@@ -162,7 +162,7 @@ t.test('sign-up', async (t) => {
       payload: { email: 'Elena@ospiti.example', password: 'tutta-un-altra-frase', data }
     })
     t.equal(taken.statusCode, fresh.statusCode)
-    t.same(shape(taken.json()), shape(fresh.json()), 'all but ids, instants and the address is the same')
+    t.same(shape(taken.json()), shape(fresh.json()), 'the same except ids, instants and the address')
     t.same(Object.keys(taken.json()), Object.keys(fresh.json()))
     t.equal(taken.json().email, 'elena@ospiti.example')
     t.equal(taken.json().identities.length, 1)
@@ -318,7 +318,7 @@ t.test('invitations', async (t) => {
     t.equal(signedIn.error, null)
     const headers = { authorization: `Bearer ${signedIn.data.session?.access_token}` }
     t.equal((await app.inject({ url: '/api/v1/prenotazioni', headers })).statusCode, 200)
-    t.equal((await app.inject({ url: '/auth/v1/admin/users', headers })).statusCode, 403, 'but is no administrator')
+    t.equal((await app.inject({ url: '/auth/v1/admin/users', headers })).statusCode, 403, 'not an administrator')
   })
 
   t.test('an earlier sign-up with the address loses its password, its mails and its data', async (t) => {
@@ -343,7 +343,7 @@ t.test('invitations', async (t) => {
     const { apiKey } = await mintKey(app.db, app.identity.apiKeys, id, {})
     const flow = { provider: 'google', redirect_to: HOME, authentication_method: 'oauth' }
     await app.db.insert(flow_states).values([{ ...flow, user_id: id }, { ...flow, linking_user_id: id }])
-    t.equal(await isLetIn(app, bearer(planted)), 403, 'waits for a role')
+    t.equal(await isLetIn(app, bearer(planted)), 403, 'the account is pending')
 
     const { data } = await (await administrator()).auth.admin.inviteUserByEmail(email)
     t.match(data.user, { id, app_metadata: { role: undefined, provider: 'email', providers: ['email'] } })
@@ -374,7 +374,7 @@ t.test('invitations', async (t) => {
     await signedUp('confermata@ospiti.example', { app_metadata: { role: 'operator' } })
     await signedUp('scelta@ospiti.example', { password: PASSWORD })
     const own = { email: 'scelta@ospiti.example', password: PASSWORD }
-    t.equal((await client().auth.signInWithPassword(own)).error, null, 'the administrator’s password is good')
+    t.equal((await client().auth.signInWithPassword(own)).error, null, 'the administrator’s password works')
   })
 })
 
@@ -445,7 +445,7 @@ t.test('links that an administrator creates', async (t) => {
     const { data } = await admin.generateLink({
       type: 'signup', email: 'gina@ospiti.example', password: 'una-frase-del-tutto-nuova'
     })
-    t.equal(data.user?.app_metadata.role, 'pending', 'a link is not a role')
+    t.equal(data.user?.app_metadata.role, 'pending', 'a link gives no role')
     await follow(data.properties!.action_link)
     t.equal(await enter('gina@ospiti.example', 'una-frase-del-tutto-nuova'), undefined)
   })

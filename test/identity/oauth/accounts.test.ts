@@ -124,7 +124,7 @@ t.test('a verified address signs in to the confirmed account that has it', async
     false
   )
   t.equal(later.id, before.id)
-  t.equal(later.email, EMAIL, 'a new address at the provider changes nothing here')
+  t.equal(later.email, EMAIL, 'a new address at the provider does not change the account')
   t.equal(later.identities[1]!.identity_data.email, 'altra@example.org')
   t.equal(later.user_metadata.full_name, 'Rosa Blu')
 })
@@ -176,7 +176,7 @@ t.test('earlier access to an unconfirmed account is revoked when its owner signs
 
   const { user, how, accessRevoked } = await signIn(newcomer(), false)
   t.strictSame([user.id, how, accessRevoked], [planted.id, 'linked', true])
-  t.strictSame(providersOf(user), ['google'], 'no other identity, not even the one by e-mail')
+  t.strictSame(providersOf(user), ['google'], 'no other identity remains, not even the e-mail one')
   t.equal(user.password_hash, null)
   t.equal(user.new_email, null)
   t.ok(user.email_confirmed_at)
@@ -185,7 +185,7 @@ t.test('earlier access to an unconfirmed account is revoked when its owner signs
   t.equal(user.user_metadata.name, 'Rosa Verdi')
   t.equal(await db.$count(sessions), 0)
   t.equal(await db.$count(one_time_tokens), 0)
-  t.equal(await db.$count(flow_states), 1, 'only the way that is somebody else’s')
+  t.equal(await db.$count(flow_states), 1, 'only the other person’s identity')
   t.ok((await db.select().from(api_keys)).every(({ revoked_at }) => revoked_at !== null))
 })
 
@@ -228,7 +228,7 @@ t.test('a banned person is refused, by a known identity and by the address', asy
   await ban(new Date(Date.now() + 60_000))
   t.equal(await code(signIn(newcomer())), 'user_banned')
   t.equal(await code(link(newcomer(), owner.id, session.id)), 'user_banned')
-  t.equal(await db.$count(identities), 1, 'nothing was linked')
+  t.equal(await db.$count(identities), 1, 'no identity was linked')
   await ban(null)
   await signIn(newcomer())
   await ban(new Date(Date.now() + 60_000))
@@ -243,7 +243,7 @@ t.test('an identity is linked only in an active session, and only if no account 
   const others = await begin(other)
   t.equal(await code(link(newcomer(), owner.id, undefined)), 'session_not_found')
   t.equal(await code(link(newcomer(), owner.id, randomUUID())), 'session_not_found')
-  t.equal(await code(link(newcomer(), owner.id, others.id)), 'session_not_found', 'somebody else’s')
+  t.equal(await code(link(newcomer(), owner.id, others.id)), 'session_not_found', 'another person’s identity')
   t.strictSame(
     providersOf(await link(newcomer({ email: 'a@example.org', emailVerified: false }), owner.id, session.id)),
     ['email', 'google']
@@ -251,14 +251,14 @@ t.test('an identity is linked only in an active session, and only if no account 
   t.equal(await code(link(newcomer(), owner.id, session.id)), 'identity_already_exists')
   t.equal(await code(link(newcomer(), other.id, others.id)), 'identity_already_exists')
   t.strictSame(providersOf(await link(newcomer({ subject: 'rosa-2' }), owner.id, session.id)),
-    ['email', 'google', 'google'], 'two of one provider')
+    ['email', 'google', 'google'], 'two identities of one provider')
   const user = await findUser(db, { id: owner.id })
   t.strictSame(user?.app_metadata.providers, ['email', 'google'])
   t.equal(user?.email, EMAIL)
   t.strictSame(user?.user_metadata, {})
   await db.update(sessions).set({ not_after: new Date() }).where(eq(sessions.id, session.id))
   t.equal(await code(link(newcomer({ subject: 'rosa-3' }), owner.id, session.id)), 'session_not_found')
-  t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'and each of them leads in')
+  t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'both sign in')
 })
 
 t.test('one of several people who link the same identity at once succeeds', async (t) => {
@@ -406,8 +406,8 @@ t.test('a client signs in with the token from a provider’s own SDK', async (t)
   })
   t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'oauth' }])
   const again = await client().auth.signInWithIdToken({ provider: 'kit' as 'google', token: await idToken() })
-  t.equal(again.data.user?.id, data.user?.id, 'the same person the next time')
-  t.equal((await grant({ issuer, client_id: 'app', id_token: await idToken() })).status, 200, 'named by its issuer')
+  t.equal(again.data.user?.id, data.user?.id, 'the same user at the next sign-in')
+  t.equal((await grant({ issuer, client_id: 'app', id_token: await idToken() })).status, 200, 'found by issuer')
   t.same((await acts(app)).slice(0, 2).map(({ action, details }) => [action, details]),
     [['utente_creato', { role: 'pending', provider: 'kit' }], ['accesso', { method: 'oauth', provider: 'kit' }]])
 })
@@ -454,7 +454,7 @@ t.test('a provider that is not configured, or has no such tokens, is refused as 
     const { status, body } = await grant({ ...named, id_token })
     t.match({ status, ...body }, { status: 400, error_code: 'provider_disabled', msg: /not enabled/ })
   }
-  t.match(await grant({ provider: 'lontano', id_token: 'x' }), { status: 400 }, 'not asked about what is no token')
+  t.match(await grant({ provider: 'lontano', id_token: 'x' }), { status: 400 }, 'malformed: not asked')
   t.match(await grant({ provider: 'lontano', id_token }), { status: 503, body: { error_code: 'unexpected_failure' } })
 })
 

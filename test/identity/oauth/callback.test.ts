@@ -55,7 +55,7 @@ function problemAt (t: Test, url: URL): Record<string, string> {
     const value = url.searchParams.get(name)
     return value === null ? [] : [[name, value]]
   }))
-  t.strictSame(Object.fromEntries(fragment(url)), { ...told, sb: '' }, 'in the fragment as in the query')
+  t.strictSame(Object.fromEntries(fragment(url)), { ...told, sb: '' }, 'the same in fragment and query')
   t.notOk(url.searchParams.has('code'))
   return told
 }
@@ -142,11 +142,11 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     cookies.push(of(first).replace(first, second))
     t.strictSame(problemAt(t, await comeBack({ state: second, code: 'abc' })), NO_STATE, 'the value of another flow')
     cookies.push(of(third), `${of(third)}x`)
-    t.strictSame(problemAt(t, await comeBack({ state: third, code: 'abc' })), NO_STATE, 'of two none counts')
+    t.strictSame(problemAt(t, await comeBack({ state: third, code: 'abc' })), NO_STATE, 'two cookies are rejected')
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
     cookies.splice(0, Infinity, ...own)
-    t.strictSame(problemAt(t, await comeBack({ state: first, code: 'abc' })), NO_STATE, 'and the flow is over')
-    t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'beside the others')
+    t.strictSame(problemAt(t, await comeBack({ state: first, code: 'abc' })), NO_STATE, 'and the flow has ended')
+    t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'among other cookies')
   })
 
   t.test('one of several simultaneous callbacks with the same state succeeds', async (t) => {
@@ -190,7 +190,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     const wrong = await exchange('b'.repeat(43))
     t.equal(wrong.statusCode, 400)
     t.equal(wrong.json().error_code, 'bad_code_verifier')
-    t.equal((await exchange('a'.repeat(43))).json().error_code, 'flow_state_not_found', 'and the code is gone')
+    t.equal((await exchange('a'.repeat(43))).json().error_code, 'flow_state_not_found', 'and the code is void')
   })
 })
 
@@ -229,7 +229,7 @@ t.test('an ID token for another client, another time or from another issuer is r
     t.strictSame(problemAt(t, url), UNUSABLE, name)
   }
   t.equal(await app.db.$count(users), 0)
-  t.equal(await app.db.$count(flow_states), 0, 'nothing is left')
+  t.equal(await app.db.$count(flow_states), 0, 'nothing remains')
   t.strictSame(await done(), [])
   const written = logs.slice(before).filter(({ msg }) => msg === 'a sign-in through a provider failed')
   t.equal(written.length, Object.keys(cases).length)
@@ -239,7 +239,7 @@ t.test('an ID token for another client, another time or from another issuer is r
 
   Object.assign(crooked, good())
   const state = (await depart()).get('state')!
-  t.ok(fragment(await comeBack({ state, code: 'abc' })).get('access_token'), 'as it should be, it does')
+  t.ok(fragment(await comeBack({ state, code: 'abc' })).get('access_token'), 'a valid token is accepted')
 })
 
 t.test('the provider’s own refusal is passed on', async (t) => {
@@ -248,7 +248,7 @@ t.test('the provider’s own refusal is passed on', async (t) => {
   const state = (await depart()).get('state')!
   t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })),
     { error: 'login_required', error_description: 'Chi è?' })
-  t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'and ends the way')
+  t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'and the flow has ended')
   const empty = (await depart()).get('state')!
   t.match(problemAt(t, await comeBack({ state: empty })), { error_code: 'bad_oauth_callback' })
   const denied = (await depart()).get('state')!
@@ -314,7 +314,7 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
       t.equal(linking.status, 503)
       t.match(await linking.json(), { error_code: 'unexpected_failure', msg: told.error_description })
     }
-    t.equal(await app.db.$count(flow_states), 0, 'nothing was begun')
+    t.equal(await app.db.$count(flow_states), 0, 'no flow was started')
     t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
   })
 
@@ -347,7 +347,7 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
       }
     }
     t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
-    t.equal(await app.db.$count(users), 1, 'nobody has come in but the one who was there')
+    t.equal(await app.db.$count(users), 1, 'no other user has signed in')
   })
 })
 
@@ -359,17 +359,17 @@ t.test('a callback that the provider posts as a form works like a GET', async (t
       method: 'POST', redirect: 'manual', body, headers: { 'content-type': type }
     })
   const state = (await depart()).get('state')!
-  t.equal((await post(`state=${state}&code=a&code=b`)).status, 400, 'twice the same field')
-  t.equal((await post(JSON.stringify({ state, code: 'abc' }), 'application/json')).status, 415, 'only a form is a form')
-  t.equal((await post(`state=${state}&code=${'a'.repeat(20_000)}`)).status, 413, 'and no endless one')
+  t.equal((await post(`state=${state}&code=a&code=b`)).status, 400, 'the field is repeated')
+  t.equal((await post(JSON.stringify({ state, code: 'abc' }), 'application/json')).status, 415, 'JSON is refused')
+  t.equal((await post(`state=${state}&code=${'a'.repeat(20_000)}`)).status, 413, 'and no endless form')
   t.equal((await post(`state=${state}&code=${'a'.repeat(5000)}`)).status, 400)
   const done = await post(`state=${state}&code=abc&__proto__=x&user=%7B%7D`)
-  t.equal(done.status, 303, 'the browser comes back with its cookie, which no form of another site brings')
+  t.equal(done.status, 303, 'the redirected browser sends its cookie')
   const { origin, pathname, searchParams } = new URL(done.headers.get('location')!)
   t.equal(origin + pathname, `${base}/auth/v1/callback`)
   t.strictSame(Object.fromEntries(searchParams), { state, code: 'abc' })
   const landed = fragment(await comeBack(Object.fromEntries(searchParams)))
-  t.ok(landed.get('access_token'), 'nothing of this has used the state up')
+  t.ok(landed.get('access_token'), 'the state is still valid')
   t.equal((await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status, 303,
     'an empty one leads home, too')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -407,7 +407,7 @@ t.test('a response is read to its end, and its size is limited after decompressi
     [{ a: 1 }, 'b', null])
   t.equal(await reason(fetchFromProvider(`${url}/bomb`, GET)), 'too large')
   t.equal((await fetchFromProvider(`${url}/empty`, GET)).status, 204)
-  t.equal((await fetchFromProvider(`${url}/away`, GET)).status, 302, 'a redirect is an answer, and not followed')
+  t.equal((await fetchFromProvider(`${url}/away`, GET)).status, 302, 'a redirect is a response, and not followed')
   t.equal((await fetchFromProvider(`${url}/`, GET)).status, 404)
 })
 
@@ -450,18 +450,18 @@ t.test('metadata are fetched once for all callers, cached, and used when a later
   fails = true
   await t.rejects(get(), { message: 'no' })
   fails = false
-  t.strictSame(await Promise.all([get(), get(), get()]), [2, 2, 2], 'a failure is not kept')
+  t.strictSame(await Promise.all([get(), get(), get()]), [2, 2, 2], 'a failure is not cached')
   clock = 999
   t.equal(await get(), 2)
   clock = 1000
   t.equal(await get(), 3)
   fails = true
   clock = 5000
-  t.equal(await get(), 3, 'the last one serves on')
+  t.equal(await get(), 3, 'the last value is used')
   fails = false
   clock += 59_999
   t.equal(await get(), 3)
-  t.equal(loads, 4, 'for a minute nothing is tried')
+  t.equal(loads, 4, 'for a minute no request is made')
   clock += 1
   t.equal(await get(), 5)
 })

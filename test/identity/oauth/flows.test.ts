@@ -60,7 +60,7 @@ t.test('a malformed authorization request is refused at once', async (t) => {
     t.equal((await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status, 302,
       'what is not understood is left out')
   }
-  t.equal((await app.inject({ method: 'HEAD', url: WAY })).statusCode, 405, 'a look begins nothing')
+  t.equal((await app.inject({ method: 'HEAD', url: WAY })).statusCode, 405, 'a HEAD starts no flow')
   t.equal(await app.db.$count(flow_states), 2)
 })
 
@@ -89,7 +89,7 @@ t.test('the sessions of an unconfirmed account have ended when the owner’s cal
   provider.person = ANNA
   waits = 0
   const tokens = fragment((await visit(WAY)).url)
-  t.equal(waits, 1, 'no process is behind')
+  t.equal(waits, 1, 'every process knows it')
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer })).statusCode, 403)
   t.equal((await app.inject({ url: '/api/sessions', headers: bearer })).statusCode, 401)
   const mine = (
@@ -124,7 +124,7 @@ t.test('an account never adopts an unverified address, and an invitation there p
   const link = await app.inject({ method: 'POST', url: '/auth/v1/admin/generate_link', headers: service, payload })
   t.equal(link.statusCode, 200)
   t.not(link.json<AuthUser>().id, user.id)
-  t.equal((await ask('GET', '/api/v1/prenotazioni')).statusCode, 403, 'still waiting for a role')
+  t.equal((await ask('GET', '/api/v1/prenotazioni')).statusCode, 403, 'still pending')
 })
 
 t.test('a stranger who opens a person\'s linking URL links nothing to their account', async (t) => {
@@ -149,7 +149,7 @@ t.test('a stranger who opens a person\'s linking URL links nothing to their acco
   const { url: refused } = await browser().go((await plain.json() as { url: string }).url)
   t.equal(fragment(refused).get('error_code'), 'bad_oauth_state')
   const { url: landed } = await browser().go(await link())
-  t.ok(landed.searchParams.get('code'), 'a code, which the stranger’s browser cannot exchange')
+  t.ok(landed.searchParams.get('code'), 'the stranger’s browser cannot exchange the code')
   t.strictSame(await identities(), ['email'])
   t.ok((await client('pkce').auth.exchangeCodeForSession(landed.searchParams.get('code')!)).error)
   t.strictSame(await identities(), ['email'])
@@ -183,7 +183,7 @@ t.test('the client receives the provider’s refresh token, and no token, code o
   t.ok(written.includes('/auth/v1/callback'))
   t.strictSame(secrets.filter((secret) => written.includes(secret)), [])
   const audit = JSON.stringify(await app.db.select().from(audit_log))
-  t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'nor written down')
+  t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'nor stored')
 })
 
 t.test('when the audit log cannot be written, no account is created or linked', async (t) => {
@@ -243,8 +243,8 @@ t.test('the official client signs in through a provider with PKCE, twice as the 
     t.equal(error, null)
     const { url } = await browser().go(data.url!)
     t.equal(url.origin + url.pathname, `${FRONT_END}/arrivo`)
-    t.equal(url.searchParams.get('pagina'), '1', 'the address is kept as it was')
-    t.equal(url.hash, '', 'no token in the address')
+    t.equal(url.searchParams.get('pagina'), '1', 'the address is unchanged')
+    t.equal(url.hash, '', 'the URL contains no token')
     const exchanged = await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)
     t.equal(exchanged.error, null, `time ${time}`)
     t.type(exchanged.data.session?.provider_token, 'string')
@@ -269,7 +269,7 @@ t.test('the official client signs in through a provider with PKCE, twice as the 
     t.strictSame(user.data.user?.app_metadata, { role: 'pending', provider: 'google', providers: ['google'] })
     t.ok(user.data.user?.email_confirmed_at)
     const again = await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)
-    t.ok(again.error, 'a code is good once')
+    t.ok(again.error, 'a code works once')
   }
   t.equal(ids[0], ids[1])
   t.strictSame(
@@ -293,7 +293,7 @@ t.test('without PKCE the official client takes its session from the fragment', a
   })
   const { url } = await browser().go(data.url!)
   const tokens = fragment(url)
-  t.equal(url.searchParams.size, 1, 'nothing secret in the query')
+  t.equal(url.searchParams.size, 1, 'the query contains no secret')
   t.strictSame([...tokens.keys()].sort(),
     ['access_token', 'expires_at', 'expires_in', 'provider_token', 'refresh_token', 'sb', 'token_type'])
   t.match(Object.fromEntries(tokens), { token_type: 'bearer', expires_in: '3600', sb: '' })
@@ -330,7 +330,7 @@ t.test('the official client links a provider to an account, lists the identities
     options: { redirectTo: LANDING, skipBrowserRedirect: true }
   })
   t.equal(linking.error, null)
-  t.ok(linking.data.url?.startsWith(`${provider.issuer}/auth?`), 'straight to the provider')
+  t.ok(linking.data.url?.startsWith(`${provider.issuer}/auth?`), 'directly to the provider')
   const { url } = await browser().go(linking.data.url!)
   t.equal((await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)).error, null)
 
@@ -400,7 +400,7 @@ t.test('GitHub: the person and their primary, verified address are read from its
 
   github.emails = undefined
   const again = fragment((await visit(GITHUB_WAY)).url)
-  t.ok(again.get('access_token'), 'a person who is known needs no address')
+  t.ok(again.get('access_token'), 'a known user needs no address')
   t.match(again.get('provider_token'), /^gho_/)
   t.strictSame(
     (await findUser(app.db, { email: 'rosa@example.org' }))?.identities.map(({ provider_id }) => provider_id),

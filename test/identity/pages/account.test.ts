@@ -27,7 +27,7 @@ t.test('the page of a person’s account', async (t) => {
     const browser = await signedIn('anna@example.org')
     t.match(browser.page().body, `href="${NEW_KEY}"`)
     await browser.open(NEW_KEY)
-    t.notMatch(browser.page().body, 'name="amministrazione"', 'an operator has nothing to administer')
+    t.notMatch(browser.page().body, 'name="amministrazione"', 'an operator has no administration scope')
     await browser.submit(NEW_KEY, { name: 'portatile', days: '30', scrittura: '1' })
     const { statusCode, headers, body } = browser.page()
     t.match({ statusCode, headers }, { statusCode: 200, headers: { 'cache-control': 'no-store' } })
@@ -56,7 +56,7 @@ t.test('the page of a person’s account', async (t) => {
     await browser.submit(NEW_KEY, { name: 'sempre', days: '1000' })
     t.equal(browser.page().statusCode, 400)
     t.match(browser.page().body, 'role="alert">Controlla il nome')
-    t.match(browser.page().body, 'value="sempre"', 'what was written need not be written again')
+    t.match(browser.page().body, 'value="sempre"', 'the form keeps its values')
     t.same(await app.sql`select 1 from api_keys where name in ('x', 'sempre')`, [])
   })
 })
@@ -75,7 +75,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
   }).toString()
   const backOf = (browser: VisitorBrowser) => {
     const [, address = ''] = /^0;url=(.*)$/.exec(String(browser.page().headers.refresh)) ?? []
-    t.ok(browser.page().body.includes(`<a href="${address.replaceAll('&', '&amp;')}">`), 'a link leads there, too')
+    t.ok(browser.page().body.includes(`<a href="${address.replaceAll('&', '&amp;')}">`), 'a link also leads there')
     return new URL(address)
   }
   const exchange = async (url: URL, code_verifier: string) => await app.inject({
@@ -95,18 +95,18 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     const back = backOf(browser)
     t.match(back, { origin: 'https://app.example', pathname: '/benvenuto', search: /^\?da=locanda&code=[\w-]+$/ })
     t.match((await exchange(back, secretOf())).json(), { error_code: 'bad_code_verifier' })
-    t.match((await exchange(back, verifier)).json(), { error_code: 'flow_state_not_found' }, 'the code is used up')
+    t.match((await exchange(back, verifier)).json(), { error_code: 'flow_state_not_found' }, 'the code is void')
 
     await browser.open(pageFor(verifier))
     t.match(browser.page().body, 'L’applicazione app.example chiede di farti entrare con questo account.')
-    t.equal((await app.sql`select 1 from flow_states`).length, 0, 'the address alone makes no code')
+    t.equal((await app.sql`select 1 from flow_states`).length, 0, 'the URL alone issues no code')
     await browser.submit('/auth/accedi/continua')
     const response = await exchange(backOf(browser), verifier)
     t.match(response.json(), { user: { id, email: 'anna@example.org' }, refresh_token: String })
     t.equal((await app.sql`select 1 from sessions where user_id = ${id}`).length, 2, 'one of the pages, one of its own')
     t.same(await app.sql`select details from audit_log where action = 'accesso' order by id desc limit 1`,
       [{ details: { method: 'pages', provider: 'email' } }])
-    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'and not a second time by itself')
+    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'and not again automatically')
   })
 
   t.test('the proof of a second factor on the pages counts for the front end as well', async (t) => {
@@ -121,7 +121,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     const verifier = secretOf()
     await browser.open(pageFor(verifier))
     await browser.submit('/auth/accedi', { email: 'bice@example.org', password: PASSWORD })
-    t.equal(browser.page().path, '/auth/verifica', 'the password alone leads nowhere')
+    t.equal(browser.page().path, '/auth/verifica', 'the password alone returns no code')
     await forgetCodes(app)
     await browser.submit('/auth/verifica', { code: codeOf(secret) })
     const back = backOf(browser)
@@ -130,7 +130,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     t.equal((await callAs(app, access, 'GET', '/api/v1/prenotazioni')).statusCode, 200)
     const sessions = await app.sql`select created_at, not_after, factor_id, amr from sessions where user_id = ${id}`
     t.equal(sessions.length, 2)
-    t.same(sessions[0], sessions[1], 'it is as old, and ends with the one on the pages')
+    t.same(sessions[0], sessions[1], 'it has the age of the session on the pages, and ends with it')
   })
 
   t.test('a code is void after the person has signed out on the pages', async (t) => {
@@ -211,7 +211,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
     const page = await own.ask(back.url.href)
     t.equal(page.status, 200)
     t.match(await page.text(), 'Premi il pulsante per finire l’accesso')
-    t.same(await app.sql`select id from sessions`, [], 'the address alone takes nothing')
+    t.same(await app.sql`select id from sessions`, [], 'the URL alone links nothing')
     const other = browser('')
     await other.ask(`${base}/auth/accedi`)
     t.equal((await other.ask(`${base}/auth/accedi/ritorno`, form(codeOf(back)))).status, 400)
@@ -261,8 +261,8 @@ t.test('the pages that mails link to', async (t) => {
     t.match(browser.page().body, '<h1>Invito a Locanda</h1>')
     t.match(browser.page().headers, { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
     await browser.submit('/auth/conferma')
-    t.equal(browser.page().path, '/auth/password', 'programs that only look at the link have not used it up')
-    t.equal((await browser.open('/auth/')).page().path, '/auth/password', 'without a password nothing else comes first')
+    t.equal(browser.page().path, '/auth/password', 'mail scanners have not used up the link')
+    t.equal((await browser.open('/auth/')).page().path, '/auth/password', 'a password must be chosen first')
     await browser.submit('/auth/password', { password: NEW })
     t.equal(browser.page().path, '/auth/account?esito=password')
     const again = await visitorBrowser(app).open(pathOf(mail))
@@ -304,7 +304,7 @@ t.test('the pages that mails link to', async (t) => {
     const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
     await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
     const notices = [await smtp.next(), await smtp.next()].map(({ text }) => text).sort()
-    t.match(notices, [/aggiunto un secondo fattore/, /nuovi codici di recupero/], 'both are told to the person by mail')
+    t.match(notices, [/aggiunto un secondo fattore/, /nuovi codici di recupero/], 'the user gets a mail about both')
     await post('/auth/v1/recover', { email: 'anna@example.org' })
     const other = await visitorBrowser(app).open(pathOf(await letter()))
     await other.submit('/auth/conferma')
@@ -329,14 +329,14 @@ t.test('the pages that mails link to', async (t) => {
     })
     t.match(await linkOf(), '/auth/v1/verify?')
     await post('/auth/v1/otp', { email: 'anna@example.org' })
-    t.match(await linkOf(), '/auth/v1/verify?', 'the front end takes over who signs in')
+    t.match(await linkOf(), '/auth/v1/verify?', 'the front end gets the session')
   })
 
   t.test('use the language in which the person chose the password, or the one chosen since', async (t) => {
     await forget()
     await post('/auth/v1/invite', { email: 'frieda@example.org' })
     const invitation = await smtp.next()
-    t.match(invitation.subject, 'Invito a Locanda', 'of whom nothing is known')
+    t.match(invitation.subject, 'Invito a Locanda', 'for a user without a language')
     const browser = await visitorBrowser(app, 'de').open(pathOf(read(invitation)))
     await browser.submit('/auth/conferma')
     await browser.submit('/auth/password', { password: NEW })

@@ -34,12 +34,12 @@ t.test('the pages of a person who signs in', async (t) => {
     await browser.submit('/auth/accedi', { email: ' Anna@example.org ', password: PASSWORD })
     t.equal(browser.page().path, '/auth/account')
     t.match(browser.page().body, 'Hai fatto l’accesso come anna@example.org.')
-    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'who is signed in needs no form')
+    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'a signed-in user gets no form')
     t.match(await app.sql`select details from audit_log where actor = ${`user:${id}`} and action = 'accesso'`,
       [{ details: { method: 'password' } }])
     const [session] = await app.sql<{ ip: string, user_agent: string }[]>`
       select ip, user_agent from sessions where user_id = ${id}`
-    t.match(session, { ip: '127.0.0.1', user_agent: 'lightMyRequest' }, 'the session is the browser’s own')
+    t.match(session, { ip: '127.0.0.1', user_agent: 'lightMyRequest' }, 'the session belongs to the browser')
   })
 
   t.test('show a wrong password\'s error below the field, and that of too many above the form', async (t) => {
@@ -51,11 +51,11 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(errorOf(body, 'password'), 'Indirizzo o password non corretti.')
     t.match(body, /<input id="password"[^>]* aria-describedby="password-error" aria-invalid="true"/)
     t.match(body, '<title>Errore: Accedi · Locanda</title>')
-    t.match(body, /id="email"[^>]* value="bice@example.org"/, 'the address need not be typed again')
+    t.match(body, /id="email"[^>]* value="bice@example.org"/, 'the form keeps the address')
     t.notMatch(body, 'sbagliata')
     const unknown = await visitorBrowser(app).open('/auth/accedi')
     await unknown.submit('/auth/accedi', { email: 'nessuno@example.org', password: 'sbagliata' })
-    t.equal(unknown.page().body.replace('nessuno', 'bice'), body, 'an address without an account is answered alike')
+    t.equal(unknown.page().body.replace('nessuno', 'bice'), body, 'an unknown address gets the same page')
     for (let more = 0; more < 5; more++) {
       await browser.submit('/auth/accedi', { email: 'bice@example.org', password: 'sbagliata' })
     }
@@ -93,13 +93,13 @@ t.test('the pages of a person who signs in', async (t) => {
 
     const later = await signedIn('dora@example.org')
     t.equal(later.page().path, '/auth/verifica')
-    t.equal((await later.open('/auth/account')).page().path, '/auth/verifica', 'nothing is shown before the proof')
+    t.equal((await later.open('/auth/account')).page().path, '/auth/verifica', 'no codes are shown before the proof')
     t.equal((await later.open('/auth/password')).page().path, '/auth/verifica?dopo=password')
     await later.submit('/auth/verifica', { code: 'x'.repeat(50) })
     t.equal(errorOf(later.page().body, 'code-0'), 'Il codice non è giusto, o è già stato usato.')
     await forgetCodes(app)
     await later.submit('/auth/verifica', { code: codeOf(secret) })
-    t.equal(later.page().path, '/auth/password', 'a proof leads back')
+    t.equal(later.page().path, '/auth/password', 'a proof returns to the page')
 
     const lost = await signedIn('dora@example.org')
     await lost.submit('/auth/verifica/recupero', { code: 'aaaa-bbbb' })
@@ -126,7 +126,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(browser.page().statusCode, 500)
     await app.sql`drop trigger refuse_removal on factors`
     await browser.open('/auth/account')
-    t.match(browser.page().body, 'ne restano 9', 'nothing is half removed')
+    t.match(browser.page().body, 'ne restano 9', 'nothing was removed')
     await browser.submit('/auth/account/fattori/rimuovi')
     t.equal(browser.page().path, '/auth/account?esito=fatto')
     t.same(await app.sql`select 1 from factors where user_id = ${id}`, [])
@@ -178,7 +178,7 @@ t.test('the pages of a person who signs in', async (t) => {
     await stranger.open('/auth/account')
     await stranger.submit('/auth/account/sessioni/chiudi', { id: mine[0]!.id })
     await stranger.submit('/auth/account/sessioni/altre')
-    t.equal(await count(), 2, 'nobody ends the session of another person')
+    t.equal(await count(), 2, 'the session of another user continues')
     await first.submit('/auth/account/sessioni/altre')
     t.equal(await count(), 1)
     t.equal((await second.open('/auth/account')).page().path, '/auth/accedi')
@@ -199,9 +199,9 @@ t.test('the pages of a person who signs in', async (t) => {
       t.match(response, { statusCode: 303, headers: { location: '/auth/accedi' } }, each)
     }
     const api = await app.inject({ url: '/auth/v1/user', headers: { cookie: `locanda_session=${value}` } })
-    t.equal(api.statusCode, 401, 'the API takes no cookie')
+    t.equal(api.statusCode, 401, 'the API ignores cookies')
     await app.sql`update users set banned_until = now() + interval '1 day' where email = 'anna@example.org'`
-    t.equal((await browser.open('/auth/account')).page().path, '/auth/accedi', 'a banned person is out')
+    t.equal((await browser.open('/auth/account')).page().path, '/auth/accedi', 'a banned user is signed out')
   })
 
   t.test('accept forms only from these pages', async (t) => {
@@ -217,8 +217,8 @@ t.test('the pages of a person who signs in', async (t) => {
       t.match(response.body, TEXTS.it.foreignForm)
     }
     const silent = await post({})
-    t.equal(silent.statusCode, 400, 'a browser that does not say where from, without the cookie of a page')
-    t.match(silent.cookies, [{ name: 'locanda_form', sameSite: 'Strict' }], 'it comes with no form of another site')
+    t.equal(silent.statusCode, 400, 'a browser without Sec-Fetch-Site and cookie')
+    t.match(silent.cookies, [{ name: 'locanda_form', sameSite: 'Strict' }], 'not sent by other sites’ forms')
     t.equal((await post({ cookie: 'locanda_form=1' })).statusCode, 303)
     t.equal((await post({ 'sec-fetch-site': 'same-origin', cookie: 'locanda_form=1' })).statusCode, 303)
     const page = await app.inject('/auth/accedi')
@@ -236,7 +236,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(twice.statusCode, 400)
     const { cookies } = await post({ 'sec-fetch-site': 'same-origin', cookie: 'locanda_form=1' })
     t.match(cookies, [{ name: 'locanda_session', sameSite: 'Lax', httpOnly: true, path: '/' }])
-    t.notOk(cookies[0]!.maxAge, 'the browser forgets it when it is closed')
+    t.notOk(cookies[0]!.maxAge, 'the cookie ends with the browser')
   })
 })
 
@@ -270,7 +270,7 @@ t.test('the pages for people', async (t) => {
     }
     const browser = await visitorBrowser(app, 'fr').open('/auth/accedi')
     await browser.submit('/auth/accedi', { email: 'nessuno@example.org', password: 'sbagliata' })
-    t.match(browser.page().body, 'L’adresse ou le mot de passe n’est pas correct.', 'refusals, too')
+    t.match(browser.page().body, 'L’adresse ou le mot de passe n’est pas correct.', 'error pages, too')
   })
 
   t.test('have every text in every language, with a placeholder wherever the Italian text has one', async (t) => {
@@ -282,7 +282,7 @@ t.test('the pages for people', async (t) => {
     }
     const same = Object.entries(TEXTS.it).filter(([key, text]) =>
       Object.values(TEXTS).every((texts) => texts[key as keyof typeof texts] === text)).map(([key]) => key)
-    t.same(same, ['homeTitle'], 'nothing was left untranslated')
+    t.same(same, ['homeTitle'], 'every text is translated')
   })
 
   t.test('allow only their own style sheet and this server\'s script', async (t) => {
@@ -347,7 +347,7 @@ t.test('the pages for people', async (t) => {
         t.match(body, 'href="/auth/"')
       }
     }
-    t.match((await asks('it', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' }, 'the protocol has none')
+    t.match((await asks('it', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' }, 'a JSON error')
   })
 })
 

@@ -68,7 +68,7 @@ t.test('without settings an administrator with a random password is created, and
   t.match((await acts(app))[0], { actor: 'sistema', action: 'utente_creato', details: { role: 'admin' } })
 
   await installation()
-  t.not((await firstAdministrator(app, config()))?.password, made!.password, 'elsewhere it is another')
+  t.not((await firstAdministrator(app, config()))?.password, made!.password, 'another installation differs')
 })
 
 t.test('the administrator is created once, even when the settings change later', async (t) => {
@@ -224,7 +224,7 @@ t.test('the last administrator', async (t) => {
       t.equal((await remove(app, service, id)).statusCode, 422, name)
     }
     await app.sql`update users set banned_until = now() where id = ${banned.id}`
-    t.equal((await REMOVALS.demoted!(app, service, id)).statusCode, 200, 'when the ban is over there is another')
+    t.equal((await REMOVALS.demoted!(app, service, id)).statusCode, 200, 'after the ban there is another administrator')
     t.same(await admins(app), [banned.id])
   })
 })
@@ -315,6 +315,6 @@ t.test('the last administrator is the last one who can sign in', async (t) => {
       insert into identities (id, user_id, provider, provider_id, identity_data)
       values (${own!.identity_id}, ${id}, 'email', ${id}, '{"email":"anna@example.org","email_verified":true}')`
     t.equal(await unlink(), 200)
-    t.match(await address(), [{ email: 'altrove@example.org' }], 'one that is confirmed takes its place')
+    t.match(await address(), [{ email: 'altrove@example.org' }], 'another confirmed administrator suffices')
   })
 })

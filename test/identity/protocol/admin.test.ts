@@ -52,7 +52,7 @@ t.test('a password hash from another system is accepted', async (t) => {
   } = await admin.createUser({ email: 'portata@example.org', password_hash, email_confirm: true })
   t.equal((await open().auth.signInWithPassword({ email: 'portata@example.org', password: 'U*U' })).error, null)
   const [row] = await app.db.select().from(users).where(eq(users.id, user!.id))
-  t.match(row?.password_hash, /^\$argon2id\$/, 'and hashed as ours are, when it is known')
+  t.match(row?.password_hash, /^\$argon2id\$/, 'and it is rehashed at the sign-in')
   t.equal((await open().auth.signInWithPassword({ email: 'portata@example.org', password: 'U*U' })).error, null)
 })
 
@@ -135,7 +135,7 @@ t.test('a deleted account is gone with its sessions, and its address is free', a
   service.exchanges.length = 0
   const { data, error } = await admin.deleteUser(anna.id)
   t.equal(error, null)
-  t.match(data.user, { id: anna.id, email: anna.email }, 'as it was')
+  t.match(data.user, { id: anna.id, email: anna.email }, 'unchanged')
   t.same(service.exchanges.map(({ request, sent }) => [request, sent]),
     [[`GET /admin/users/${anna.id}`, ''], [`DELETE /admin/users/${anna.id}`, '{"should_soft_delete":false}']])
   t.match((await client.auth.getUser()).error, { name: 'AuthSessionMissingError' })

@@ -49,7 +49,7 @@ t.test('a right password gives a session and the user, without internal fields',
     identities: [{ provider: 'email', id: anna.id, user_id: anna.id, identity_id: /^[0-9a-f-]{36}$/ }]
   })
   t.same((await auth.getSession()).data.session, data.session)
-  t.equal(exchanges.length, 1, 'a session that is at hand is not asked for')
+  t.equal(exchanges.length, 1, 'the client does not request a session that it has')
   t.notMatch(exchanges[0]!.answer, /password|hash|argon2/)
 })
 

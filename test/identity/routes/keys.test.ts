@@ -49,7 +49,7 @@ t.test('the list of keys', async (t) => {
       t.match([response.statusCode, response.json()], [403, { codice: 'NON_AUTORIZZATO' }])
     }
     t.equal((await app.inject({ url: KEYS })).statusCode, 401)
-    t.same(await list(app, withKey(API_KEY)), [], 'the server has none')
+    t.same(await list(app, withKey(API_KEY)), [], 'the server key has no keys')
   })
 
   t.test('the list says when a key was last used', async (t) => {
@@ -78,7 +78,7 @@ t.test('creating a key', async (t) => {
     const again = (await callAs(app, anna, 'GET', MINT)).json() as MintedKey
     t.not(again.apiKey, apiKey, 'asked again it is another one')
     t.not(again.id, id)
-    t.equal(await isLetIn(app, withKey(apiKey)), 200, 'beside the first')
+    t.equal(await isLetIn(app, withKey(apiKey)), 200, 'besides the first')
   })
 
   t.test('only the key’s hash is in the database, and the log has neither', async (t) => {
@@ -156,7 +156,7 @@ t.test('creating a key', async (t) => {
       [prefix, id, '', mac]
     ]
     for (const parts of wrong) t.equal(await isLetIn(app, withKey(parts.join('_'))), 401)
-    t.equal(await isLetIn(app, bearer(apiKey)), 401, 'it is no bearer token')
+    t.equal(await isLetIn(app, bearer(apiKey)), 401, 'a key is not a bearer token')
     const elsewhere = await build(t)
     t.equal(await isLetIn(elsewhere.app, withKey(apiKey)), 401, 'another installation')
   })
@@ -198,8 +198,8 @@ t.test('revoking a key', async (t) => {
     t.same(await both(apiKey), [200, 200])
     t.equal((await revoke(bearer(admin), id)).statusCode, 200)
     t.same(await both(apiKey), [401, 401])
-    t.equal((await revoke(bearer(admin), id)).statusCode, 404, 'it is revoked already')
-    t.ok((await list(app, bearer(anna))).find((key) => key.id === id)?.revoked_at, 'it stays in the list')
+    t.equal((await revoke(bearer(admin), id)).statusCode, 404, 'it is already revoked')
+    t.ok((await list(app, bearer(anna))).find((key) => key.id === id)?.revoked_at, 'it is still listed')
   })
 
   t.test('a key of any scope revokes itself, and others only with the write scope', async (t) => {
@@ -233,7 +233,7 @@ t.test('an expired key is refused, cached or not', async (t) => {
     status = await isLetIn(app, withKey(soon.apiKey))
     if (status === 200 && asked >= end) late.push(asked - end)
   }
-  t.same(late, [], 'it was good until its end, and no longer')
+  t.same(late, [], 'it was valid until it expired')
 })
 
 t.test('a key has the current rights of its person', async (t) => {
@@ -248,18 +248,18 @@ t.test('a key has the current rights of its person', async (t) => {
   const users = () => status('/api/users')
   const countries = () => status('/api/v1/paesi')
 
-  t.same([await countries(), await users()], [[200, 200], [403, 403]], 'an operator')
+  t.same([await countries(), await users()], [[200, 200], [403, 403]], 'as an operator')
   await change({ app_metadata: { role: 'admin' } })
   t.same([await countries(), await users()], [[200, 200], [200, 200]], 'promoted')
   await change({ app_metadata: { role: 'operator' } })
   t.same([await countries(), await users()], [[200, 200], [403, 403]], 'demoted')
   await change({ app_metadata: { role: 'pending' } })
-  t.same([await countries(), await users()], [[403, 403], [403, 403]], 'without a role')
+  t.same([await countries(), await users()], [[403, 403], [403, 403]], 'as a user without a role')
   await change({ app_metadata: { role: 'operator' } })
   await change({ ban_duration: '1h' })
   t.same(await countries(), [401, 401], 'banned')
   await change({ ban_duration: 'none' })
-  t.same(await countries(), [200, 200], 'let in again')
+  t.same(await countries(), [200, 200], 'after the unban')
   t.equal(
     (await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })).statusCode,
     200
@@ -284,7 +284,7 @@ t.test('a revoked key stops administering at once, even on a server that was not
     await tx`update api_keys set revoked_at = now() where id = ${id}`
     await tx`alter table api_keys enable trigger api_keys_changed`
   })
-  t.equal(await isLetIn(other, { 'x-api-key': apiKey }), 200, 'it is remembered')
+  t.equal(await isLetIn(other, { 'x-api-key': apiKey }), 200, 'it is cached')
   t.equal(await administers(), 403)
   t.equal((await other.inject({ url: '/api/v1/keys?tutte=true', headers: { 'x-api-key': apiKey } })).statusCode, 403)
 })
@@ -320,7 +320,7 @@ t.test('a key made with the password alone unlinks nothing once its person has a
     from users where id = ${person.id}`)[0]
   for (const each of ['email', 'google']) t.match((await unlink(before, each)).json(), REFUSED, each)
   t.same({ ...await account() }, { email: person.email, has_password: true, identities: 2 })
-  t.equal((await unlink(after, 'google')).statusCode, 200, 'one that was made with the factor does')
+  t.equal((await unlink(after, 'google')).statusCode, 200, 'a key made with the factor does')
   t.equal((await client.auth.getUserIdentities()).data?.identities.length, 1)
 })
 

@@ -115,7 +115,7 @@ t.test('operators', async (t) => {
     t.equal(backendUrl, 'https://locanda.example')
     t.match(headerOf(backendKey), { alg: 'HS256' })
     t.match(claimsOf(backendKey), { role: 'anon', iss: 'https://locanda.example/auth/v1' })
-    t.equal((await app.inject('/api/config')).json().backendKey, backendKey, 'it is always the same')
+    t.equal((await app.inject('/api/config')).json().backendKey, backendKey, 'the key is stable')
     for (const headers of [bearer(backendKey), { 'x-api-key': backendKey }, { apikey: backendKey }]) {
       t.equal(await isLetIn(app, headers as Record<string, string>), 401)
     }
@@ -251,7 +251,7 @@ t.test('profile pictures', async (t) => {
 
   t.test('a new picture replaces the one before, whatever their formats', async (t) => {
     for (const [file, extension] of [[await png(), 'png'], [await webp(), 'webp'], [picture, 'jpg']] as const) {
-      t.equal((await set(piero, file, 'x.gif')).statusCode, 200, 'the name of the file says nothing')
+      t.equal((await set(piero, file, 'x.gif')).statusCode, 200, 'the file name does not matter')
       t.same(await stored(piero), [`${piero}.${extension}`])
     }
   })
@@ -303,8 +303,8 @@ t.test('profile pictures', async (t) => {
     const declared = await send(form([['userId', piero], ['file', picture, 'io.jpg']]), {
       'content-length': String(1e12)
     })
-    t.equal(declared.statusCode, 413, 'before a byte of it is read')
-    t.same(fieldsAtFault(await set(piero, large.subarray(1))), ['file'], 'at the bound it is looked at')
+    t.equal(declared.statusCode, 413, 'before the body is read')
+    t.same(fieldsAtFault(await set(piero, large.subarray(1))), ['file'], 'an image at the limit is examined')
   })
 
   t.test('an invalid form is a 400 that names the field', async (t) => {

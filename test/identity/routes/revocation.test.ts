@@ -154,7 +154,7 @@ t.test('after a change that takes rights away is answered, no new request has th
   const others = await during(apps, { url: OWN, headers: bearer(first) }, () =>
     callAs(app, second, 'POST', '/auth/v1/logout?scope=others')
   )
-  t.same(others.after, [401], 'signing out the others')
+  t.same(others.after, [401], 'after signing out the others')
   t.same([await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))], [200, 200],
     'which leaves the one that asked')
 
@@ -174,7 +174,7 @@ t.test('after a change that takes rights away is answered, no new request has th
   const rotated = await during(apps, { url: OWN, headers: bearer(second) }, () =>
     callAs(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true })
   )
-  t.same(rotated.after, [401], 'a rotation at once')
+  t.same(rotated.after, [401], 'after an immediate rotation')
 })
 
 t.test('every process is notified of a change', async (t) => {
@@ -261,7 +261,7 @@ t.test('a server that was disconnected drops its caches as soon as it listens ag
     await tx`alter table users enable trigger users_changed`
   })
   t.same([await isLetIn(app, bearer(access_token)), await isLetIn(other, bearer(access_token))], [200, 200],
-    'it is remembered')
+    'it is cached')
   for (const pid of before) await app.sql`select pg_terminate_backend(${pid})`
   while ((await listeners()).filter((pid) => !before.includes(pid)).length < 2);
   // Both have answered, so both listen.
@@ -280,7 +280,7 @@ t.test('a signing key is accepted for at most a minute without reading it again'
   const keys = new SigningKeys(db, secrets, () => clock.now)
   const { kid } = await keys.current()
   await sql`update signing_keys set retires_at = now() - interval '1 second'`
-  t.ok(keys.isLive(kid), 'nobody has said anything')
+  t.ok(keys.isLive(kid), 'without any notification')
   clock.now += 60_001
   t.notOk(keys.isLive(kid))
   t.equal(await keys.find(kid), undefined)
@@ -381,7 +381,7 @@ t.test('revoking all sessions', async (t) => {
       t.match([refreshed.statusCode, refreshed.json()], [400, { error_code: 'refresh_token_not_found' }])
     }
     t.same(await both(bearer(pieros)), [200, 200])
-    t.same(await both({ 'x-api-key': apiKey }), [401, 401], 'and the keys that a session can have made')
+    t.same(await both({ 'x-api-key': apiKey }), [401, 401], 'and the API keys, too')
     t.equal(await isLetIn(app, bearer((await signIn(app, 'berta', 'operator')).access_token)), 200,
       'she can sign in again')
 
@@ -465,8 +465,8 @@ t.test('unlinking a provider', async (t) => {
     t.equal((await unlink('google')).statusCode, 200)
     for (const on of [app, other]) {
       t.equal(await isLetIn(on, bearer(stolen.access_token)), 401)
-      t.equal(await isLetIn(on, bearer(other1.access_token)), 200, 'of another provider')
-      t.equal(await isLetIn(on, bearer(token)), 200, 'the session that asks')
+      t.equal(await isLetIn(on, bearer(other1.access_token)), 200, 'sessions of another provider')
+      t.equal(await isLetIn(on, bearer(token)), 200, 'the calling session')
     }
     const exchange = await app.inject({
       method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code, code_verifier: code_challenge }
@@ -496,7 +496,7 @@ t.test('unlinking a provider', async (t) => {
       method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password: 'una-frase-lunga-e-mia' }
     })
     t.match([clientConfig.statusCode, clientConfig.json()], [400, { error_code: 'invalid_credentials' }])
-    t.equal(await isLetIn(app, bearer(token)), 200, 'whoever is in stays in')
+    t.equal(await isLetIn(app, bearer(token)), 200, 'existing sessions continue')
   })
 
   t.test('a provider that is not linked is a 404, and the last one a 409', async (t) => {
@@ -505,7 +505,7 @@ t.test('unlinking a provider', async (t) => {
     t.match([unknown.statusCode, unknown.json()],
       [404, { error: 'All’account non è collegato il provider «github»', codice: 'PROVIDER_NON_COLLEGATO' }])
     t.equal((await unlink('google')).statusCode, 200)
-    t.equal((await unlink('google')).statusCode, 404, 'it is not linked any more')
+    t.equal((await unlink('google')).statusCode, 404, 'it is no longer linked')
     const last = await unlink('email')
     t.match([last.statusCode, last.json()], [409, { status: 409, codice: 'UNICA_IDENTITA' }])
     t.same(await linked(), ['email'])

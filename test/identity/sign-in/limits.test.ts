@@ -93,7 +93,7 @@ t.test('limits of sign-in attempts', async (t) => {
       t.equal(statusCode, 429)
       t.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
     }
-    t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not concerned')
+    t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not affected')
   })
 
   t.test('while a client IP is limited the right password is refused there, and accepted from elsewhere', async (t) => {
@@ -159,10 +159,10 @@ t.test('all addresses of one IPv6 network share the limit of one address', async
     'over_request_rate_limit'
   ])
   t.same(await from('anna@example.org', '2001:db8:1:3::1', '::ffff:192.0.2.1', '::ffff:192.0.2.2'),
-    ['invalid_credentials', 'invalid_credentials', 'invalid_credentials'], 'others are others')
+    ['invalid_credentials', 'invalid_credentials', 'invalid_credentials'], 'other networks have their own limit')
   const many = []
   for (let n = 0; n < 13; n++) many.push(await attempt(strict, `persona${n}@example.org`, `2001:db8:1:2::${n}`))
-  t.ok(many.includes('over_request_rate_limit'), 'nor may they try many accounts')
+  t.ok(many.includes('over_request_rate_limit'), 'the limit of accounts is shared, too')
 })
 
 t.test('a signed-in person has their own limit of guesses at their password', async (t) => {
@@ -178,7 +178,7 @@ t.test('a signed-in person has their own limit of guesses at their password', as
   }
   for (let n = 0; n < 3; n++) t.same(await guess(`sbagliata-${n}`), [400, 'current_password_invalid', false])
   t.same(await guess(PASSWORD), [429, 'over_request_rate_limit', true])
-  t.equal((await strict.signIn('bea@example.org')).statusCode, 200, 'signing in is not hindered')
+  t.equal((await strict.signIn('bea@example.org')).statusCode, 200, 'signing in still works')
 })
 
 t.test('sign-ins beyond the capacity get 503 with Retry-After, as an error of the protocol', async (t) => {
@@ -202,7 +202,7 @@ t.test('sign-ins beyond the capacity get 503 with Retry-After, as an error of th
         [503, { code: 503, error_code: 'unexpected_failure' }, { 'retry-after': '5' }])
     }
   }
-  t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
+  t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is not logged as an error')
 })
 
 t.test('sign-ups are counted before their passwords are hashed, and sign-ins take precedence', async (t) => {
@@ -220,8 +220,8 @@ t.test('sign-ups are counted before their passwords are hashed, and sign-ins tak
       post('token?grant_type=password', { email: `a${n}@example.org`, password: 'x' }, `198.51.100.${n}`))),
     Promise.all(times(40).map((n) => signUp(100 + n, `203.0.113.${n}`)))
   ])
-  t.same(signIns, times(15).map(() => 400), 'no sign-in is turned away')
-  t.ok(signUps.includes(503), 'sign-ups are')
+  t.same(signIns, times(15).map(() => 400), 'no sign-in is refused')
+  t.ok(signUps.includes(503), 'sign-ups are refused')
 })
 
 t.test('guesses are counted across processes, and other callers cannot evict the counters', async (t) => {
@@ -249,7 +249,7 @@ t.test('guesses are counted across processes, and other callers cannot evict the
   const { app } = servers[0]
   const kept = JSON.stringify(await app.sql`select name, encode(subject, 'escape') as subject from counters`)
   t.match(kept, /code\/account/)
-  t.notMatch(kept, /anna|192\.0/, 'no address is kept')
+  t.notMatch(kept, /anna|192\.0/, 'no address is stored')
   await app.sql`update counters set ends_at = now() - interval '1 second' where name = 'prova'`
   t.equal(await app.countAttempt({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']), 0, 'a new window')
   await app.sql`update counters set ends_at = now() - interval '1 second'`

@@ -78,7 +78,7 @@ t.test('bcrypt hashes are read under their three valid prefixes', async (t) => {
 t.test('a password longer than bcrypt reads never matches a bcrypt hash, and one of 72 bytes does', async (t) => {
   const full = `${'è'.repeat(35)}xy`
   const known = await bcrypt.hash(full, 4)
-  t.equal(await bcrypt.verify(`${full}z`, known), true, 'bcrypt itself does not see the end')
+  t.equal(await bcrypt.verify(`${full}z`, known), true, 'bcrypt ignores the end')
   t.equal(await passwords.verify(known, full), true)
   t.equal(await passwords.verify(known, `${full}z`), false)
 })
@@ -161,12 +161,12 @@ t.test('tasks run in order up to the concurrency limit, and a task beyond the qu
   t.same(started, [0, 1, 2])
   results.push(run(5))
   await setImmediate()
-  t.same(started, [0, 1, 2], 'nobody passes those who wait')
+  t.same(started, [0, 1, 2], 'no task overtakes waiting ones')
 
   tasks[0]!.reject(new Error('guasto'))
   await t.rejects(results[0]!, { message: 'guasto' })
   await setImmediate()
-  t.same(started, [0, 1, 2, 3], 'a failure frees its place, too')
+  t.same(started, [0, 1, 2, 3], 'a failure also frees its slot')
 
   for (const { resolve } of tasks) resolve(0)
   await Promise.allSettled(results)
@@ -201,7 +201,7 @@ t.test('while there are imported hashes a wrong password waits for a whole secon
   ])
   t.same(answered, ['true', 'hash'])
   t.ok(waited > 990)
-  t.match(await slow.hash('una password'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/, 'what the table knows as ours')
+  t.match(await slow.hash('una password'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/, 'hashes that the database knows as ours')
 })
 
 t.test('a password has 8 to 128 characters, counted as a person counts them', async (t) => {
@@ -296,7 +296,7 @@ t.test('each mail says in Italian why it was sent, when it expires, and that it 
     t.match(mail.text, /24 ore e una volta sola/)
     t.match(mail.text, /Se non hai chiesto tu/)
     t.ok(mail.text.includes(EMAIL))
-    t.ok(mail.text.split('\n').includes(CODE), 'the code stands on a line of its own')
+    t.ok(mail.text.split('\n').includes(CODE), 'the code is on a separate line')
     t.equal(mail.text.split('\n').includes(LINK), kind !== 'reauthentication',
       'and so does the link, where there is one')
     t.notMatch(mail.subject, CODE)
@@ -385,7 +385,7 @@ t.test('a browser with two cookies of the name is not recognized: another site m
   t.ok(isSame(asks(own), digest))
   t.notOk(isSame(asks(stranger), digest))
   t.notOk(isSame(asks(own, stranger), digest))
-  t.notSame(remember(asks(stranger, own)).digest, remember(asks(stranger)).digest, 'nor is the first of them kept')
+  t.notSame(remember(asks(stranger, own)).digest, remember(asks(stranger)).digest, 'no cookie is accepted')
   t.end()
 })
 
@@ -434,7 +434,7 @@ t.test('a URL outside our front ends is replaced by the front end’s own', asyn
       `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`
     )
     t.equal(url.origin + url.pathname, `${FRONT_END}/`, trap)
-    t.ok(url.hash.includes('access_token='), 'with the session')
+    t.ok(url.hash.includes('access_token='), 'the URL contains the session')
   }
 })
 
@@ -465,7 +465,7 @@ t.test('with a path in PUBLIC_URL the service\'s URLs are those below that path'
     t.equal(allowedRedirect(config, `https://host.example${outside}`), FRONT_END, outside)
   }
   const shared = { ...config, CORS_ORIGINS: [FRONT_END, 'https://host.example'] }
-  t.equal(allowedRedirect(shared, 'https://host.example/altro'), 'https://host.example/altro', 'the front end is there')
+  t.equal(allowedRedirect(shared, 'https://host.example/altro'), 'https://host.example/altro', 'the front end is below the path')
   t.equal(allowedRedirect(shared, 'https://host.example/locanda/auth/v1/authorize'), FRONT_END)
   t.end()
 })

@@ -161,7 +161,7 @@ t.test('the signing keys', async (t) => {
     t.equal((await keys.current()).kid, kid)
     t.equal(await keys.find('unknown'), undefined)
     const [row] = await sql`select * from signing_keys`
-    t.notMatch(JSON.stringify(row), /PRIVATE/, 'the private half is sealed')
+    t.notMatch(JSON.stringify(row), /PRIVATE/, 'the private key is encrypted')
     t.notOk((row!.private_key as Buffer).includes('PRIVATE'))
   })
 
@@ -210,7 +210,7 @@ t.test('the signing keys', async (t) => {
       t.same([each.isLive(old), each.isLive(announced), each.isLive(kid)], [false, false, true])
       t.equal((await each.current()).kid, kid)
     }
-    t.equal((await another(-MINUTE).current()).kid, kid, 'for a process whose clock is behind, too')
+    t.equal((await another(-MINUTE).current()).kid, kid, 'also for a process with a slow clock')
   })
 
   t.test('a pair that is 90 days old is replaced, by one process of several', async (t) => {
@@ -232,10 +232,10 @@ t.test('the signing keys', async (t) => {
     t.equal(rotations.length, 1)
     t.same(written, [rotations[0]!.kid])
     t.same((await keys.jwks()).map(({ kid }) => kid).sort(), [old, rotations[0]!.kid].sort())
-    t.equal((await keys.current()).kid, old, 'it is announced, like any other')
+    t.equal((await keys.current()).kid, old, 'it is published first')
     t.equal(await keys.rotateWhenOld(), undefined, 'once')
     clock.now += 15 * MINUTE + 90 * DAY - 1
-    t.equal(await keys.rotateWhenOld(), undefined, 'its age counts from when it signs')
+    t.equal(await keys.rotateWhenOld(), undefined, 'its age counts from its first signature')
     clock.now += 1
     t.ok(await keys.rotateWhenOld())
   })
@@ -258,8 +258,8 @@ t.test('rotation by an administrator', async (t) => {
     const wait = Date.parse(signs_from) - Date.now()
     t.ok(wait > 14 * MINUTE && wait <= 15 * MINUTE)
     for (const each of apps) {
-      t.same((await published(each)).sort(), [kid, kidOf(old)].sort(), 'it is published')
-      t.equal(kidOf((await signIn(each, 'piero', 'operator')).access_token), kidOf(old), 'and does not sign yet')
+      t.same((await published(each)).sort(), [kid, kidOf(old)].sort(), 'the next pair is published')
+      t.equal(kidOf((await signIn(each, 'piero', 'operator')).access_token), kidOf(old), 'but does not sign yet')
     }
 
     // A quarter of an hour later.
@@ -270,7 +270,7 @@ t.test('rotation by an administrator', async (t) => {
       t.equal(kidOf(fresh), kid)
       t.same(await both(bearer(fresh)), [200, 200])
     }
-    t.same(await both(bearer(old)), [200, 200], 'tokens of before go on')
+    t.same(await both(bearer(old)), [200, 200], 'earlier tokens stay valid')
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'chiave_di_firma_ruotata'`
     t.same({ ...entry },
       { actor: `user:${claimsOf(admin).sub}`, object: `signing_key:${kid}`, details: { immediate: false } })
@@ -301,8 +301,8 @@ t.test('rotation by an administrator', async (t) => {
       t.equal(kidOf(refreshed.json().access_token), kid)
       t.same(await both(bearer(refreshed.json().access_token)), [200, 200])
     }
-    t.same(await both(bearer(service)), [200, 200], 'the service key is signed otherwise')
-    t.same(await both({ 'x-api-key': minted }), [200, 200], 'keys are not signed by these')
+    t.same(await both(bearer(service)), [200, 200], 'the service key is not affected')
+    t.same(await both({ 'x-api-key': minted }), [200, 200], 'API keys are not affected')
     t.match(
       (
         await app.sql`select details from audit_log where action = 'chiave_di_firma_ruotata' order by id desc limit 1`

@@ -84,7 +84,7 @@ for (const level of LEVELS) {
     for (const { bytes, lines } of own) {
       const found = await readingOf(bytes)
       if (found?.lines.join() === lines.join()) exact++
-      else t.notOk(found?.valid, 'what is misread is not called valid')
+      else t.notOk(found?.valid, 'a misread zone is not valid')
     }
     t.ok(exact >= (level === 'hard' ? 0.75 : 1) * own.length, `${exact} of ${own.length}`)
   })

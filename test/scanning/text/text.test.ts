@@ -151,7 +151,7 @@ t.test('our own reader reads the zone when a provider reads the text', { skip },
   t.same((await call('POST', '/api/ocr', { image })).json<OcrAnswer>(), { text: 'P<FRAVERD1<<LUCA', mrz: LINES })
   provider.received.length = 0
   t.same((await call('POST', '/api/ocr', { image, solo_mrz: true })).json(), { text: '', mrz: LINES })
-  t.same(provider.received, [], 'who wants the zone alone sends no picture anywhere')
+  t.same(provider.received, [], 'solo_mrz sends no picture to the provider')
 })
 
 const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, string]> = {
@@ -224,7 +224,7 @@ t.test('sends no image to a provider that is not configured', async (t) => {
 
 t.test('loads no reader, weights or decoder before the first image', async (t) => {
   const loaded = [...loadedBy('src/app.ts')]
-  t.ok(loaded.some((name) => name.endsWith('/src/scanning/ocr/read-document.ts')), 'the walk gets there')
+  t.ok(loaded.some((name) => name.endsWith('/src/scanning/ocr/read-document.ts')), 'the walk finds the imports')
   const heavy = /^(sharp|tesseract\.js|piscina)$|\/reader\/network\.ts$|\/text\/text-thread\.ts$/
   t.same(loaded.filter((name) => heavy.test(name)), [])
 })

@@ -58,9 +58,9 @@ t.test('verification and the next start detect a truncated tail', async (t) => {
   await cut(server, 5)
   const wanting = { integro: false, righe: 4, prima_riga_errata: 5, status: 200 }
   t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting)
-  t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting, 'whatever is asked, it stays known')
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting, 'the loss stays reported')
   await server.app.close()
-  t.equal(notedIn(server), 6, 'a close does not make the short log the true one')
+  t.equal(notedIn(server), 6, 'shutdown does not accept the shorter log')
 
   const next = await again(t, server)
   await until(() => told(next) === 1)

@@ -50,7 +50,7 @@ export function backendRules (t: Test, backend: Backend): void {
       if (size < 2) continue
       const range = { start: 1, end: size - 2 }
       const part = await get(id, range)
-      t.equal(part?.size, size, 'the size of the whole')
+      t.equal(part?.size, size, 'the size of the whole file')
       t.ok(part?.content.equals(content.subarray(1, size - 1)))
       await backend.delete(id)
     }

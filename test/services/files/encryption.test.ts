@@ -215,7 +215,7 @@ t.test('the files folder reveals no content, name or owner', async (t) => {
   const root = join(dataDir, 'files')
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' })
   const empty = names.filter((name) => name.length > 2)
-  t.equal(empty.length, 2, 'the file, and the empty one of the place')
+  t.equal(empty.length, 2, 'the file and the empty marker file')
   t.ok(names.includes(`${object.id.slice(0, 2)}/${object.id}`))
   for (const name of empty) t.equal(readFileSync(join(root, name)).includes(canary.slice(0, 8)), false)
   t.notMatch(names.join(), /CANARINO/)
@@ -239,7 +239,7 @@ t.test("a byte changed at a file's start is a 500, and a later one aborts the re
     const stream = await app.files.read(objects[0])
     t.equal(await codeOf((async () => { for await (const part of stream) parts.push(part as Buffer) })()),
       'FILE_ILLEGGIBILE', String(position))
-    t.ok(contents[0].subarray(0, 65_536).equals(Buffer.concat(parts).subarray(0, 65_536)), 'what came before is right')
+    t.ok(contents[0].subarray(0, 65_536).equals(Buffer.concat(parts).subarray(0, 65_536)), 'earlier chunks are right')
   }
   t.ok(logs.some(({ msg, file }) => msg === 'a stored file is damaged or missing' && file === objects[0].id))
   writeFileSync(paths[0], file)

@@ -173,7 +173,7 @@ t.test('a missing files folder, or the empty one of an unmounted volume, is a 50
       app.files.removeDiscarded()
       await until(async () => failures() > before)
       const claimed = await app.sql`select from discarded_files where attempts > 0`
-      t.equal(claimed.length, 0, 'a process that has the files may remove them meanwhile')
+      t.equal(claimed.length, 0, 'a process with access to the files may remove them')
       t.equal((await call('GET', '/health/ready')).statusCode, 200)
     }
     t.same(readdirSync(root), [], 'nothing was made in it')
@@ -421,6 +421,6 @@ t.test('npm run keys:rotate works next to a running server, one run at a time', 
   t.match(wrong, { out: '', err: /MASTER_KEY non è quella/, code: 1 })
   t.match(await run({ MASTER_KEY: '', DATA_DIR: '/nessuna' }), { err: /MASTER_KEY: manca/, code: 1 })
   t.match(await run({ DATABASE_URL: '', DATA_DIR: '/nessuna' }), { err: /nessun server ha i suoi dati/, code: 1 })
-  t.same(await generationsOf(t, built), [2], 'with a wrong key, or in a wrong place, nothing was begun')
+  t.same(await generationsOf(t, built), [2], 'with a wrong key or storage no rotation starts')
   t.match(await run(), { out: /Rotazione: 2 file/, code: 0 })
 })

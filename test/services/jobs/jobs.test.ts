@@ -16,7 +16,7 @@ t.test('one of three processes runs each scheduled time, on twenty nights', asyn
   const { start, row } = await processes(t)
   const all = [start(), start(), start()]
   await Promise.all(all.map((each) => each.runDue()))
-  t.equal(total(all), 0, 'a job that is new has missed nothing')
+  t.equal(total(all), 0, 'a new job has no missed run')
   for (let night = 1; night <= 20; night++) {
     const slot = (await row()).next_run_at
     await Promise.all(all.map((each) => each.runDue(slot)))
@@ -50,9 +50,9 @@ t.test('a missed run is made up once at the next start, however many processes s
     const started = [start(), start(), start()]
     await Promise.all(started.map((each) => each.runDue()))
     t.equal(total(started), 1)
-    t.same((await row()).next_run_at, scheduled, 'the next night comes as well')
+    t.same((await row()).next_run_at, scheduled, 'the next night runs, too')
     await Promise.all(started.map((each) => each.runDue()))
-    t.equal(total(started), 1, 'and it is caught up')
+    t.equal(total(started), 1, 'and the missed run is made up')
   }
 })
 
@@ -86,7 +86,7 @@ t.test('a run whose process died is shown as interrupted, and repeated once', as
   void dead.runDue(slot)
   await work.begun
   await other.runDue()
-  t.equal(other.runs(), 0, 'not before the lease has run out')
+  t.equal(other.runs(), 0, 'not before the lease has expired')
 
   await loseLease()
   t.match(await other.list(), [{ in_corso: false, esito: 'interrotto', durata_ms: null }])
@@ -100,7 +100,7 @@ t.test('a run whose process died is shown as interrupted, and repeated once', as
   work.fail(new Error('di prova'))
   await until(() => dead.logs.some(({ msg }) => msg === 'job failed'))
   await dead.stop()
-  t.same(await row(), ended, 'what the one believed dead says later is not taken for the end of the other run')
+  t.same(await row(), ended, 'a late end of the lost run does not end the new run')
 })
 
 t.test('a run keeps its lease while its process lives', async (t) => {
@@ -145,7 +145,7 @@ t.test('a manual run does not change the scheduled time', async (t) => {
   const run = await one.start('night', async () => { recorded.push(one.runs()) })
   t.ok(typeof run === 'object')
   if (typeof run === 'object') await run.ended
-  t.same(recorded, [0], 'it is on record before it begins')
+  t.same(recorded, [0], 'it is recorded before it starts')
   const { next_run_at: slot, outcome } = await row()
   t.equal(outcome, 'riuscito')
   t.ok(slot.getTime() > Date.now())
@@ -183,10 +183,10 @@ t.test('every process runs a job of every process, and the last run is recorded'
   void hangs.runDue(slot)
   await work.begun
   await hangs.runDue(slot)
-  t.equal(hangs.runs(), 1, 'in one process there is one run at a time')
+  t.equal(hangs.runs(), 1, 'a process runs a job once at a time')
   t.match(await hangs.list(), [{ ogni_processo: true, in_corso: true }])
   await one.runDue(slot)
-  t.equal(one.runs(), 1, 'one that hangs keeps no other from it')
+  t.equal(one.runs(), 1, 'a hanging run does not block other processes')
   t.match(await one.list(), [{ ogni_processo: true, in_corso: false, esito: 'riuscito', durata_ms: Number }])
   work.fail(new RangeError('di prova'))
   await hangs.stop()
@@ -276,14 +276,14 @@ t.test('a run interrupted by shutdown runs at the next start, also a manual one'
     const run1 = await work
     if (typeof run1 === 'object') await run1.ended
     t.match(await row(), { outcome: 'interrotto', error: null, claimed_by: null, lease_until: null })
-    t.match(one.logs, [{ job: 'night', level: 30 }], 'nothing has failed')
+    t.match(one.logs, [{ job: 'night', level: 30 }], 'no run has failed')
     await one.runDue()
-    t.equal(one.runs(), 1, 'the process that ends begins nothing')
+    t.equal(one.runs(), 1, 'the stopping process starts no run')
     const next = start()
     await next.runDue()
     t.equal(next.runs(), 1)
     t.match(await row(), { outcome: 'riuscito' })
-    t.ok((await row()).next_run_at.getTime() > Date.now(), 'and then at its time again')
+    t.ok((await row()).next_run_at.getTime() > Date.now(), 'and then at its scheduled time')
   }
 })
 
@@ -313,7 +313,7 @@ t.test('a full disk is logged once for all failing jobs, and once when there is 
     end $$`
   await app.sql`create trigger no_room before update on jobs for each row execute function no_room()`
   for (let time = 1; time <= 3; time++) await run()
-  t.same(told(), [FULL], 'nor is told that the end of a run cannot be recorded')
+  t.same(told(), [FULL], 'nor is the unrecorded end logged')
 
   await app.sql`drop trigger no_room on jobs`
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
@@ -334,7 +334,7 @@ t.test('while the disk is full, a database that shut down is reported as a full 
   t.equal(await codice(), 'SPAZIO_ESAURITO')
   cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
   t.equal(await codice(), 'SPAZIO_ESAURITO')
-  t.equal((await call('GET', '/health/ready')).statusCode, 200, 'there is room again')
+  t.equal((await call('GET', '/health/ready')).statusCode, 200, 'there is free space again')
   t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
 })
 
@@ -364,7 +364,7 @@ t.test('a server makes up a missed run, and the next one does when it is killed 
   const early = await server()
   await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)
   await early.app.close()
-  t.match(await receipts(), { outcome: null, lease_until: /./ }, 'not before the lease is over')
+  t.match(await receipts(), { outcome: null, lease_until: /./ }, 'not before the lease has expired')
 
   await sql`update jobs set lease_until = now() - interval '1 second' where name = 'receipts'`
   const next = await server()

@@ -142,7 +142,7 @@ t.test(
     const { id } = await enqueue()
     const dead = await claim(db)
     t.match(dead, { id, attempts: 1 })
-    t.equal(await claim(db), undefined, 'claimed: nobody else gets it')
+    t.equal(await claim(db), undefined, 'a claimed mail is not claimed again')
     await comeDue({ db })
     const heir = await claim(db)
     await delivered(db, dead!, '250 2.0.0')
@@ -185,7 +185,7 @@ t.test(
     await smtp.next()
     await smtp.next()
     await smtp.next()
-    t.equal(logins, 2, 'one connection for all')
+    t.equal(logins, 2, 'one connection for all mails')
   }
 )
 

@@ -132,7 +132,7 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
   })
   t.test('it proves them when the account is used by this server only', async (t) => {
     t.same(outcome(input), { 1: '1K acquisito ricevuto', 2: '1K acquisito ricevuto' },
-      'what was acquired in part stays so')
+      'a partly acquired submission stays partial')
     t.same(deriveFindings(input).findings[1]!.proofs, [{ numero: 1, esito: 'K', schedine: 1, notti: 1 }])
   })
   t.test('a person gets a suggestion when the account may be used elsewhere, too', async (t) => {
@@ -210,7 +210,7 @@ t.test('a day without unknown attempts is receipted when the receipt adds up', a
     submissions: [submission(1, 'acquisito'), submission(2, 'parziale')],
     fetches: [fetched('07:00', 4, 12)]
   })
-  t.same(outcome(input), { 1: 'ricevuto' }, 'what was acquired in part stays so')
+  t.same(outcome(input), { 1: 'ricevuto' }, 'a partly acquired submission stays partial')
   t.same(
     outcome({ ...input, attempts: [known(1, { isPartial: true }), known(2)] }),
     {},
@@ -268,13 +268,13 @@ t.test('a receipt is fetched when the fetch can prove something', async (t) => {
   const ofDay = { account: 'RM000001', day: DAY, hasReceipt: false, hasUncertain: true }
   const due = (rome: string, fetches: ReceiptFetch[], changes: Partial<AttemptDay> = {}) =>
     isFetchDue({ ...ofDay, ...changes }, fetches, clockAt(`${rome}:00+01:00`))
-  t.notOk(due('2026-11-21T05:59', []), 'not before the receipt is complete')
+  t.notOk(due('2026-11-21T05:59', []), 'no fetch before the receipt is complete')
   t.ok(due('2026-11-21T06:00', [fetched('00:30', 2, 6)], { hasReceipt: true }), 'an earlier fetch does not count')
   t.notOk(due('2026-11-21T07:59', [none]))
   t.ok(due('2026-11-21T08:00', [none]), 'every two hours')
   t.ok(due('2026-11-22T23:00', [none], { hasUncertain: false }), 'for two days')
-  t.notOk(due('2026-11-23T06:00', [none]), 'then the nightly job asks')
-  t.ok(due('2026-11-21T08:00', [seen], { hasReceipt: true }), 'a second time where something is unknown')
+  t.notOk(due('2026-11-23T06:00', [none]), 'then only the nightly job fetches it')
+  t.ok(due('2026-11-21T08:00', [seen], { hasReceipt: true }), 'a second fetch if an outcome is unknown')
   t.notOk(due('2026-11-21T08:00', [seen], { hasReceipt: true, hasUncertain: false }))
   t.notOk(due('2026-11-21T12:00', [seen, fetched('08:00', 2, 6)], { hasReceipt: true }), 'never a third time')
   t.ok(
@@ -287,7 +287,7 @@ t.test('a receipt is fetched when the fetch can prove something', async (t) => {
     due('2026-11-21T12:00', unreadable('06:00', '08:00'), { hasReceipt: true }),
     'a receipt that cannot be read stays so'
   )
-  t.ok(due('2026-11-30T12:00', [], { hasReceipt: true }), 'also an old one, of which the nightly job has kept a copy')
+  t.ok(due('2026-11-30T12:00', [], { hasReceipt: true }), 'also an old receipt with a stored copy')
 })
 
 /*

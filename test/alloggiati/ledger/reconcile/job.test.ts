@@ -38,7 +38,7 @@ t.test('guests that the reply said were acquired are receipted by the first fetc
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K' })
   await jobAt(w, '05:59')
-  t.equal(await countFetches(w), 0, 'the receipt may not be complete yet')
+  t.equal(await countFetches(w), 0, 'the receipt may be incomplete')
   await jobAt(w, '06:00')
   t.match(await w.stands(id), { stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1K risposta 2/6'] })
   t.same(await unprovenDays(w.db, 'sandbox', { from: DAY, to: DAY }), [])
@@ -65,7 +65,7 @@ t.test('guests that the receipt does not count are ready to be sent again after 
     .select({ free: sql<boolean>`${invii.lease_fino_al} <= now() and ${invii.proprietario} is null` })
     .from(invii)
     .where(eq(invii.id, id))
-  t.equal(submission!.free, true, 'the sweep takes it up at once')
+  t.equal(submission!.free, true, 'the sweep sends it at once')
   t.same(w.errors(), [])
 })
 
@@ -80,7 +80,7 @@ t.test('guests that the receipt counts are acquired by it', async (t) => {
     stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6']
   })
   t.match(await w.stands(part), { stato: 'parziale', rows: 'acquisita acquisita rifiutata' })
-  t.same((await transitions(w, part)).slice(-2), ['sconosciuto', 'parziale'], 'a guest is still to be sent')
+  t.same((await transitions(w, part)).slice(-2), ['sconosciuto', 'parziale'], 'one guest remains to be sent')
   t.equal((await w.stands(known)).stato, 'ricevuto')
   await jobAt(w, '08:00', '12:00')
   t.same((await w.stands(id)).outcomes.length, 2, 'and only once')
@@ -144,8 +144,8 @@ t.test('a guest sent around midnight, and all others of both days, are receipted
   const after = await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K', nights: 2 })
   await w.acquired(`${NEXT}T17:00:00Z`, 2, 3)
   await jobAt(w, '06:00')
-  t.equal((await w.stands(between)).stato, 'acquisito', 'the second receipt is to come')
-  t.same(await differing(w), [], 'what may still add up is no discrepancy')
+  t.equal((await w.stands(between)).stato, 'acquisito', 'the second receipt is missing')
+  t.same(await differing(w), [], 'an open comparison is no discrepancy')
   w.clock.set('2026-11-22T06:00:00+01:00')
   await reconcileDays(w.context, w.archive)
   for (const id of [before, between, after]) t.equal((await w.stands(id)).stato, 'ricevuto')
@@ -245,7 +245,7 @@ t.test('concurrent processes reconcile a day once', async (t) => {
   for (const id of ids) {
     const path = await transitions(w, id)
     t.equal((await w.stands(id)).stato, 'ricevuto')
-    t.equal(new Set(path).size, path.length, 'no state twice')
+    t.equal(new Set(path).size, path.length, 'no state occurs twice')
   }
   t.same(w.errors(), [])
 })
@@ -261,7 +261,7 @@ t.test('without credentials, or with another account, stored receipts still prov
     await reconcileDays({ ...w.context, service }, w.archive)
     t.equal((await w.stands(known)).stato, 'ricevuto')
     t.match(await w.stands(unknown), { stato: 'da_verificare', nota: /manca/ })
-    t.equal(await countFetches(w), 1, 'nothing is asked for')
+    t.equal(await countFetches(w), 1, 'no receipt is requested')
   }
 })
 

@@ -378,7 +378,7 @@ t.test('a closed port is a refused connection, and nothing was sent', async (t) 
   t.match(await failureOf(CALLS.Send(clientOf({ url }), { beforeWrite })), {
     kind: 'refused', sent: false, reason: 'ECONNREFUSED'
   })
-  t.notOk(asked, 'nothing is recorded for a call that found no connection')
+  t.notOk(asked, 'a call without a connection is not recorded')
 })
 
 t.test('a name that does not resolve is reported, and nothing was sent', async (t) => {
@@ -495,7 +495,7 @@ t.test('a certificate that is configured as trusted is accepted, as text or as b
   for (const ca of [own!.cert, Buffer.from(own!.cert)]) {
     const client = clientOf(server, { ca })
     t.match(await CALLS.Send(client), { httpStatus: 200 })
-    t.match(await CALLS.Send(client), { httpStatus: 200 }, 'and again by the same client')
+    t.match(await CALLS.Send(client), { httpStatus: 200 }, 'the same client can call again')
   }
 })
 
