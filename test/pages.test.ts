@@ -12,7 +12,7 @@ const pages = ['README.md', ...FOLDERS.flatMap(markdown)].map((path) => ({
   text: read(path).replace(/^```[^]*?^```$/gm, '')
 }))
 
-t.test('every link in Markdown leads to an existing file and heading', async (t) => {
+t.test('every link in Markdown has an existing file and heading', async (t) => {
   const broken = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
       .filter(([, file, heading]) => !leads(file === '' ? path : join(dirname(path), file!), heading))

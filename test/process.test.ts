@@ -122,7 +122,7 @@ async function start (t: Test, redirection: string) {
   return { child, exit: once(child, 'exit'), live: () => fetch(`http://127.0.0.1:${port}/health/live`) }
 }
 
-t.test('a server whose log reader is gone shuts down cleanly, as after Ctrl-C', async (t) => {
+t.test('a server whose log reader has ended shuts down cleanly, as after Ctrl-C', async (t) => {
   const { child, exit } = await start(t, '')
   for await (const line of createInterface(child.stdout)) if (line.includes('"ready"')) break
   child.stdout.destroy()

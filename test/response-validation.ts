@@ -83,7 +83,7 @@ export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance
       const responses = (request.routeOptions.schema?.response ?? {}) as Responses
       const schema = ofJson(responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`])
       const where = `${request.method} ${request.routeOptions.url} ${reply.statusCode}`
-      // Unknown paths and pages of swagger-ui have no route of ours.
+      // Unknown paths and pages of swagger-ui have no described route.
       if (!request.routeOptions.url || request.routeOptions.url.startsWith('/docs')) return
       if (!schema) return t.fail(`${where}: no schema for this status`)
       checkCode(where, reply.statusCode, ownCodes(request), payload)

@@ -184,7 +184,7 @@ t.test('a server and its PostgreSQL shut down cleanly when both are signalled to
     try {
       process.kill(pid, 'SIGTERM')
     } catch (err) {
-      // The process may have ended already, as PostgreSQL's do when the first of them is told to.
+      // The process may have ended already, as PostgreSQL's processes do after the signal to the first one.
       if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
     }
   }

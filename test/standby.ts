@@ -106,7 +106,7 @@ async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: 
       try {
         process.kill(pid, 'SIGKILL')
       } catch (err) {
-        // PostgreSQL's processes end by themselves when the first of them is gone.
+        // PostgreSQL's processes end by themselves when the first of them has ended.
         if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
       }
     }

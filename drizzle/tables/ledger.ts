@@ -56,7 +56,7 @@ export const invii = pgTable(
     index('invii_aperti')
       .on(t.stato)
       .where(sql`${t.stato} in (${among(UNFINISHED_STATES)})`),
-    // One Send at a time per account: a receipt only counts, and could not tell two apart.
+    // One Send at a time per account: a receipt only counts, so it could not distinguish two.
     uniqueIndex('invii_un_volo')
       .on(t.utente)
       .where(sql`${t.stato} in (${among(IN_FLIGHT_STATES)})`)

@@ -82,7 +82,7 @@ interface Overview {
   people: Counted[]
   /** In this mode, by state. States without submissions are left out. */
   submissions: Counted[]
-  /** Matters that need a person. */
+  /** Problems that need a person. */
   alarms: Counted[]
   actions: AuditEvent[]
 }

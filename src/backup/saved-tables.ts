@@ -8,7 +8,7 @@ export interface Table { name: string, columns: string[] }
 /** Session timeouts for commands, backups and restores, which may run for a long time. */
 export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
 
-/** Fixed output formats, so that another server can read the values whatever its settings are. */
+/** Fixed output formats, so that a server with other settings can read the values. */
 export const SPELLING = `set local datestyle to 'ISO, YMD'; set local intervalstyle to 'postgres';
   set local extra_float_digits to 3; set local bytea_output to 'hex'`
 

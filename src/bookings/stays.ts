@@ -38,7 +38,7 @@ export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: D
   ))
 }
 
-/** The stays with a night from `from` to `to`, both included, whatever their arrival. Returns a query as above. */
+/** The stays with a night from `from` to `to`, both included. Returns a query as above. */
 export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day }) {
   return db.select(datedColumns).from(t)
     .where(sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${from}::date, ${to}::date, '[]')`)

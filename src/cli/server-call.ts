@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /**
- * Sends one request and returns the whole answer, whatever its status. Redirects are not followed, because they would
+ * Sends one request and returns the whole answer, with any status. Redirects are not followed, because they would
  * forward the credentials.
  * @param base a base URL from `baseUrl`
  * @throws CliError when there is no answer, or not in time
@@ -84,7 +84,7 @@ export function expectBody<T extends object> (answer: Answer, ...fields: (keyof 
   return body as T
 }
 
-/** The error that an unsuccessful answer stands for. */
+/** The error for an unsuccessful answer. */
 export function refusal ({ status, body }: Answer): CliError {
   if (status >= 300 && status < 400) {
     const text = 'Il server rimanda a un altro indirizzo: indicare quello definitivo con --url'

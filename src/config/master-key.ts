@@ -56,7 +56,7 @@ function decode (base64: string): Buffer {
 function readKeyFile (file: string): Buffer | undefined {
   const found = ofSystem(file, () => statSync(file))
   if (found === undefined) return undefined
-  // Reading a pipe would block until a writer comes.
+  // Reading a pipe would block until it has a writer.
   if (!found.isFile()) throw new Error(`${file} non è un file`)
   if (platform() !== 'win32' && (found.mode & 0o077) !== 0) {
     throw new Error(`il file ${file} è leggibile da altri: chmod 600`)

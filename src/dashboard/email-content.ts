@@ -50,7 +50,7 @@ const ALLOWED: IOptions = {
 const AS_TEXT: HtmlToTextOptions = {
   wordwrap: 78,
   formatters: {
-    // An image becomes its description, because its URL tells a reader nothing.
+    // An image becomes its description, because its URL is useless to a reader.
     description: ({ attribs }, _walk, builder) => builder.addInline(attribs.alt ?? ''),
     cell: ({ children }, walk, builder) => {
       walk(children, builder)

@@ -52,8 +52,8 @@ export function openClient (
 }
 
 /**
- * With several hosts it connects to the primary, unless the URL says otherwise. The driver (postgres 3.4.9) fails to
- * tell `read-write` from a standby of PostgreSQL 14 and later.
+ * With several hosts it connects to the primary, unless the URL says otherwise. With `read-write` the driver (postgres
+ * 3.4.9) also accepts a standby of PostgreSQL 14 and later.
  */
 function wantsPrimary (url: string): boolean {
   return /^\w+:\/\/[^/?]*,/.test(url) && !/[?&]target_session_attrs=(?:standby|prefer-standby|read-only)\b/.test(url)

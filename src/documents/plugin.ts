@@ -87,7 +87,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
   app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
     discard(tx, removed.map((guest) => ofGuest(booking, guest))))
-  // Otherwise a repeated request would be told that a deleted image is stored.
+  // Otherwise a repeated request would report that a deleted image is stored.
   app.addDiscardHook(DOCUMENTS, (tx, names, { isReplaced }) =>
     app.eraseResponses(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
 

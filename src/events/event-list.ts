@@ -26,7 +26,7 @@ function cursorOf ({ posizione, id }: { posizione: number, id: string }): string
   return `${posizione}-${id.slice(0, 8)}`
 }
 
-/** @throws CampiNonValidi naming `campo` when the text is no cursor of ours */
+/** @throws CampiNonValidi naming `campo` when the text is not a valid cursor */
 export function readCursor (campo: string, text: string): Position {
   if (text === BEGINNING.cursor) return { posizione: BEGINNING.place, mark: '00000000' }
   const [, place, mark] = CURSOR.exec(text) ?? []

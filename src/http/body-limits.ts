@@ -43,7 +43,7 @@ export default fp(async function bodyLimits (app) {
       } else {
         const giveBack = acquireSlot(request)
         finished(payload, giveBack)
-        // If the response comes before the end of the body, nothing reads the rest, and the payload never ends.
+        // If the response is sent before the end of the body, nothing reads the rest, and the payload never ends.
         finished(reply.raw, giveBack)
       }
     } catch (err) {

@@ -14,7 +14,7 @@ import { causesOf, postgresError } from '#src/database/problems.ts'
  */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
-/** Maximum buffer while nobody reads the output. Beyond it new lines are dropped. */
+/** Maximum buffer while the output is not read. Beyond it new lines are dropped. */
 const UNREAD_BYTES = 8 * 1024 * 1024
 
 const REQUEST_ID = /^[\w.:=+/-]{1,100}$/
@@ -49,8 +49,8 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
 }
 
 /**
- * Logs to standard output. When its reader is gone, its terminal closed, or its disk full, lines are lost, but the
- * server keeps running and shuts down cleanly.
+ * Logs to standard output. When its reader has ended, its terminal is closed, or its disk is full, lines are lost, but
+ * the server keeps running and shuts down cleanly.
  */
 function logDestination (): LogStream {
   const destination = pino.destination({

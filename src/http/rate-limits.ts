@@ -29,7 +29,7 @@ declare module 'fastify' {
 /** Timeout for Redis, during a request and at the start. */
 const ANSWER_MS = 500
 
-/** Readable, so that an operator can tell which program the Redis keys belong to. */
+/** Readable, so that an operator sees which program the Redis keys belong to. */
 const PREFIX = 'locanda:requests:'
 /** Callers counted by one process, about 10 MB. Beyond it the least recently used are evicted. */
 const MOST_CALLERS = 50_000
@@ -101,7 +101,10 @@ function callerKey (request: FastifyRequest): string {
   return request.routeOptions.config.heavy ? `${caller} heavy` : caller
 }
 
-/** Opens a Redis client that fails fast while Redis is unavailable. It logs when Redis goes down and comes back. */
+/**
+ * Opens a Redis client that fails fast while Redis is unavailable. It logs when Redis becomes unavailable, and when it
+ * is available again.
+ */
 async function openRedis (app: FastifyInstance, url: string, answerMs: number): Promise<Redis> {
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, {

@@ -56,7 +56,7 @@ const FIELDS_MAX = 50
 /** Maximum length of a field name, because the caller chooses the names of unknown fields. */
 const NAME_MAX = 200
 
-/** Request property of each part. The body comes last, so that its many errors do not hide those of other parts. */
+/** Request property of each part. The body is last, so that its many errors do not hide those of other parts. */
 const PARTS = { params: 'params', querystring: 'query', headers: 'headers', body: 'body' } as const
 
 type Part = keyof typeof PARTS

@@ -59,8 +59,8 @@ const deleteLogoRoute = route(
 )
 
 /**
- * The establishment's data for its letters, and the logo at their head. Everybody may read them, administrators change
- * them.
+ * The establishment's data for its letters, and the logo at their head. Every authenticated caller may read them,
+ * administrators change them.
  */
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
   app, { config, establishments }

@@ -15,7 +15,7 @@ export interface NewPdf {
   tipo: PdfKind
   /** The owner's user id; null for a machine. */
   utente: string | null
-  /** Null when the template came with the request. */
+  /** Null when the request contained the template. */
   template_id: string | null
   /** The file name for downloads. */
   nome: string

@@ -133,6 +133,6 @@ function refusal (sqlstate: string, message: string, position?: string): SqlNonV
 /** Terminates only a backend of this role, because the process id may be reused by now. */
 async function endBackend (pool: postgres.Sql, pid: number, user: string): Promise<void> {
   await pool`select pg_terminate_backend(pid) from pg_stat_activity where pid = ${pid} and usename = ${user}`
-    // The database is gone, and the statement with it.
+    // The connection to the database is lost, and the statement with it.
     .catch(() => {})
 }

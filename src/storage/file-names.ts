@@ -15,7 +15,7 @@ export function isBucketName (text: string): boolean {
 }
 
 /**
- * Words that stand in place of a bucket in the protocol's URLs: a bucket of that name would be unreachable. The bucket
+ * Words that the protocol's URLs have in place of a bucket: a bucket of that name would be unreachable. The bucket
  * `public` is reachable (`Files.open`).
  */
 const RESERVED = new Set(['authenticated', 'copy', 'info', 'list', 'list-v2', 'move', 'sign', 'upload'])

@@ -41,7 +41,7 @@ function invalid (): StorageError {
 const LIST_LIMIT = 100
 const LIST_V2_LIMIT = 1000
 
-/** One line of a list: a file, or a folder that stands for the files below it. */
+/** One line of a list: a file, or a folder with files below it. */
 type Line = { key: string, id: string | null }
 type Entry = { folder: string } | { file: StoredFile, key: string }
 

@@ -13,7 +13,7 @@ export type Files = ReturnType<typeof createNamedFiles>
 export interface ProtocolOptions { links: Links, namedFiles: Files }
 export const route = routesUnder('Storage')
 
-/** The product's bucket that anybody may read and callers with the scope may write. */
+/** The product's bucket that anyone may read and callers with the scope may write. */
 const OPEN = 'public'
 
 /**
@@ -65,8 +65,8 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
       return file
     },
     /**
-     * A file that anybody with its URL may read. `/object/public/a/b.png` is `b.png` of the bucket `a` if that bucket
-     * is public. Otherwise it is `a/b.png` of the bucket `public`, because clients use the same URL for both.
+     * A file that anyone with its URL may read. `/object/public/a/b.png` is `b.png` of the bucket `a` if that bucket is
+     * public. Otherwise it is `a/b.png` of the bucket `public`, because clients use the same URL for both.
      * @throws StorageError NoSuchKey
      */
     async open (first: string, rest: string): Promise<StoredFile> {

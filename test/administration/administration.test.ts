@@ -196,7 +196,7 @@ t.test('an entry is shown with the text of its action, and without its hash', as
   })
 })
 
-t.test('newest entries come first, and the pages joined are the whole list', async (t) => {
+t.test('newest entries are first, and all pages together are the whole list', async (t) => {
   for (let n = 0; n < 7; n++) await server.app.audit.append(server.app.db, entry(n))
   t.same(ids(await call('GET', AUDIT)), [7, 6, 5, 4, 3, 2, 1])
   for (const limit of [1, 3, 7, 1000]) {

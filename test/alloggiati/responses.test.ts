@@ -11,7 +11,7 @@ import { response } from './service/soap/server.ts'
 import { envelope } from './service/soap/xml.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
-/* The caller always gets an answer in time, whatever the police does, and the submission continues. */
+/* The caller always gets an answer in time, even if the police service hangs, and the submission continues. */
 
 const SEND = '/api/alloggiati/invio'
 /** Instead of 25 seconds. */

@@ -66,7 +66,7 @@ async function refusal (file: string, bytes: Buffer, passphrase = PASSPHRASE): P
     err instanceof OperationError ? err.message : String(err))
 }
 
-t.test('rows and files are read back unchanged, whatever their chunks', async (t) => {
+t.test('rows and files are read back unchanged, with any chunks', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   const line = fc.stringMatching(/^[a-z]{0,40}$/).map((text) => `${text}\n`)
   await fc.assert(fc.asyncProperty(

@@ -49,7 +49,7 @@ t.test('a booking reads back as it was created', async (t) => {
   t.same(await read(call, created.id), { ...created, ospiti: [] })
 })
 
-t.test('optional fields that are absent, or given as null, come back as null', async (t) => {
+t.test('optional fields that are absent or null are returned as null', async (t) => {
   const none = { email: null, telefono: null, idf_gen: null }
   t.match(await create(call), none)
   t.match(await create(call, none), none)

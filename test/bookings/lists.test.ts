@@ -198,7 +198,7 @@ async function pages (
   return found
 }
 
-/** The order that a sort stands for, by the values that the API shows. */
+/** The expected order of a sort, by the values that the API returns. */
 function ordered (bookings: readonly Booking[], sort: Sort): Booking[] {
   const name = sort.replace('-', '') as 'id' | 'check_in' | 'updated_at'
   const sign = sort.startsWith('-') ? -1 : 1

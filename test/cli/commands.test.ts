@@ -165,7 +165,7 @@ t.test('valida reads the stored guests of a booking', async (t) => {
   t.equal((await act(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
 })
 
-t.test('a test of valid records exits with 0 and registers nothing, whatever the file says', async (t) => {
+t.test('a test of valid records exits with 0 and registers nothing, even if the file asks for a Send', async (t) => {
   const says = '2 schedine valide: nessuna registrazione, era una prova.\n'
   t.same(await run(['alloggiati', 'invio', '--test', file(good)]), { code: 0, stdout: says, stderr: '' })
   t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), {
@@ -368,7 +368,7 @@ t.test('an administrator begins, changes, shows and ends maintenance', async (t)
   t.notOk(await isOn(server))
 })
 
-t.test('a locked-out person is told how, and ends maintenance with the server\'s environment', async (t) => {
+t.test('a locked-out person gets advice, and ends maintenance with the environment of the server', async (t) => {
   const { run, act } = await signedIn(t, {})
   t.match(errorOf(await act(['--json', 'manutenzione', 'on'])), { codice: 'NON_AUTORIZZATO' })
   const service = await server.token({ service: true })

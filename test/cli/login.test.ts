@@ -334,7 +334,7 @@ t.test('when no key is created the sign-in is ended all the same', async (t) => 
   }
 })
 
-t.test('a password is never sent over http to another machine, whoever names it', async (t) => {
+t.test('a password is never sent over http to another machine', async (t) => {
   const elsewhere = await parts(t, {
     server: { 'GET /api/config': { body: { backendUrl: 'http://auth.locanda.example', backendKey: 'anonima' } } }
   })

@@ -79,7 +79,7 @@ t.test(
   }
 )
 
-t.test('a URL with a password is refused without repeating it, wherever it comes from', async (t) => {
+t.test('a URL with a password is refused without repeating it, from every source', async (t) => {
   const { act } = user(t)
   for (const ended of [
     await act(['prenotazioni', 'list', '--url', 'http://anna:CANARY@127.0.0.1']),
@@ -110,7 +110,7 @@ t.test('with --json an error is one object on standard error', async (t) => {
   t.equal(errorOf(await act(['prenotazioni', 'list', '--json'])).codice, 'NON_AUTENTICATO')
 })
 
-t.test('a real Send is refused before anything else, whatever the options', async (t) => {
+t.test('a real Send is refused before anything else, with any options', async (t) => {
   const { act } = user(t)
   for (const args of [['schedine.json'], ['--prenotazione', '1'], ['-']]) {
     const { code, stdout, stderr } = await act(['alloggiati', 'invio', ...args], {
@@ -129,7 +129,7 @@ t.test('the process itself exits with these codes, and separates results from er
   t.match(errorOf(await run(['--json', 'prenotazioni', 'list'])), { uscita: 3 })
 })
 
-t.test('an unreachable server exits with 4 and one line, whatever the command', async (t) => {
+t.test('an unreachable server exits with 4 and one line, with any command', async (t) => {
   const { run, act, keep } = user(t)
   const url = `http://127.0.0.1:${await freePort()}`
   keep({ url, key: KEY })
@@ -179,7 +179,7 @@ t.test('a key that the server rejects exits with 3 and the same advice', async (
   }
 })
 
-t.test('the URL comes from --url, else LOCANDA_URL, else the stored key', async (t) => {
+t.test('the URL is --url, else LOCANDA_URL, else that of the stored key', async (t) => {
   const { act, keep } = user(t)
   const [first, second, third] = [
     await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),

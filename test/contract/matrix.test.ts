@@ -192,7 +192,7 @@ const first = await build(t)
 const SAME = { DATABASE_URL: first.url, DATA_DIR: first.dataDir }
 
 // Health checks are not counted, and CORS preflights are exempt.
-t.test('every response carries the RateLimit headers, whatever its status', async (t) => {
+t.test('every response has the RateLimit headers, with any status', async (t) => {
   const { app, call } = first
   const etag = String((await call('GET', '/api/alloggiati/codici?limit=1')).headers.etag)
   for (const [status, request] of Object.entries({

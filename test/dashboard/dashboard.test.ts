@@ -82,7 +82,7 @@ t.test('GET /api/map/top-countries counts bookings by country, most first, with 
   t.same((await server.call('GET', `${COUNTRIES}?limit=1`)).json(), [{ country: 'Germania', count: 3 }])
 })
 
-t.test('the counts match the bookings, whatever two servers create, change and delete', async (t) => {
+t.test('the counts match the bookings while two servers create, change and delete them', async (t) => {
   const first = server
   const second = await build(t, { DATABASE_URL: first.url, DATA_DIR: first.dataDir })
   const country = fc.constantFrom(ITALY, GERMANY, FRANCE)
@@ -198,7 +198,7 @@ async function locations (t: Test, ...sitemaps: readonly string[]): Promise<stri
   return sitemaps.map((xml) => [...xml.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, location]) => location!))
 }
 
-t.test('the sitemap lists the public pages by absolute URL, and anybody can open them', async (t) => {
+t.test('the sitemap lists the public pages by absolute URL, and anyone can open them', async (t) => {
   const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: 'https://locanda.example/' })
   const response = await app.inject('/sitemap.xml')
   t.equal(response.statusCode, 200)

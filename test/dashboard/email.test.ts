@@ -277,7 +277,7 @@ const IN_TIME_MS = 25_000
 
 const RECIPIENTS = ['ada@ospiti.example', 'bruno@ospiti.example']
 
-t.test('a slow mail server does not delay the answer; its reply comes later, and the mail once', async (t) => {
+t.test('a slow mail server does not delay the answer; its reply is shown later, and one mail is sent', async (t) => {
   const answered = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, { decide: () => answered.promise })
   const { app, send, follow } = await sender(t, smtp)

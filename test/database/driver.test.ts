@@ -215,7 +215,7 @@ t.test('a COPY that fails before it is read fails its reader alone', async (t) =
   const copy = 'copy (select 1 / (n - 1) from generate_series(1, 3) n) to stdout'
   await t.rejects(sql.begin(async (tx) => {
     const rows = await tx.unsafe(copy).readable()
-    // The error comes before the stream has a reader.
+    // The error occurs before the stream has a reader.
     await turn()
     await rows.toArray()
   }), { code: '22012' })
@@ -231,7 +231,7 @@ t.test('a COPY that fails after its last row fails its writer', async (t) => {
   t.same([...await sql`select n from numbers`], [])
 })
 
-t.test('a statement after a COPY is answered when the COPY ends while nobody reads', async (t) => {
+t.test('a statement after a COPY is answered when the COPY ends while the stream is not read', async (t) => {
   const { sql } = await pool(t)
   await sql.begin(async (tx) => {
     // Rows of 61 bytes: the last ones fill the stream, so that the driver pauses, and the end is right behind them.

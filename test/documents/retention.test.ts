@@ -94,7 +94,7 @@ t.test('guests sent without being saved are covered when all guests of the booki
   t.same(await imagesOf(half, id), {})
 })
 
-t.test('images stay while a submission of their booking is open or unknown, whoever is covered', async (t) => {
+t.test('images stay while a submission of their booking is open or unknown, even for covered guests', async (t) => {
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))

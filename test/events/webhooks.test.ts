@@ -221,7 +221,7 @@ t.test('Retry-After delays the next attempt, by four hours at most', async (t) =
   }
 })
 
-t.test('a test event is delivered only to the tested webhook, whatever types it subscribes to', async (t) => {
+t.test('a test event is delivered only to the tested webhook, with any subscribed types', async (t) => {
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await add(receiver.url, ['allarme.sollevato'])
   const { id: otherId } = await add(other.url)
@@ -542,7 +542,7 @@ t.test('Retry-After is seconds or a date, and anything else is ignored', async (
 const own = selfSigned(t.testdir(), 'DNS:eventi.example')
 const skip = own === undefined ? 'openssl is not installed: no certificate to test with' : false
 
-t.test('certificates are verified, and the connection goes to the address that was checked', { skip }, async (t) => {
+t.test('certificates are verified, and the connection uses the IP address that was checked', { skip }, async (t) => {
   const receiver = await startReceiver(t, own)
   let asked = 0
   const resolve = async () => asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']

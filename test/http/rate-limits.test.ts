@@ -112,7 +112,7 @@ t.test('health checks are never rate-limited', async (t) => {
   t.same(await statuses(three, 5, '/health/ready', from), [200, 200, 200, 200, 200])
 })
 
-t.test('X-Forwarded-For counts only when it comes from a trusted proxy', async (t) => {
+t.test('X-Forwarded-For counts only from a trusted proxy', async (t) => {
   const forwarded = (chain: string, remoteAddress = '127.0.0.1') => ({
     headers: { 'x-forwarded-for': chain, 'x-real-ip': chain, forwarded: `for=${chain}` },
     remoteAddress

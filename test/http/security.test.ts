@@ -18,7 +18,7 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-/** Headers of every response, whatever its status. */
+/** Headers of every response, with any status. */
 const ALWAYS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -113,7 +113,7 @@ t.test('responses with personal data forbid caching', async (t) => {
   )
   for (const { url } of mapBackendErrors) {
     const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
-    // Code tables are the same for everybody, and large: a client may cache them, if it revalidates.
+    // Code tables are the same for all callers, and large: a client may cache them, if it revalidates.
     t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
   }
   t.ok(mapBackendErrors.length > 8)

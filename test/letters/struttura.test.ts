@@ -114,7 +114,7 @@ t.test('concurrent first changes are all kept', async (t) => {
   t.match((await other.call('GET', URL)).json(), { data: change })
 })
 
-t.test('everybody may read, administrators may change', async (t) => {
+t.test('every caller may read, administrators may change', async (t) => {
   for (const [method, url] of [['PUT', URL], ['PUT', LOGO], ['DELETE', LOGO]] as const) {
     const payload = url === LOGO ? { base64Image: 'x' } : { nome: 'x' }
     t.equal((await app.inject({ method, url, headers: operator, payload })).statusCode, 403, `${method} ${url}`)

@@ -114,7 +114,7 @@ t.test('a long table shortens texts with a warning, and never numbers', async (t
   t.match(texts[0], /123\.456\.789,10 €/)
 })
 
-t.test('columns come from the data, or from all fields of the rows', async (t) => {
+t.test('columns are those of the data, or all fields of the rows', async (t) => {
   const data = { righe: [{ a: '1', b: 'x' }], colonne: [{ field: 'b', title: 'Soltanto' }] }
   t.match((await render(pageWith('<table data="righe" columns="colonne"/>'), data)).texts[0], /^Soltanto x$/)
   t.match((await render(pageWith('<table data="righe"/>'), data)).texts[0], /^A B 1 x 1 Totale$/)

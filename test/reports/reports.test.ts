@@ -57,7 +57,7 @@ t.test('missing variables are listed in an ASCII header, and the PDF is created 
   t.match(read.headers['content-disposition'], "filename*=UTF-8''perch%C3%A9.pdf")
 })
 
-t.test('an unknown template is a 404, whatever form its id has', async (t) => {
+t.test('an unknown template is a 404, with any form of id', async (t) => {
   for (const template_id of ['0000000000000000', 'ZZ', '../../etc/passwd', '__proto__']) {
     const response = await call('POST', '/api/generate-pdf', { template_id, data: {} })
     t.match(response.json(), { status: 404, codice: 'MODELLO_NON_TROVATO' })
@@ -165,7 +165,7 @@ t.test('lists are paged, newest first', async (t) => {
   t.equal((await get(next, elena.headers)).headers.link, undefined)
 })
 
-t.test('a deleted PDF is gone, with its file', async (t) => {
+t.test('a deleted PDF is deleted with its file', async (t) => {
   const made = (await post('/api/generate-pdf', { template: pageWith('x') }, anna.headers)).json<Made>()
   const url = `/api/v1/pdf/${made.transaction_ref}`
   const gone = await app.inject({ method: 'DELETE', url, headers: anna.headers })

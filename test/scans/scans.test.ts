@@ -314,7 +314,7 @@ t.test('a scan without a guest is deleted a number of days after it was saved', 
   t.same(await scanning(after).pictures(), [])
 })
 
-t.test('the image job ignores pictures of scans, whatever their names', async (t) => {
+t.test('the image job ignores pictures of scans, with any names', async (t) => {
   on(today)
   await scanning(first).saved({ image: (await jpeg()).toString('base64') })
   t.equal((await runJob(first, 'image-retention')).esito, 'riuscito')

@@ -22,7 +22,7 @@ const flag = async (wanted: string) => (await flags()).filter(({ key }) => key =
 
 const [one, other] = await twoServers(t)
 
-t.test('GET /api/settings/features answers anybody with a bare array in the order of the keys', async (t) => {
+t.test('GET /api/settings/features returns a bare array in the order of the keys, without credentials', async (t) => {
   t.strictSame((await server.app.inject(FEATURES)).json(), [])
   for (const key of ['b', 'a_2', 'a.1', 'a-3', '9', 'z'.repeat(64)]) {
     await admin('POST', FEATURES, { key, enabled: key !== 'b' })

@@ -267,7 +267,7 @@ t.test('no log line contains SQL, a password or a value', async (t) => {
   t.notMatch(text, /Mario Rossi/)
 })
 
-t.test('without QUERY_PASSWORD the console is off and says so, whatever the body', async (t) => {
+t.test('without QUERY_PASSWORD the console is disabled and says so, for any body', async (t) => {
   const { app, token } = await build(t)
   for (const payload of [{ password: PASSWORD, sql: 'select 1' }, {}]) {
     const response = await app.inject({

@@ -293,7 +293,7 @@ t.test('an upload whose client disconnects leaves neither row nor file', async (
   t.same(ofThis.filter(({ level }) => Number(level) >= 40), [], 'no error is logged for that')
 })
 
-t.test('a client is told that its file is too large, even without Content-Length', async (t) => {
+t.test('a client gets the error that its file is too large, even without Content-Length', async (t) => {
   const before = filesOnDisk()
   const send = (body: RequestInit['body'], headers: Record<string, string>) => fetch(
     `${base}/storage/v1/object/piccolo/x`, { method: 'POST', headers: { ...KEY, ...headers }, body, duplex: 'half' })

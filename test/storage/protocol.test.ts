@@ -232,7 +232,7 @@ t.test('the official client', async (t) => {
     })
   })
 
-  t.test('files of public buckets are readable by everybody, all others require credentials', async (t) => {
+  t.test('anyone may read files of public buckets, all others require credentials', async (t) => {
     await anna.storage.from('public').upload('aperto/logo.png', PNG, { contentType: 'image/png', cacheControl: '300' })
     const nobody = (await client()).storage
     const { data: { publicUrl } } = nobody.from('public').getPublicUrl('aperto/logo.png')
@@ -275,7 +275,7 @@ t.test('exactly one of two concurrent moves to one free name succeeds', async (t
   t.match(responses.find(({ statusCode }) => statusCode === 400)!.json(), { code: 'KeyAlreadyExists' })
 })
 
-t.test('the protocol uploads no file to the product’s buckets, whoever calls', async (t) => {
+t.test('the protocol uploads no file to the product’s buckets, for any caller', async (t) => {
   await upload('public/da.txt', KEY)
   for (const bucket of CLOSED) {
     for (const who of [KEY, OPERATOR, ADMIN]) {
@@ -317,7 +317,7 @@ t.test('deleting images takes the right to delete bookings; letters, pictures, r
   }
 })
 
-t.test('every authenticated caller may use a bucket that an administrator created, and nobody else', async (t) => {
+t.test('only authenticated callers may use a bucket that an administrator created', async (t) => {
   t.equal((await send('POST', '/bucket', ADMIN, { name: 'interni' })).statusCode, 200)
   t.equal((await upload('interni/a.txt', OPERATOR)).statusCode, 200)
   t.equal((await send('GET', '/object/interni/a.txt', KEY)).body, 'ciao')

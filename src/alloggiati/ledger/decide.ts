@@ -151,7 +151,7 @@ async function observeAcquired (tx: Transaction, id: number, numero: number): Pr
 }
 
 /**
- * Records that the questura was asked for a correction: nobody else can correct its data.
+ * Records that the questura was asked for a correction, because only the questura can correct its data.
  * @throws InvioNonTrovato; CampiNonValidi for a row that the submission does not have
  */
 export async function recordCorrection (

@@ -65,7 +65,7 @@ export async function readSubmissionPage (
     .from(invii)
     .where(and(...conditions(scope, filters), after && lt(invii.id, after.id)))
     .orderBy(desc(invii.id))
-    // One extra row tells whether another page follows.
+    // One extra row shows whether another page follows.
     .limit(limit + 1)
   // Select the page's ids first, otherwise all columns of all matches are computed before the sort.
   const found = await db.select(columns).from(invii).where(inArray(invii.id, page)).orderBy(desc(invii.id))

@@ -22,7 +22,7 @@ export interface BirthPlace {
   comune: ComuneLookup | { status: 'misplaced' }
 }
 
-/** The place of issue: an Italian comune in force, or a foreign state. */
+/** The place of issue: an existing Italian comune, or a foreign state. */
 export type IssuePlace = ComuneLookup | { status: 'abroad' | 'italy' } | { status: 'ceased-state', state: Stato }
 
 /** The context of a look-up. `born` is undefined while the birth date is missing or wrong. */
@@ -55,7 +55,7 @@ export function resolveBirth (
 }
 
 /**
- * Resolves the place of issue of a document. Only codes in force are valid here (guide p. 9 lists ceased ones for
+ * Resolves the place of issue of a document. Only existing places are valid here (guide p. 9 lists ceased ones for
  * births).
  */
 export function resolveIssue (code: string, { tables, today }: Context): IssuePlace {

@@ -18,7 +18,7 @@ interface Lists {
 }
 
 export interface Tables {
-  /** SHA-256 (hex) of the content, whatever its source. */
+  /** SHA-256 (hex) of the content. */
   readonly version: string
   comune (codice: string): Comune | undefined
   /**

@@ -31,7 +31,7 @@ export interface TablesData {
   tipi_alloggiato: readonly Codice[]
 }
 
-/** Whether a place was in force on `day`, its last day included. */
+/** Whether a place existed on `day`, its last day included. */
 export function inForce (luogo: { cessato_il: Day | null }, day: Day): boolean {
   return luogo.cessato_il === null || day <= luogo.cessato_il
 }

@@ -47,7 +47,7 @@ export async function testCall (context: Context, source: Source): Promise<Exit>
   return EXIT.ok
 }
 
-/** @param more overrides the fields of a file, so that a test stays one whatever the file says */
+/** @param more overrides the fields of a file, so that a file cannot turn a test into a Send */
 async function callWithRecords (
   context: Context,
   { file, prenotazione, appartamento }: Source,

@@ -35,7 +35,10 @@ export async function chooseAccount (folder: string): Promise<Account> {
     'avviare il server come utente ordinario o indicare DATABASE_URL')
 }
 
-/** Changes the owner of a folder and its content. The folder comes last, so that an interrupted start repeats it. */
+/**
+ * Changes the owner of a folder and its content. The folder itself is last, so that an interrupted start repeats the
+ * change.
+ */
 export async function give (folder: string, account: Account): Promise<void> {
   if (!account) return
   const names = await readdir(folder, { recursive: true })

@@ -8,7 +8,7 @@ import { errorCode } from '#src/lib/error-code.ts'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { isLoopbackAddress, isPublicAddress } from '#src/lib/public-addresses.ts'
 
-/* Allowed receivers: an administrator chooses the URL, which must not lead into our own network (SSRF). */
+/* Allowed receivers: an administrator chooses the URL, which must not be in a private network (SSRF). */
 
 /** Names of this machine or of private networks (RFC 6761, 6762, 8375, ICANN's `internal`). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|lan|intranet)\.?$/

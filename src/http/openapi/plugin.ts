@@ -46,7 +46,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
-      // The page sends its trial requests to the server that it was loaded from, under whatever name.
+      // The page sends its trial requests to the host that it was loaded from.
       servers: [
         { url: '/', description: 'Questo server' },
         { url: config.PUBLIC_URL, description: 'Il suo indirizzo pubblico' }

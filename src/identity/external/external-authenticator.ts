@@ -32,7 +32,7 @@ interface ClaimingToken extends VerifiedToken, Pick<SessionStatus, 'admin' | 'pe
   verifiedAt: number
 }
 
-/** The maximum age of a token, whatever lifetime the provider gives it. */
+/** The maximum age of a token, even if the provider gives it a longer lifetime. */
 const MAX_AGE_SECONDS = 24 * 3600
 /** After this a signature is verified again, because its key must still be published. */
 const RECHECK_MS = 600_000

@@ -225,7 +225,7 @@ async function audited<T> (
   await write('asked', {})
   try {
     const result = await work()
-    // The work is done. If the log cannot be written now, the failure is logged but the work stands.
+    // The work is done. If the log cannot be written now, the failure is logged, but the work is not undone.
     await write('done', outcome(result)).catch(() => {})
     return result
   } catch (err) {

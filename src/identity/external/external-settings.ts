@@ -16,7 +16,7 @@ export interface ExternalSettings extends Pick<Config, 'REQUIRE_MFA'> {
 export function externalSettings (config: Config): ExternalSettings {
   const { IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET, REQUIRE_MFA } = config
   const url = safeUrl(IDP_URL ?? '')
-  // With a public key as the shared secret, everybody who can read that key could sign tokens.
+  // With a public key as the shared secret, anyone who can read that key could sign tokens.
   if (IDP_JWT_SECRET?.includes('-----BEGIN')) {
     throw new ConfigError('IDP_JWT_SECRET', 'è una chiave asimmetrica: qui va solo un segreto condiviso')
   }

@@ -53,7 +53,7 @@ function unlessBannedOrDeleted (user: AuthUser | undefined): AuthUser | undefine
   return user === undefined || isBannedOrDeleted(user) ? undefined : user
 }
 
-/** Error codes for a session that has ended for good. */
+/** Error codes for a session that has permanently ended. */
 export const ENDED_CODES = new Set(['session_not_found', 'session_expired', 'user_not_found'])
 
 export type TokenLookup = ReturnType<typeof tokenLookup>

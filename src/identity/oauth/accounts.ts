@@ -167,7 +167,7 @@ async function lockUnbanned (tx: Transaction, id: string): Promise<UserRow> {
 interface ProviderSignIn extends Pick<AccountMatch, 'how' | 'accessRevoked'> {
   user: Pick<UserRow, 'id'>
   provider: string
-  /** Linked because the verified address matches, not because the person asked for it. */
+  /** Linked because the verified address matches, not at the person's request. */
   automatic: boolean
   /** Undefined when the client gets a code: exchanging it starts the session and records that in the audit log. */
   session: SessionRow | undefined

@@ -8,7 +8,7 @@ export interface FlowSecrets {
   nonce: string
   /** Stored in a cookie of the browser that started the flow. */
   browser: string
-  /** Set when a person links an identity: the session that asked for it. */
+  /** Set when a person links an identity: the session of that request. */
   session_id?: string
 }
 
@@ -17,7 +17,7 @@ export interface ProviderTokens { provider_token?: string, provider_refresh_toke
 
 export interface KeptForClient {
   tokens: ProviderTokens
-  /** The identity to link. By PKCE the client has proven that it asked for it. */
+  /** The identity to link. By PKCE the client has proven that it started the flow. */
   linking?: { profile: Profile, session_id: string }
   /** The session on this server's pages that the client's new session copies. */
   handover?: { session_id: string }

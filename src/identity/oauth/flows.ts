@@ -172,7 +172,7 @@ async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work:
  */
 function cookieOf (config: Config, flowId: string) {
   const { pathname: path, protocol } = new URL(callbackAddress(config))
-  // Lax, because the browser comes back from another site.
+  // Lax, because another site redirects the browser back.
   const attributes = { path, httpOnly: true, sameSite: 'lax', secure: protocol === 'https:' } as const
   return { name: `locanda_oauth_${flowId}`, attributes }
 }

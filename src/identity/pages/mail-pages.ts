@@ -172,7 +172,7 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
 
 /**
  * Strangers who know an address can use up the attempts on its codes for an hour. The link in the same mail still
- * works, and the page says so to everybody. It does not reveal whether a code was void or wrong.
+ * works, and the page always says so. It does not reveal whether a code was void or wrong.
  */
 function explainCode (refused: Refused, texts: Texts): string {
   if (refused.status === 429) return fill(texts.tooManyCodes, minutesOf(refused))

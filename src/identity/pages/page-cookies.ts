@@ -80,7 +80,7 @@ export function clearApp (reply: FastifyReply): void {
 
 /**
  * Undefined when no front end sent the person. A URL that is not allowed is rejected, not replaced: a stranger may have
- * written the link, and the person expects to return to the front end that they came from.
+ * written the link, and the person expects to return to the front end that sent them.
  * @throws Refused
  */
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
@@ -89,7 +89,7 @@ export function readAppRequest (config: Config, query: Static<typeof AppQuery>):
   const redirectTo = allowedRedirect(config, routeCall)
   if (!URL.canParse(routeCall) || new URL(routeCall).href !== redirectTo) throw badApp()
   const challenge = challengeOf(query)
-  // Without a challenge, anybody who sees the redirect URL could get the session.
+  // Without a challenge, anyone who sees the redirect URL could get the session.
   if (challenge.code_challenge === null) throw badApp()
   return { redirectTo, challenge }
 }

@@ -40,7 +40,9 @@ const pages: FastifyPluginAsync = async (app) => {
 }
 export default pages
 
-/** `/` tells a person what this is and where to go. For a program, which asks for no HTML, it is a 404. */
+/**
+ * `/` shows a person the purpose and the links of the service. For a program, which does not accept HTML, it is a 404.
+ */
 export const home: FastifyPluginAsync = async (app) => {
   const { CORS_ORIGINS: [frontEnd], IDP_URL } = app.identity.config
 

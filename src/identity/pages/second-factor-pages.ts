@@ -71,7 +71,7 @@ export async function proveApp (
   })
 }
 
-/** Redirects to one of our own pages, or to where the person came from. */
+/** Redirects to one of our own pages, or back to the front end. */
 export async function afterProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor, word = ''
 ): Promise<FastifyReply> {

@@ -37,7 +37,7 @@ export const HANDED_OVER = { reason: 'handed_over' }
 export const ADDRESS_PROVEN = { reason: 'address_proven' }
 
 /**
- * The same when the account goes to the owner of its address: only that identity remains.
+ * The same when the owner of the address takes over the account: only that identity remains.
  * @returns the account, and whether there was anything to revoke
  */
 export async function startAnew (

@@ -30,7 +30,7 @@ export interface NewUser {
 export type UserChange = Partial<Omit<UserRow, 'id' | 'created_at' | 'updated_at' | 'deleted_at'>>
 
 /**
- * Locks a person's row and everybody's rights: until the transaction ends no other transaction can change either.
+ * Locks a person's row and the rights of all users: until the transaction ends no other transaction can change either.
  * @throws AuthError user_not_found
  */
 export async function lockUserAndRights (tx: Transaction, id: string): Promise<User> {
@@ -199,7 +199,7 @@ export async function unlinkIdentity (
 
 /**
  * When no remaining identity has the account's address, the account takes one that another identity's provider has
- * verified. It never takes an unverified one: at a provider anybody can claim any address, even a future colleague's.
+ * verified. It never takes an unverified one: at a provider anyone can claim any address, even a future colleague's.
  * Without a verified address the account keeps its own.
  */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {

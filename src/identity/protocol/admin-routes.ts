@@ -110,7 +110,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
   const isNewPassword = password_hash !== undefined
   const changed = await db.transaction(async (tx) => {
     const locked = await lockUserAndRights(tx, id)
-    // Signs out anyone who knew only the old password, and voids the mails that they asked for.
+    // Signs out anyone who knew only the old password, and voids the mails that they requested.
     if (isNewPassword) await deleteTokens(tx, id)
     if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
     const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
@@ -179,7 +179,7 @@ function pageLinks (
   return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
 }
 
-/** Whether the oldest users come first. The protocol has only this order (`created_at`, `asc` or `desc`). */
+/** Whether the oldest users are first. The protocol has only this order (`created_at`, `asc` or `desc`). */
 function isOldestFirst (sort = ''): boolean {
   const [, field = '', direction = 'desc'] = /^([^ ]*)(?: (.*))?$/s.exec(sort) ?? []
   if (sort !== '' && field !== 'created_at') throw badSort(`bad field for sort '${field}'`)

@@ -80,8 +80,8 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
 export default oauthRoutes
 
 /**
- * The only route whose body must be a form. The form comes from another site, without the cookie that binds the flow to
- * the browser. So the browser is redirected with the same fields, and then sends the cookie.
+ * The only route whose body must be a form. Another site sends the form, without the cookie that binds the flow to the
+ * browser. So the browser is redirected with the same fields, and then sends the cookie.
  */
 const formPost: FastifyPluginAsyncTypebox = async (app) => {
   app.removeAllContentTypeParsers()

@@ -52,7 +52,7 @@ async function answerSignUp (
   const user_metadata = storableMetadata(body.data ?? {})
   const target = linkTarget(config, redirectTo, body)
 
-  // Before the hash is computed, so that a caller above the limit delays nobody else.
+  // Before the hash is computed, so that a caller above the limit does not delay others.
   await admitMail(request, reply, 'signup', email)
   const password_hash = await passwords.hash(body.password, 'later')
   const browser = browserCookie(config).remember(request)

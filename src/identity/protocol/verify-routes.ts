@@ -24,7 +24,7 @@ import { beginSession, clientOf, type SignedIn } from '../sign-in/person-session
 import { confirmEmailChange, requireAddress } from './mail-flows.ts'
 import { countCode, countProof, withMinimumTime } from './request-limits.ts'
 
-/** The sign-in method after any mail, whatever it was for. */
+/** The sign-in method after any mail. */
 const METHOD = 'otp'
 const LINK_REFUSAL = 'Email link is invalid or has expired'
 const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'

@@ -9,8 +9,8 @@ const VALUE = /^[\w-]{43}$/
 const SECONDS = 24 * 3600
 
 /**
- * Recognizes a browser by an HttpOnly cookie: a mail's link may be opened in another browser than the one that asked
- * for the mail.
+ * Recognizes a browser by an HttpOnly cookie: a mail's link may be opened in another browser than the one that
+ * requested the mail.
  */
 export function browserCookie ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
   const { nameOf, attributes } = ownCookies(PUBLIC_URL)

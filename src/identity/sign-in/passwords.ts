@@ -21,7 +21,7 @@ export interface Passwords {
   verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
 
-/** `later`: for work that a stranger can cause without an account. Sign-ins come first, and have their own queue. */
+/** `later`: for work that a stranger can cause without an account. Sign-ins have precedence, and their own queue. */
 export type Turn = 'first' | 'later'
 
 export interface PasswordLimits {

@@ -160,7 +160,7 @@ export async function listSessions (db: Executor, userId: string): Promise<Sessi
     .orderBy(desc(sessions.updated_at))
 }
 
-/** Deletes sessions that expired a month ago. Until then their clients are told that the session has expired. */
+/** Deletes sessions that expired a month ago. Until then their clients get the error that the session has expired. */
 export async function deleteEndedSessions (db: Database): Promise<void> {
   const isOld = lt(sessions.updated_at, sql`now() - interval '30 days'`)
   await deleteInBatches(db, sessions, and(not(liveSession), isOld))

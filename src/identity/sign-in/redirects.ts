@@ -92,7 +92,7 @@ export function redirectWithError (
   return withFragment(url.href, fields)
 }
 
-/** `sb` tells the official client that the fields are meant for it, and not for another part of the front end. */
+/** With `sb` the official client knows that the fields are for it, and not for another part of the front end. */
 function withFragment (address: string, fields: Record<string, string>): string {
   const url = new URL(address)
   url.hash = new URLSearchParams({ ...fields, sb: '' }).toString()

@@ -44,7 +44,7 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
     color: INK,
     ...page.style
   }
-  // The new pagination repeats `fixed` elements only when they come first.
+  // The new pagination repeats `fixed` elements only if they are first.
   const strips = (['header', 'footer'] as const).map((name) => strip(page, name, sheet, build))
   const sheetOfPaper = (content: ReactNode[], wrap: boolean) =>
     createElement(Page, { size: sheet.size, style, wrap, experimentalPagination: true }, ...strips, ...content)

@@ -87,8 +87,8 @@ export const ELEMENTS = {
     styled: true
   }),
   /**
-   * Rows come from the data, not through Liquid. Columns are the `col`s, a list in the data, or all fields. Rows with
-   * equal `group` fields are placed together, followed by a subtotal.
+   * Rows are read from the data, not through Liquid. Columns are the `col`s, a list in the data, or all fields. Rows
+   * with equal `group` fields are placed together, followed by a subtotal.
    */
   table: rule({
     attributes: { data: path, columns: path, group: path, 'font-size': number(5, 16), empty: text },

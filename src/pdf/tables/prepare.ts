@@ -89,7 +89,7 @@ function totalsOf (rows: readonly Value[], columns: ColumnDescription[], languag
   return texts
 }
 
-/** The subtotal of a group. The group's name goes into its own column, if that has no total. */
+/** The subtotal of a group. The group's name is written into its own column, if that has no total. */
 function subtotalOf (
   rows: readonly Value[], { field, name }: { field: string, name: string }, columns: ColumnDescription[], build: Build
 ): TableLine[] {

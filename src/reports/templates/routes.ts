@@ -109,7 +109,7 @@ const versionRoute = route(
   }
 )
 
-/** Templates of PDFs: everybody may read and try them, administrators change them. */
+/** Templates of PDFs: every authenticated caller may read and try them, administrators change them. */
 export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   const { audit, db } = app
   const present = async (reply: FastifyReply, template: StoredTemplate): Promise<Template> => ({

@@ -5,7 +5,7 @@ import type { DocumentKind } from './document-kind.ts'
 /** An Italian place of birth as police codes; `label` is its readable name. */
 export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
-/** Looks up police codes in the tables in force. Undefined when the tables have no such entry. */
+/** Looks up police codes in the current tables. Undefined when the tables have no such entry. */
 export interface GuestCodes {
   /** The citizenship code of an ISO alpha-3 code. */
   citizenship (alpha3: string): string | undefined
@@ -22,7 +22,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Registers the source of codes: scanning cannot import the area that has them. */
     provideGuestCodes (source: Source): void
-    /** The codes in force, none without a source. Only scanning uses it. */
+    /** The current codes, none without a source. Only scanning uses it. */
     guestCodes: Source
   }
 }

@@ -33,7 +33,7 @@ export async function auditPage (db: Executor, filters: Filters, limit: number, 
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
   const found = await db.select(columns).from(t).where(and(...conditions(filters), after && lt(t.id, after.id)))
     .orderBy(desc(t.id))
-    // One extra row tells whether another page follows.
+    // One extra row shows whether another page follows.
     .limit(limit + 1)
   const last = found.length > limit ? found[limit - 1] : undefined
   return {

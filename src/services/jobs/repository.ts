@@ -3,7 +3,7 @@ import { jobs as table } from '#drizzle/tables/jobs.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { LEASE } from '../queue/worker.ts'
 
-/* Scheduled times come from the clocks of processes, all other times from the database. */
+/* Scheduled times are by the clocks of processes, all other times by the database's clock. */
 
 /** A job's row. A run with a lease is in progress, or its process has died. */
 export type JobRow = typeof table.$inferSelect & {

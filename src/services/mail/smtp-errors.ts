@@ -27,7 +27,7 @@ export function classifySmtpError (err: unknown): SmtpFailure {
   const code = detail(err, 'code')
   const reply = detail(err, 'responseCode')
   const ofThisMail = OF_A_MAIL.has(code) && !OF_THE_SESSION.has(reply)
-  // `originalCode` comes from the system or from TLS.
+  // The system or TLS sets `originalCode`.
   const known = SAYS_MORE.has(code) ? code : reply || detail(err, 'originalCode') || code
   return {
     code: /^\w{1,40}$/.test(known) ? known : 'ERRORE',

@@ -36,7 +36,7 @@ export function fieldsOf (record: RecordSchedina): readonly Field[] {
   return LAYOUT_FILE_UNICO.filter(({ name }) => name in record)
 }
 
-/** The plain reading of a field's content on the line: what it must look like to be taken. */
+/** The simple check of a field's text on the line: whether it is valid. */
 export function isContent ({ kind, length, required }: Field, content: string): boolean {
   switch (kind.type) {
     case 'day':
@@ -57,7 +57,7 @@ export function isContent ({ kind, length, required }: Field, content: string): 
   }
 }
 
-/** The plain writing of a value: what must stand at the field's columns. */
+/** The simple encoding of a value: the expected text in the field's columns. */
 export function contentOf ({ kind, length }: Field, value: unknown): string {
   const text = String(value)
   switch (kind.type) {

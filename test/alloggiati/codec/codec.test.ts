@@ -55,13 +55,13 @@ for (const { title, line, record, encoded = line, typed } of goldenRecords) {
   })
 }
 
-t.test('every record comes back from its line as it went in', async (t) => {
+t.test('decoding the line of a record returns the same record', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(records, (record) => {
     assert.deepStrictEqual(decode(encode(record)), { record })
   }), { numRuns: 500 }))
 })
 
-t.test('a line has 168 characters, 174 with an apartment, and every field stands in its columns', async (t) => {
+t.test('a line has 168 characters, 174 with an apartment, and every field is in its columns', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(records, (record) => {
     const line = encode(record)
     assert.equal(line.length, 'id_appartamento' in record ? LENGTH_FILE_UNICO : LENGTH)

@@ -131,7 +131,7 @@ t.test('a worker whose dispatch fails writes nothing about another worker\'s att
   t.equal((await other).stato, 'acquisito')
 })
 
-t.test('a commit of the ledger is synchronous, whatever the default of the database is', async (t) => {
+t.test('a commit of the ledger is synchronous, regardless of the default of the database', async (t) => {
   const { url } = await anew()
   const { db, close } = connect(url, 1, { synchronous_commit: 'off' })
   t.teardown(close)

@@ -35,7 +35,7 @@ export interface Sent {
   taken?: number
   /** Seconds from the dispatch to the reply. */
   repliedAfter?: number
-  /** Further rows, which the Test held back. */
+  /** Further rows, which were excluded after the test call. */
   held?: number
 }
 

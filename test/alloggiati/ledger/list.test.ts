@@ -59,7 +59,7 @@ t.test('an item shows the sent data, the state and the legal deadline', async (t
   for (const stamp of [creato_il, aggiornato_il]) t.match(stamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-t.test('the newest come first, and all pages together are the whole list', async (t) => {
+t.test('the newest are first, and all pages together are the whole list', async (t) => {
   const server = await filled(7)
   const whole = ids(await list(server))
   t.same(whole, [7, 6, 5, 4, 3, 2, 1])

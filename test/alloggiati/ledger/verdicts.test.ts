@@ -155,7 +155,7 @@ const holds = (claim: (facts: VerdictFacts, path: ReturnType<typeof nextStates>)
   fc.assert(fc.property(facts, (facts) => claim(facts, nextStates(facts))), { numRuns: 10_000 })
 
 t.test('every step that follows from a verdict is a transition of the table', async () => {
-  // A submission in flight is moved by its last attempt alone; before the dispatch a proof leads to a person.
+  // A submission in flight is moved by its last attempt alone; before the dispatch a proof refers it to a person.
   holds(({ stato }, path) =>
     path.every((a, at) => TRANSITIONS.some((each) => each.da === (path[at - 1] ?? stato) && each.a === a)))
 })
@@ -169,7 +169,7 @@ t.test('a submission ends without an acquisition only when no other attempt may 
     !(path.at(-1) === 'rifiutato' || path.at(-1) === 'non_inviato') || !(otherInDoubt || otherProven))
 })
 
-t.test('a verdict that contradicts what stands acquires and ends nothing: at most a person decides', async () => {
+t.test('a verdict that contradicts a final outcome changes none: at most it is referred to a person', async () => {
   holds(({ contradicted }, path) => !contradicted || path.every((a) => a === 'da_verificare'))
 })
 
@@ -187,7 +187,7 @@ t.test('a row that is acquired stays so, and one that may have been filed before
   }), { numRuns: 2000 })
 })
 
-t.test('a row that a reply reports as acquired is acquired, whatever its previous outcome', async (t) => {
+t.test('a row that a reply reports as acquired is acquired, with any previous outcome', async (t) => {
   for (const now of ROW_OUTCOMES) {
     for (const inDoubt of [true, false]) t.equal(rowAfter(now, 'acquisita', inDoubt), 'acquisita', now)
   }

@@ -65,13 +65,13 @@ t.test('a leader and the members that follow at once are one group', async (t) =
   t.same(groupsOf([]), [])
 })
 
-t.test('a member that does not follow its leader stands alone, and so do those after it', async (t) => {
+t.test('a member that does not follow its leader is a separate group, and so are those after it', async (t) => {
   t.same(groupsOf(['19', '19']), [[0], [1]])
   t.same(groupsOf(['17', '20', '19']), [[0], [1], [2]])
   t.same(groupsOf(['17', '19', '16', '19']), [[0, 1], [2], [3]])
 })
 
-t.test('groups hold every guest once, in order, whatever the types', async () => {
+t.test('groups contain every guest once, in order, with any types', async () => {
   fc.assert(fc.property(types, (list) => {
     const flat = groupsOf(list).flat()
     return flat.length === list.length && flat.every((value, index) => value === index)
@@ -335,7 +335,7 @@ function mostly<T, U> (right: fc.Arbitrary<T>, wrong: U[]): fc.Arbitrary<T | U> 
   return fc.oneof({ weight: 5, arbitrary: right }, { weight: 1, arbitrary: fc.constantFrom(...wrong) })
 }
 
-t.test('validate never throws, whatever JSON the list and the stay contain', async () => {
+t.test('validate never throws, with any JSON as list and stay', async () => {
   const anyField = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS, '__proto__', 'altro'), fc.jsonValue(), {
     noNullPrototype: true
   })

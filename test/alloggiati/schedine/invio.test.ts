@@ -117,7 +117,7 @@ t.test(
   }
 )
 
-t.test('a refusal names the guest whom the police refused, and not the others held back with them', async (t) => {
+t.test('a refusal names the guest whom the police refused, and not the others excluded with them', async (t) => {
   const { call } = await emptied(real, police)
   police.on.Test = response(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio(family()))
@@ -186,7 +186,7 @@ t.test('another guest, and the same one on another arrival, are sent', async (t)
   t.equal((await call('POST', '/api/alloggiati/invio', yesterday)).statusCode, 200)
 })
 
-t.test('a list with one guest sent before is refused whole: nothing of it goes out', async (t) => {
+t.test('a list with one guest sent before is refused as a whole, and nothing is sent', async (t) => {
   const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(2)], prenotazione: soggiorno })
   const refused = await call('POST', '/api/alloggiati/invio', {
@@ -221,7 +221,7 @@ t.test('the same person under another spelling is refused, with or without a doc
   t.equal((await app.sql`select from sandbox_schedine`).length, SPELLINGS.length)
 })
 
-t.test('a document sent before is refused under whatever name, however its number is written', async (t) => {
+t.test('a document sent before is refused with any name and any spelling of its number', async (t) => {
   const { app, call } = await emptied(sandbox)
   const first = (await call('POST', '/api/alloggiati/invio', body({ numero_documento: 'CA-00007.AA' }))).json()
   const other = body({ cognome: 'CORRETTI', data_nascita: '1981-05-15', numero_documento: 'ca00007aa' })

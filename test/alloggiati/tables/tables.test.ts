@@ -14,7 +14,7 @@ import { testDatabase } from '#test/database.ts'
 const data = bundledData()
 const tables = createTables(data)
 
-t.test('the snapshot is whole: comuni in force and ceased, states, documents, guest types', async (t) => {
+t.test('the snapshot is complete: existing and ceased comuni, states, documents, guest types', async (t) => {
   t.equal(data.comuni.length, 11_294)
   t.equal(data.comuni.filter(({ cessato_il: end }) => end === null).length, 7898)
   t.equal(data.stati.length, 236)
@@ -24,7 +24,7 @@ t.test('the snapshot is whole: comuni in force and ceased, states, documents, gu
   t.ok(data.stati.every(({ codice }) => /^1\d{8}$/.test(codice)))
 })
 
-t.test('a code is found with all that the table says of it', async (t) => {
+t.test('a code is found with all its columns', async (t) => {
   t.same(tables.comune('412058091'), { codice: '412058091', descrizione: 'ROMA', provincia: 'RM', cessato_il: null })
   t.same(tables.comune('408040012')?.cessato_il, '1992-04-15')
   t.match(tables.stato('100000216'), { descrizione: 'GERMANIA', iso2: 'DE', iso3: 'DEU' })
@@ -67,7 +67,7 @@ t.test('every province sign of the table has an Italian name, and those of the p
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
 })
 
-t.test('a search sorts by prefix match, then places in force, then alphabetically', async (t) => {
+t.test('a search sorts by prefix match, then existing places, then alphabetically', async (t) => {
   const names = (query: string, limit?: number) =>
     tables.search('comuni', query, limit).map(({ descrizione }) => descrizione)
   t.equal(names('roma')[0], 'ROMA')

@@ -342,7 +342,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await without.status(idp.serviceKey), 401, 'a key unknown to this server')
   })
 
-  t.test('an anonymous account is refused, whatever role it claims', async (t) => {
+  t.test('an anonymous account is refused, with any claimed role', async (t) => {
     const claims = { session_id: randomUUID(), email: '', app_metadata: { role: 'admin' } }
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: true } })), 401)
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: false } })), 200)

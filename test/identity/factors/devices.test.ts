@@ -143,7 +143,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
       [{ action: 'passkey_registrata' }])
   })
 
-  t.test('a device that cannot verify its person signs nobody in, nor does a replayed response', async (t) => {
+  t.test('a device that cannot verify its person does not sign in, nor does a replayed response', async (t) => {
     await knowPerson(false)
     t.ok((await call('auth.signInWithPasskey()')).error)
     await knowPerson(true)

@@ -54,7 +54,7 @@ export async function checkGuards (t: Test): Promise<void> {
 
   const count = { checks: 0, letIn: 0 }
   const failures: string[] = []
-  /** How many routes of each kind came before. */
+  /** The number of earlier routes of each kind. */
   const before = new Map<string, number>()
   const pairs = new Set<string>()
   let spelled = 0

@@ -382,7 +382,7 @@ t.test('answers that do not reveal whether an address has an account', async (t)
   })
 })
 
-t.test('the URL that a link leads to', async (t) => {
+t.test('the target URL of a link', async (t) => {
   const place = await site(t)
   const { app, administrator, person, follow } = place
   const { auth: { admin } } = await administrator()

@@ -361,7 +361,7 @@ t.test('invitations', async (t) => {
     t.ok((await client().auth.verifyOtp({ email, token: code, type: 'invite' })).data.session)
   })
 
-  t.test('a sign-up that an administrator confirms loses the password that came with it', async (t) => {
+  t.test('a sign-up that an administrator confirms loses its password', async (t) => {
     const administration = (await administrator()).auth.admin
     const signedUp = async (email: string, changes: object) => {
       const stranger = { email, password: 'la-frase-di-un-estraneo' }

@@ -130,7 +130,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
   })
 
-  t.test('a callback must come from the browser that started the flow', async (t) => {
+  t.test('only the browser that started the flow can complete the callback', async (t) => {
     const set = (await fetch(`${base}/auth/v1/authorize?provider=torto`, { redirect: 'manual' })).headers.getSetCookie()
     t.match(set, [/^locanda_oauth_[\da-f-]{36}=[\w-]{43}; Max-Age=900; Path=\/auth\/v1\/callback; HttpOnly; SameSite=Lax$/])
     const states = [await depart(), await depart(), await depart(), await depart()].map((asked) => asked.get('state')!)
@@ -336,7 +336,7 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
   })
 
   t.test('a failure at the token, key or userinfo endpoint is an error redirect', async (t) => {
-    // The keys come first: once fetched they are cached.
+    // The keys are first: once fetched they are cached.
     for (const path of ['/jwks', '/token', '/userinfo']) {
       crooked.claims = path === '/userinfo' ? { email: undefined } : {}
       for (const [name, reply, told] of all) {

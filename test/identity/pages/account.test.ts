@@ -203,7 +203,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
     body: new URLSearchParams({ code }).toString()
   })
 
-  t.test('lead to the provider and back, and a button completes the sign-in, only in the same browser', async (t) => {
+  t.test('redirect to the provider and back, and a button of the same browser completes the sign-in', async (t) => {
     t.match((await call('GET', '/auth/accedi')).body, '<a href="/auth/accedi/con/google">Accedi con Google</a>')
     const own = browser('/auth/accedi/ritorno')
     const codeOf = ({ url }: { url: URL }) => url.searchParams.get('code')!
@@ -251,7 +251,7 @@ t.test('the pages that mails link to', async (t) => {
   const { app, post } = await site()
   const forget = async ({ sql }: FastifyInstance = app) => { await sql`delete from counters` }
 
-  t.test('an invitation leads to a page whose button accepts it, and then to the choice of a password', async (t) => {
+  t.test('an invitation opens a page whose button accepts it, and then the choice of a password', async (t) => {
     await post('/auth/v1/invite', { email: 'anna@example.org' })
     const mail = await letter()
     t.match(new URL(mail.link), { pathname: '/auth/conferma' })
@@ -441,7 +441,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
     t.equal(browser.page().path, at('/auth/account'))
   })
 
-  t.test('unknown and protected URLs lead to existing pages', async (t) => {
+  t.test('unknown and protected URLs redirect to existing pages', async (t) => {
     const browser = visitorBrowser(asks)
     for (const path of ['/', '/auth', '/auth/niente', '/auth/recupera', '/auth/conferma', '/auth/account/fattori/nuovo',
       '/auth/verifica', '/auth/accedi/con/google', '/errori', '/docs']) {

@@ -263,7 +263,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     await write('#password', PASSWORD)
     return await press(button('/auth/accedi'))
   }
-  /** The page for a mail's link, even if that leads to the front end. */
+  /** The page for a mail's link, even if that redirects to the front end. */
   const pageOf = ({ link }: { link: string }) => `${base}/auth/conferma${new URL(link).search}`
   const take = async (mail: { link: string }) => {
     await open(pageOf(mail))

@@ -40,7 +40,7 @@ export interface Typist extends Tab {
   write (selector: string, text: string): Promise<void>
   /** Presses Enter on a matching element, and waits for the next page. Returns its path. */
   press (selector: string): Promise<string>
-  /** Presses Enter on a matching element that leads to no other page. */
+  /** Presses Enter on a matching element that opens no other page. */
   hit (selector: string): Promise<void>
   /**
    * The faults that axe finds, or overflow: at 390 px light and dark, and at 1280 px. A page whose elements were all
@@ -61,7 +61,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
     await send('Input.dispatchKeyEvent', { type: 'keyUp', ...pressed })
   }
 
-  /** Runs an action that leads to another page, and waits for that page. */
+  /** Runs an action that opens another page, and waits for that page. */
   async function leave (act: () => Promise<unknown>): Promise<string> {
     await evaluate('window.isBefore = true; 0')
     await act()

@@ -168,7 +168,7 @@ t.test('one of several servers that start together creates the administrator, an
   t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
 })
 
-/** Enough rounds for each way of removal to come first once, and second once. */
+/** Enough rounds for each way of removal to be first once, and second once. */
 const ROUNDS = 5
 
 /** The changes that take an administrator's rights away. */

@@ -129,7 +129,7 @@ t.test('an administrator’s new password ends every session, and a new address 
     { name: 'AuthWeakPasswordError', reasons: ['pwned'] })
 })
 
-t.test('a deleted account is gone with its sessions, and its address is free', async (t) => {
+t.test('a deleted account has no sessions, and its address is free', async (t) => {
   const anna = await person()
   const client = await signedIn(anna)
   service.exchanges.length = 0

@@ -249,7 +249,7 @@ t.test('profile pictures', async (t) => {
     t.notOk(Buffer.concat(await (await app.files.read(next!)).toArray() as Buffer[]).includes('NOME-SEGRETO'))
   })
 
-  t.test('a new picture replaces the one before, whatever their formats', async (t) => {
+  t.test('a new picture replaces the previous one, with any formats', async (t) => {
     for (const [file, extension] of [[await png(), 'png'], [await webp(), 'webp'], [picture, 'jpg']] as const) {
       t.equal((await set(piero, file, 'x.gif')).statusCode, 200, 'the file name does not matter')
       t.same(await stored(piero), [`${piero}.${extension}`])

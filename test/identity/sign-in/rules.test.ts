@@ -174,7 +174,7 @@ t.test('tasks run in order up to the concurrency limit, and a task beyond the qu
   t.equal(await inTurn('first', async () => 'libero'), 'libero')
 })
 
-t.test('hashing for strangers comes after all sign-ins, and never takes their queue places', async (t) => {
+t.test('hashing for strangers waits for all sign-ins, and never takes their queue slots', async (t) => {
   const inTurn = takeTurns(1, { first: 2, later: 2 })
   const done: string[] = []
   const running = Promise.withResolvers<void>()
@@ -507,7 +507,7 @@ t.test('a listed URL is kept, and similar ones are not mistaken for it', (t) => 
   t.end()
 })
 
-t.test('no spelling leads to an origin or a path that is not ours', (t) => {
+t.test('no spelling redirects to a foreign origin or path', (t) => {
   const origins = [...CONFIG.CORS_ORIGINS, CONFIG.PUBLIC_URL]
   const part = fc.constantFrom(
     'https:', 'http:', 'javascript:', 'blob:', '//', '/', '\\', '@', '#', '?', ':', '.', '%2f', '%40', '\t', '\n',

@@ -83,7 +83,7 @@ export function backendRules (t: Test, backend: Backend): void {
     t.same(folders.flat().sort(), ids)
   })
 
-  t.test('content that fails leaves no file, whatever its size', async (t) => {
+  t.test('content that fails leaves no file, with any size', async (t) => {
     const before = await idsIn(backend)
     for (const size of [0, 100_000, 6_000_000]) {
       const failing = pieces(randomBytes(size), 1_000_000, new Error('a client that left'))

@@ -90,7 +90,7 @@ t.test('a file with any flipped bit is rejected, and nothing of its chunk is yie
   t.pass()
 })
 
-t.test('a file truncated or extended anywhere is rejected, whatever size its row states', async (t) => {
+t.test('a file truncated or extended anywhere is rejected, with any size in its row', async (t) => {
   const content = randomBytes(2 * CHUNK_BYTES + 100)
   const file = await encrypted(content)
   for (const length of [0, 1, 15, 16, 17, STORED - 1, STORED, STORED + 1, STORED + 16, 2 * STORED, file.length - 1]) {

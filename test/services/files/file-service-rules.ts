@@ -97,7 +97,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('x/')
   })
 
-  t.test('findByPrefix returns names in byte order, whatever characters they contain', async (t) => {
+  t.test('findByPrefix returns names in byte order, with any characters', async (t) => {
     const names = ['a%', 'a%/1', 'a/B', 'a/a', 'a/à', 'a_', 'ab', 'a\\', 'a"']
     for (const name of names) await keep(built, Buffer.from('x'), name)
     const found = async (prefix: string) =>

@@ -85,7 +85,7 @@ t.test('a full disk makes an upload SPAZIO_ESAURITO, a faulty one ARCHIVIO_NON_D
     const { app, dataDir, call } = failing
     const object = await keep(failing, Buffer.from('prima'))
     const before = filesIn(dataDir)
-    // The fault is injected where the content is read, and must be told from the caller's own errors.
+    // The fault is injected where the content is read, and must be distinguished from the caller's own errors.
     fault.act = 'put'
     for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']) {
       fault.code = code

@@ -62,7 +62,7 @@ export async function processes (t: Test) {
   }
 }
 
-/** Work that lasts until told to end. `begun` resolves when it has started. */
+/** Work that lasts until it is ended. `begun` resolves when it has started. */
 export function heldWork () {
   const begun = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()

@@ -187,7 +187,7 @@ function lines (text: string): string {
   return text.toWellFormed().replace(/\r\n?|\n/g, '\n').trimEnd()
 }
 
-t.test('logs contain neither recipient nor content of a mail, whatever the server replies', async (t) => {
+t.test('logs contain neither recipient nor content of a mail, for any reply of the server', async (t) => {
   const secrets = {
     to: 'canarino@segreti.example',
     subject: 'Oggetto-canarino',

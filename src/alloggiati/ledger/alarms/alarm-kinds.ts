@@ -34,7 +34,7 @@ export interface AlarmFacts {
 interface Kind {
   /** The log message: fixed, in English. */
   message: string
-  /** The facts that identify a matter. Each matter is raised once a day. */
+  /** The facts that identify a problem. Each problem is raised once a day. */
   tells: readonly (keyof AlarmFacts)[]
   /** The subject of the mail; `text` explains the alarm and gives advice. */
   subject: string

@@ -14,13 +14,13 @@ import { isFailureKind } from '../../service/soap/errors.ts'
 const OWN_CODE = 'codice '
 
 export interface AlarmCase extends AlarmFacts {
-  /** The day of the alarm, today by default. A matter is raised once a day. */
+  /** The day of the alarm, today by default. A problem is raised once a day. */
   on?: Day
 }
 
 /**
- * Raises an alarm: an error log line per case, and one mail per recipient. A matter already raised for the same day, by
- * any process, is skipped. It never fails: cases that cannot be recorded are still logged.
+ * Raises an alarm: an error log line per case, and one mail per recipient. A problem that any process has already
+ * raised for that day is skipped. It never fails: cases that cannot be recorded are still logged.
  */
 export type RaiseAlarm = (kind: AlarmKind, ...cases: readonly AlarmCase[]) => Promise<void>
 

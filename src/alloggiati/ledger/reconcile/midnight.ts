@@ -3,8 +3,8 @@ import { type AccountDay, type Counts, type DayAttempt, areEqual, isZero, subtra
 import { readFetches } from './fetches.ts'
 
 /*
- * A call acquired around midnight is on the receipt of one of two days. Both receipts together tell which one, so these
- * days are balanced together.
+ * A call acquired around midnight is on the receipt of one of two days. Only both receipts together show which one, so
+ * these days are balanced together.
  */
 
 /** Counts acquired around midnight, and the two days whose receipt may include them. */
@@ -28,7 +28,7 @@ export function placeAroundMidnight (
       const open = indices.filter((at) => placed[at] === undefined && otherDay(straddlers[at]!, day) !== undefined)
       if (open.length === 0) continue
       const left = subtract(rests.get(day)!, sum(straddlers.filter((_, at) => placed[at] === day)))
-      // If the receipt counts none or all of them, this is certain whatever the other receipt says.
+      // If the receipt counts none or all of them, this is certain regardless of the other receipt.
       if (isZero(left)) for (const at of open) placed[at] = otherDay(straddlers[at]!, day)
       else if (areEqual(left, sum(open.map((at) => straddlers[at]!)))) for (const at of open) placed[at] = day
       else continue

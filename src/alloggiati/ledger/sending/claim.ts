@@ -156,7 +156,7 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
 
 /**
  * Waits until the account has no other submission in flight, in this process (first come, first served) or another.
- * While waiting it only renews the lease. The dispatch makes it certain: the database refuses a second one.
+ * While waiting it only renews the lease. The database refuses a second one at the dispatch.
  * @returns false when another worker owns the submission by now
  * @throws SendQueueClosed
  */
@@ -236,7 +236,7 @@ export async function wasDispatched (db: Executor, { id, token }: Claim, numero:
 
 /**
  * Whether it is quiet time, 23:58 to 00:02 in Rome: a Send could count on either day, and one receipt alone would not
- * tell. Until midnight, arrivals of the day before are exempt, because the service refuses them afterwards.
+ * show which. Until midnight, arrivals of the day before are exempt, because the service refuses them afterwards.
  */
 export function isQuiet (now: Date, arrival?: Day): boolean {
   const today = dayInRome(now)

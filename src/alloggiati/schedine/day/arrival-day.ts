@@ -153,7 +153,7 @@ async function readBegun (db: Executor, begun: readonly string[]): Promise<{ dat
   return { data: rows[0]!.data_arrivo, bookings }
 }
 
-/** Stands in for a booking that was deleted after its guests were sent. */
+/** Replaces a booking that was deleted after its guests were sent. */
 function gone (id: number, check_in: Day) {
   return { id, nome_cognome: '', check_in, numero_notti: 0, numero_ospiti: 0, ospiti: [] }
 }

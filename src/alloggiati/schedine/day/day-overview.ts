@@ -203,7 +203,7 @@ function changedText (strangers: readonly Sent[]): string {
     `sono stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
 }
 
-/** Texts about rows sent with another arrival: the booking was moved, or guests came on other days. */
+/** Texts about rows sent with another arrival: the booking was moved, or guests arrived on other days. */
 function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): string[] {
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
   return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {

@@ -14,8 +14,8 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
 export interface Reply<Answer> { result: Answer, raw: string, httpStatus: number }
 
 /**
- * The operations. A call is never retried. It rejects with a SoapTransportError, whose `sent` tells whether the service
- * may have seen it. A call that resolves may still have `esito: false`.
+ * The operations. A call is never retried. It rejects with a SoapTransportError, whose `sent` says whether the service
+ * may have received it. A call that resolves may still have `esito: false`.
  */
 export type SoapClient = {
   [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Answers[Name]>>

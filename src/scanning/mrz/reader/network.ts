@@ -65,7 +65,7 @@ export function look (network: Network, { pixels, width, height }: Strip): Colum
   return { logs: logarithms(volume.values), count: volume.width }
 }
 
-/** "SAME" padding as in TensorFlow and XLA: the larger half comes after. */
+/** "SAME" padding as in TensorFlow and XLA: the larger half is after the values. */
 function padding (size: number, out: number, step: number, window: number): number {
   return Math.max(0, (out - 1) * step + window - size) >> 1
 }

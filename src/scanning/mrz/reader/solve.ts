@@ -125,7 +125,7 @@ function follow ({ spot, fieldWeight, begins, wholeWeight, digit }: Step, state:
   if (digit === 'whole') return IS_DIGIT[char] && value === whole ? 0 : -1
   if (digit !== undefined) {
     if (spot.costs[char]! < 0) return -1
-    // The digit of a long number comes later; `parseZone` checks it in the end.
+    // The digit of a long number is in the optional data; `parseZone` checks it at the end.
     const holds = char === FILLER ? field === EMPTY || digit === 'number' : value === field % EMPTY
     if (!holds) return -1
     field = 0

@@ -58,7 +58,7 @@ function unitCode (w: World, u: Unit): string {
 const CLOSED = '\uffff'
 const INERT = 0xfffe
 
-/** Whether a submission has ended for good. No other part of the world depends on which end it is. */
+/** Whether a submission has permanently ended. No other part of the world depends on the final state. */
 function isClosed ({ reentries }: World, { stato, attempts }: Unit): boolean {
   const end = stato === 'ricevuto' || stato === 'depositato_altrove' ||
     (reentries === 0 && (stato === 'annullato' || stato === 'rifiutato' || stato === 'non_inviato'))

@@ -197,7 +197,7 @@ t.test('a receipt that counts less than the replies refers the whole day to a pe
     t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
     const alone = day({ attempts: [known(1)], submissions: [submission(1, 'acquisito')], fetches })
     t.same(outcome(alone), { 1: 'da_verificare' })
-    t.test('a submission is referred once for the same reason: what the person then decides stands', async (t) => {
+    t.test('a submission is referred once for the same reason, and the person\'s decision is final', async (t) => {
       const referred = submission(1, 'acquisito', { reasons: Object.values(notes(alone)) })
       t.same(outcome({ ...alone, submissions: [referred] }), {})
     })

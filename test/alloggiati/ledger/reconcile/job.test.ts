@@ -119,7 +119,7 @@ async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
   })
 }
 
-t.test('around midnight only a reply tells on which receipt an attempt counts', async (t) => {
+t.test('around midnight only a reply shows on which receipt an attempt counts', async (t) => {
   const late = `${DAY}T22:52:00Z`
   const w = await ledgerWithHistory(t, late)
   await w.exclusive()
@@ -169,7 +169,7 @@ function differing ({ db }: LedgerWithHistory) {
   return differingDays(db, 'sandbox', { from: DAY, to: NEXT })
 }
 
-t.test('a receipt that counts less than the replies raises one alarm, and a later decision stands', async (t) => {
+t.test('a receipt that counts less than the replies raises one alarm, and a later decision is final', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
   await jobAt(w, '06:00')

@@ -122,7 +122,7 @@ t.test('apartments', async (t) => {
     )
   })
 
-  t.test('a disabled one is deleted for ever, and its number is not reused', async (t) => {
+  t.test('a disabled one is permanently deleted, and its number is not reused', async (t) => {
     t.same(outcomes((await call('GestioneAppartamenti_DisabilitaAppartamento', prefix + withId('3'))).text), [
       'true'
     ])
@@ -263,12 +263,12 @@ t.test('rows', async (t) => {
     }
   })
 
-  t.test('a row of another length is a format error, whatever its content', async (t) => {
+  t.test('a row of another length is a format error, with any content', async (t) => {
     const wrong = 'false 11 SCHEDINA_FORMATO_NON_CORRETTO Dimensione Riga errata'
     t.same(await judge(['', 'x', `${guest()} `, guest().slice(1), `${guest()}000001`]), Array(5).fill(wrong))
   })
 
-  t.test('members stand behind an accepted head of their kind, next to each other', async (t) => {
+  t.test('members must follow an accepted leader of their kind, without a gap', async (t) => {
     const orphan = 'Ospite con Capo Gruppo o Capo Famiglia Mancante'
     const [family, group, relative, companion] = [
       guest({ tipo: '17' }), guest({ tipo: '18' }), member(), member({ tipo: '20' })
@@ -281,7 +281,7 @@ t.test('rows', async (t) => {
     t.same(await judge([relative, family]), [orphan, 'true'])
   })
 
-  t.test('members arrive with their head and carry no document', async (t) => {
+  t.test('members must have the arrival of their leader and no document', async (t) => {
     const head = guest({ tipo: '17' })
     t.same(await judge([head, member({ arrivo: '20/11/2026' })]), ['true', 'Data di Arrivo Errata'])
     t.same(await judge([head, member({ documento: 'IDENT' })]), ['true', 'Tipo Documento Errato'])

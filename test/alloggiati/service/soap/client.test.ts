@@ -19,7 +19,7 @@ import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
 const OPERATIONS = Object.keys(CALLS) as Operation[]
 const access = { Utente: 'RM000001', token: 'gettone' }
 
-t.test('every operation goes out under its own name and comes back', async (t) => {
+t.test('every operation is sent under its own name and gets its answer', async (t) => {
   t.equal(OPERATIONS.length, 10)
   for (const operation of OPERATIONS) {
     const server = await recorder(t, response(plainAnswer(operation)))
