@@ -63,7 +63,7 @@ export const QueryInstant = Type.String({
 })
 
 /**
- * Text written by people: bounded, without control characters and lone surrogates, which PostgreSQL and XML cannot
+ * Text entered by users: bounded, without control characters and lone surrogates, which PostgreSQL and XML cannot
  * store.
  */
 export function Text (maxLength: number, options: StringOptions = {}) {

@@ -6,7 +6,7 @@ import { ROW_OUTCOMES } from './submission.ts'
 
 /* All bookings of an arrival day. */
 
-/** The states of a booking in the day overview, with singular and plural words. */
+/** The states of a booking in the day overview, with Italian singular and plural. */
 export const DAY_STATES = {
   pronta: ['pronta', 'pronte'],
   incompleta: ['da completare', 'da completare'],

@@ -4,7 +4,7 @@ import { SIDES } from './storage.ts'
 
 /* The personal-data report of a booking: which data are kept, why, and until when. */
 
-/** The states of a guest's document image or scan, with the words shown to people. */
+/** The states of a guest's document image or scan, with the texts shown to users. */
 export const IMAGE_STATES = {
   in_scadenza: 'La ricevuta che copre l’ospite è arrivata: si elimina in questo giorno',
   in_attesa_di_ricevuta: 'L’ospite è stato acquisito dalla Polizia: si attende la ricevuta del giorno',

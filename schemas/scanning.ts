@@ -93,7 +93,7 @@ export const ScannedGuest = Closed({
 })
 export type ScannedGuest = Static<typeof ScannedGuest>
 
-/** A warning for people to check. `campo` is a field of `parsed` or `ospite`. */
+/** A warning for the user to check. `campo` is a field of `parsed` or `ospite`. */
 export const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type Avviso = Static<typeof Avviso>
 

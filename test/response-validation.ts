@@ -95,7 +95,7 @@ export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance
       }
     }
 
-    /** Error codes must be catalogued for people, and declared in the description for programs. */
+    /** Error codes must be in the catalogue, and declared in the API description. */
     function checkCode (where: string, status: number, own: readonly string[] | undefined, payload: unknown) {
       if (typeof payload !== 'object' || payload === null || !('codice' in payload && 'requestId' in payload)) return
       const code = String(payload.codice)

@@ -43,7 +43,7 @@ export const invii = pgTable(
     /** The worker that claimed it. The claim is valid until the lease expires. */
     proprietario: text(),
     lease_fino_al: instant().notNull(),
-    /** Explanation of the state for people. */
+    /** Explanation of the state for users. */
     nota: text(),
     creato_il: instant().notNull().defaultNow(),
     aggiornato_il: instant().notNull().defaultNow()

@@ -5,7 +5,7 @@ import { ShapedError } from '#src/lib/errors.ts'
 import { NEW_WSKEY } from './service/police-faults.ts'
 
 /**
- * Causes of a failed submission, with their texts for persons. The code is also `dettagli.codice_errore`, unless the
+ * Causes of a failed submission, with their texts for users. The code is also `dettagli.codice_errore`, unless the
  * service sent its own.
  */
 const CAUSES = {

@@ -174,7 +174,7 @@ function guestsOf (duplicati: readonly Duplicato[]): number[] {
   return [...new Set(duplicati.map(({ ospite }) => ospite))]
 }
 
-/** Texts for persons count guests from 1. */
+/** Texts for users count guests from 1. */
 function tell ({ ospite, motivo, altro_ospite }: Duplicato): string {
   const other = altro_ospite === undefined ? '' : ` dell'ospite ${altro_ospite + 1}`
   return `ospite ${ospite + 1} (${MOTIVI[motivo]}${other})`

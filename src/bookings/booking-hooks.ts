@@ -2,15 +2,15 @@ import fp from 'fastify-plugin'
 import type { Transaction } from '#src/database/connect.ts'
 
 /**
- * Called in the transaction that deletes bookings, before the deletion. The bookings are locked. An error that it
- * throws is answered to the caller, and nothing is deleted.
+ * Called in the transaction that deletes bookings, before the deletion. The bookings are locked. If it throws, the
+ * caller gets the error, and nothing is deleted.
  * @param ids the bookings that exist, ascending
  */
 export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<void>
 
 /**
  * Called in the transaction that shortens a booking's guest list or lowers its number of guests. The booking is locked.
- * An error that it throws is answered to the caller, and nothing is saved.
+ * If it throws, the caller gets the error, and nothing is saved.
  * @param removed the removed places, 0-based
  */
 export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>

@@ -144,7 +144,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default bookings
 
-/** Sends JSON from PostgreSQL as it is. The serializer does not see it. */
+/** Sends JSON from PostgreSQL unchanged, without the serializer. */
 function sendJson (reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

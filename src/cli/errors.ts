@@ -14,7 +14,7 @@ export const EXIT = {
 } as const
 export type Exit = typeof EXIT[keyof typeof EXIT]
 
-/** A failure reported in one line: the exit code, a stable code for programs, an Italian text for people. */
+/** A failure reported in one line: the exit code, a stable code for programs, an Italian text for users. */
 export class CliError extends Error {
   readonly exit: Exit
   readonly codice: string

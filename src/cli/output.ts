@@ -9,7 +9,7 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
   const warned = new Set<string>()
   return {
     json,
-    /** A result: the text for people, or the value with `--json`. */
+    /** A result: the text, or the value with `--json`. */
     result (text: string, value: unknown): void {
       stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`)
     },
@@ -82,7 +82,7 @@ export function dayOf (instant: string): string {
   return moment(instant).split(' ', 1)[0]!
 }
 
-/** The characters of a text as people count them. */
+/** The characters of a text as a reader counts them (grapheme clusters). */
 function charactersOf (text: string): string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment)
 }

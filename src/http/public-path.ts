@@ -4,7 +4,7 @@ import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
 import { publicPath } from '#src/lib/local-paths.ts'
 
-/** The first slash of a local URL in an HTML attribute. Text written by people is escaped and has no `"`. */
+/** The first slash of a local URL in an HTML attribute. Text entered by users is escaped and has no `"`. */
 const IN_PAGE = /(?<= (?:href|action|src|data-options)=")\/(?!\/)/g
 /** The same in a header: bare in `Location`, in angle brackets in `Link`. */
 const IN_HEADER = /^<?\/(?!\/)/
@@ -21,7 +21,7 @@ export default fp<{ config: Config }>(async function prefixPublicPath (app, { co
   const { html: written } = html`${path}`
 
   app.addHook('onRoute', (route) => { route.onSend = [...[route.onSend ?? []].flat(), putPath] })
-  // Unknown paths have no route, but people see a page there, too.
+  // Unknown paths have no route, but browsers get a page there, too.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.is404) putPath(request, reply, payload, done)
     else done(null, payload)

@@ -20,7 +20,7 @@ import {
   bookingOf, countLetters, fileOf, findLetter, findLetterById, letterPage, LETTERS, lockLetters, type StoredLetter
 } from './repository.ts'
 
-/** Runs work on one thing in order of request, whether or not earlier work has failed. */
+/** Runs the work for one key in order of request, whether or not earlier work has failed. */
 function turns () {
   const last = new Map<number, Promise<unknown>>()
   return async <T>(thing: number, work: () => Promise<T>): Promise<T> => {

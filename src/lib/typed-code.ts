@@ -1,4 +1,4 @@
-/** Separators that people type in a code: whitespace, and dashes of any length. */
+/** Separators that users type in a code: whitespace, and dashes of any length. */
 const BETWEEN = /[\s\p{Pd}]/gu
 
 /** Removes the separators from a typed code. */

@@ -58,7 +58,7 @@ interface Made { fields: Fields & Names, given: string, avvisi: Avviso[] }
 function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCodes): Made {
   const known: GuestCodes = {
     ...codes,
-    // People may enter the police's code.
+    // Users may enter the police's code.
     citizenship: (code) => /^\d/.test(code) ? code : codes.citizenship(code)
   }
   const { ospite, avvisi } = guestOf({ ...data, docNumber: docNum, issuingCountry }, known)

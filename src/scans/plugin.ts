@@ -48,7 +48,7 @@ function scanReport (
 
 interface ScansOptions { config: Config, keys: Keys, clock: Clock }
 
-/** Scans of documents that people save. They are deleted with the guest or the booking. */
+/** Scans of documents that users save. They are deleted with the guest or the booking. */
 const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, keys, clock }) => {
   const { files, eraseResponses } = app
   const repository = scanRepository(keys)

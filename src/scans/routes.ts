@@ -121,7 +121,7 @@ const guestRoute = route(
   }
 )
 
-/** Scans of documents that people save until they belong to a guest. */
+/** Scans of documents that users save before they belong to a guest. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
   const { db, files, audit, eraseResponses } = app

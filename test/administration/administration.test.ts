@@ -248,7 +248,7 @@ t.test('a day means the whole day in Italy; an instant is inclusive', async (t) 
   t.same(await found(`?da=${encodeURIComponent('2026-11-21T00:00:00+01:00')}&a=2026-11-21T22:59:59.999Z`), [3, 2])
 })
 
-t.test('bounds in the wrong order are a 400, because an empty list would look like good news', async (t) => {
+t.test('bounds in the wrong order are a 400, because an empty list would be misleading', async (t) => {
   const asked = (da: string, a: string) => call('GET', `${AUDIT}?${new URLSearchParams({ da, a })}`)
   for (const [da, a] of [
     ['2026-11-22', '2026-11-20'],

@@ -4,7 +4,7 @@ import { fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 export interface Oracle {
   /** Records rows. They are on the disk when it returns, before any reply. */
   acquire (rows: readonly string[]): void
-  /** Every row, as often as it was acquired, in order. */
+  /** Every acquired row, in order; a row that was acquired twice is listed twice. */
   acquired (): string[]
 }
 

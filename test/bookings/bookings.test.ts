@@ -32,7 +32,7 @@ t.test('a new booking answers 201 with its URL and its entity tag', async (t) =>
   t.match(response.headers.etag, /^"\d+"$/)
 })
 
-t.test('a booking reads back as it was created', async (t) => {
+t.test('a created booking is returned with the same values', async (t) => {
   const input = {
     nome_cognome: 'Zoë Nuñez-Ó Briain 🧳',
     lingua: 'EN',
@@ -168,7 +168,7 @@ t.test('a body that is not a JSON object is a 400', async (t) => {
   }
 })
 
-t.test('a missing booking is a 404 in the contract\'s words', async (t) => {
+t.test('a missing booking is a 404 with the text of the contract', async (t) => {
   const response = await detail(2_000_000)
   t.equal(response.statusCode, 404)
   const { requestId, ...body } = response.json<Record<string, unknown>>()

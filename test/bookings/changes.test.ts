@@ -238,7 +238,7 @@ const guestsOf = async (id: number) =>
 
 /**
  * Starts the requests in this order while another transaction holds the booking's lock, each once the one before waits.
- * Then it releases the lock. So the order is certain and not left to luck.
+ * Then it releases the lock. So the order is deterministic.
  */
 async function meeting (
   id: number,

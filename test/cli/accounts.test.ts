@@ -71,7 +71,7 @@ t.test('a wrong code exits with 3, and so does a missing one without a terminal'
   t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no incomplete session remains')
 })
 
-t.test('on the server an administrator is created, who can sign in at once, and it is audited', async (t) => {
+t.test('on the server the tool creates an administrator, who can sign in at once, and that is audited', async (t) => {
   const made = await user(t).run(['admin', 'create', '--email', EMAIL], { env, input: `${NEW_PASSWORD}\n` })
   t.same(made, { code: 0, stdout: `Amministratore ${EMAIL} creato.\n`, stderr: '' })
   const { data } = await signIn(EMAIL, NEW_PASSWORD)

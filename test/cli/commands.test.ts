@@ -74,7 +74,7 @@ t.test('the server applies the filters and the order', async (t) => {
   t.same(await found('--q', '&limit=1'), [])
 })
 
-t.test('a truncated list says so beside the result', async (t) => {
+t.test('a truncated list is reported beside the result', async (t) => {
   const { code, stdout, stderr } = await act(['prenotazioni', 'list', '--limit', '2'])
   t.equal(code, 0)
   t.equal(stdout.split('\n').length, 4, 'head, two rows, and the end of the last')

@@ -28,7 +28,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
     const saved = await Promise.all(Array.from({ length: ARRIVALS }, () => save(newGuests())))
     const bookings = saved.filter((one) => one !== undefined)
     if (bookings.length === 0) return
-    // Sometimes two people submit the same day.
+    // Sometimes two users submit the same day.
     await Promise.all([sendDay(bookings), random.fraction() < 0.3 ? sendDay(bookings) : undefined])
     if (random.fraction() < 0.5) await correct(random.pick(bookings))
   }

@@ -14,7 +14,7 @@ const RUSH = 6
 const RECENT = 40
 
 /**
- * Clients that submit lists of guests until stopped. Like people, they retry lists and resubmit guests to any server,
+ * Clients that submit lists of guests until stopped. Like users, they retry lists and resubmit guests to any server,
  * unchanged, respelled or corrected. Some submit in a rush, some submit whole days of bookings.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {

@@ -66,7 +66,7 @@ t.test('each guest has their own day; images of an uncovered guest stay', async 
   t.same(await imagesOf(after, other), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
-t.test('the images of a guest who replaced one that was sent stay', async (t) => {
+t.test('the images of a guest who replaced a sent guest stay', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { TestApp } from '#test/helper.ts'
 import { bearer } from './requests.ts'
 
-/** The password of the people whom tests create. */
+/** The password of the users whom tests create. */
 export const PASSWORD = 'una-frase-lunga-e-mia'
 
 let made: Promise<string> | undefined

@@ -38,7 +38,7 @@ t.test('a letter without establishment data has no label without its value', asy
   t.notMatch(text, /CIN|Wi-Fi|Password|Colazione|Telefono|Prenotazione|cordiali|null|undefined|, ,|· ·/)
 })
 
-t.test('the establishment\'s data read back, and appear in the letters', async (t) => {
+t.test('the data of the establishment are stored, and appear in the letters', async (t) => {
   const saved = await put(HOUSE)
   t.equal(saved.statusCode, 200)
   t.match(saved.json(), { data: HOUSE, status: 200 })

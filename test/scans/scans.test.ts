@@ -238,7 +238,7 @@ t.test('a guest keeps the fields that are still valid: the birth place of the sa
   t.match(other.json(), { data: { ospite: { comune_nascita: null, stato_nascita: null, tipo_alloggiato: '16' } } })
 })
 
-t.test('guests fill places in order: a place behind a free one, or a missing one, is a 400', async (t) => {
+t.test('guests are added in order: an index after a free one, or outside the booking, is a 400', async (t) => {
   const [id, booking] = [await saved(), await newBooking(2)]
   t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 1 })), ['guest_idx'])
   for (const guest_idx of [0, 1]) {

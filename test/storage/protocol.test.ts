@@ -101,7 +101,7 @@ t.test('the official client', async (t) => {
     t.match((await anna.storage.createBucket('mio')).error, { status: 403, statusCode: '403' })
   })
 
-  t.test('a file reads back as it was uploaded: as bytes, as a form, as a stream', async (t) => {
+  t.test('a file is returned as it was uploaded: as bytes, as a form, as a stream', async (t) => {
     const files = anna.storage.from('public')
     const form = new FormData()
     form.append('', new Blob([PNG], { type: 'image/png' }), 'file.png')

@@ -130,7 +130,7 @@ function closeIfDecided (requester: Requester, stato: State): void {
 
 /**
  * The answer for a submission that is not under way.
- * @throws InvioFallito when not all of it is with the police
+ * @throws InvioFallito when not all guests were acquired
  */
 function answerOf (
   result: SubmissionResult,

@@ -84,7 +84,7 @@ function outcomes (rows: readonly EsitoSchedina[]): string {
     [ospite, esito, [messaggio_soap, dettaglio].filter((text) => text !== '').join(': ')]))
 }
 
-/** Guests are counted from 1 for people, from 0 on the wire. */
+/** Guests are counted from 1 in texts, from 0 in the API. */
 function perGuest (title: string, rows: readonly (readonly [guest: number, text: string, message: string])[]): string {
   const columns = [{ title: 'ospite', right: true }, { title }, { title: 'messaggio' }]
   return table(columns, rows.map(([guest, ...texts]) => [String(guest + 1), ...texts]))

@@ -19,7 +19,7 @@ import { parseUuid } from '../uuid.ts'
 import { nameOwnFactor, ofType, realFactors, recordRemoved, removeFactor, requireFactor } from './factor-store.ts'
 import { listPasskeys, presentPasskey, removePasskey } from './webauthn/credentials.ts'
 
-/** Second factors and passkeys of other people, for administrators who help a person who has lost theirs. */
+/** Second factors and passkeys of other users, for administrators who help a user who has lost theirs. */
 const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 

@@ -147,7 +147,7 @@ ${routeCall === undefined ? NOTHING : continueForm(routeCall, texts)}${
   })
 }
 
-/** Ends one session of a person and records it in the audit log. Sessions of other people are ignored. */
+/** Ends one session of a person and records it in the audit log. Sessions of other users are ignored. */
 async function endOwnSession (request: FastifyRequest, { userId }: PersonPrincipal, sessionId: string): Promise<void> {
   const { db, identity: { waitForListeners } } = request.server
   if (!isUuid(sessionId)) return

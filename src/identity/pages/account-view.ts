@@ -137,7 +137,7 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
 /** How many characters of an unknown user agent are shown. */
 const SHOWN = 60
 
-/** Browser and system of a non-empty `User-Agent`, as people call them: `Firefox, Windows`. */
+/** Browser and system of a non-empty `User-Agent`, by their usual names: `Firefox, Windows`. */
 function deviceName (userAgent: string): string {
   const { browser, os } = Bowser.parse(userAgent)
   if (browser.name === undefined || os.name === undefined) {

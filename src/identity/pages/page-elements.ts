@@ -108,7 +108,7 @@ export function titleOf (name: string): string {
 /** URL of the only script, which prevents double submits and asks devices for their responses. */
 export const SCRIPT = '/auth/moduli.js'
 
-/** The style of all pages for people: light or dark as the browser asks, and readable on a phone. */
+/** The style of all pages for users: light or dark as the browser prefers, and readable on a phone. */
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
 const POLICY = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
 

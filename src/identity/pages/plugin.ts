@@ -23,7 +23,7 @@ import signInPages from './sign-in-pages.ts'
 const ROOT = '/auth/'
 
 /**
- * The pages for people, under `/auth/`: HTML rendered by the server, forms that work without scripts, in the browser's
+ * The pages for users, under `/auth/`: HTML rendered by the server, forms that work without scripts, in the browser's
  * language. A GET changes nothing.
  */
 const pages: FastifyPluginAsync = async (app) => {

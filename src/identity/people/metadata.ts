@@ -5,8 +5,8 @@ import { validationFailed } from '../errors.ts'
 const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * Validates metadata: as JSON at most 8 KiB when people write them about themselves, 1 KiB when administrators do. NUL
- * and lone surrogates are rejected, because PostgreSQL cannot store them.
+ * Validates metadata: as JSON at most 8 KiB for `user_metadata`, 1 KiB for `app_metadata`. NUL and lone surrogates are
+ * rejected, because PostgreSQL cannot store them.
  * @throws AuthError validation_failed
  */
 export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {

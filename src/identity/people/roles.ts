@@ -4,7 +4,7 @@ import type { Metadata } from '#drizzle/tables/identity.ts'
 export type Role = 'admin' | 'operator' | 'pending'
 
 /**
- * Whether these metadata make an administrator. Only `app_metadata` count, because people write their `user_metadata`
+ * Whether these metadata make an administrator. Only `app_metadata` count, because users write their `user_metadata`
  * themselves.
  */
 export function isAdmin ({ role, roles }: Metadata): boolean {

@@ -9,7 +9,7 @@ import { normalizeEmail } from '../people/email.ts'
 import type { MailKind } from '../sign-in/account-mails.ts'
 
 const HOUR_MS = 3_600_000
-/** One network may use several accounts (people behind one router), but not hundreds. */
+/** One network may use several accounts (users behind one router), but not hundreds. */
 const PER_CALLER = 5
 /** An account that is tried from many addresses is slowed down, never locked: otherwise any stranger could lock it. */
 const PER_ACCOUNT = 3

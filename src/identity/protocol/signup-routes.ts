@@ -23,7 +23,7 @@ import {
 } from './mail-flows.ts'
 import { admitMail } from './request-limits.ts'
 
-/** A person who signs up alone waits for an administrator to assign a role. */
+/** A user who signs up without an invitation waits until an administrator assigns a role. */
 const PENDING = { role: 'pending' }
 
 interface NewAccount { email: string, password_hash?: string, password_browser?: Buffer, user_metadata: Metadata }

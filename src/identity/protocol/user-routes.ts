@@ -138,7 +138,7 @@ async function newPassword (
     .where(eq(sessions.id, principal!.sessionId!))
   if (!session) throw new AuthError('session_not_found')
   const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
-  // A person who signed up alone is a stranger, so sign-ins take precedence.
+  // A user who signed up without an invitation is a stranger, so sign-ins take precedence.
   const turn = principal!.pending ? 'later' : 'first'
   await countPasswordAttempt(request, reply, 'password-change', user.email)
   if (current !== undefined) {

@@ -13,7 +13,7 @@ import {
 /** A recurring job. Each scheduled run is made by one of all processes on the database. */
 export interface Job {
   name: string
-  /** Description for people, in Italian. */
+  /** Description for users, in Italian. */
   description: string
   /** A cron expression, Europe/Rome. */
   cron: string

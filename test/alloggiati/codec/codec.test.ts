@@ -116,7 +116,7 @@ t.test('the days of a line are those of the calendar', async (t) => {
   }
 })
 
-t.test('a fault says in Italian what the field wants', async (t) => {
+t.test('a fault describes in Italian the valid content of the field', async (t) => {
   const line = golden('single guest born in Italy').line
   const faultOf = (changed: string) => {
     const result = decode(changed)
@@ -289,7 +289,7 @@ t.test('characters without a Latin spelling are reported once each, and stay in 
   t.equal(foldName('ＲＯＳＳＩ').refused, 'ＲＯＳＩ')
 })
 
-t.test('letter case and blanks around a name are no change of it', async (t) => {
+t.test('letter case and blanks around a name do not count as a change', async (t) => {
   t.notOk(foldName(' Rossi ').changed)
   t.notOk(foldName('ROSSI').changed)
   t.ok(foldName('Strauß').changed)
@@ -363,7 +363,7 @@ t.test('the spellings of one person have one key', async (t) => {
   for (const spellings of people) t.equal(new Set(spellings.map(key)).size, 1, spellings.join(' · '))
 })
 
-t.test('twins with different first names are two persons, and so are people who share one name', async (t) => {
+t.test('twins with different first names are two persons, and so are persons who share one name', async (t) => {
   const people: [string, string][] = [
     ['PROVETTI', 'ANNA'], ['PROVETTI', 'NANNA'], ['PROVETTI', 'ANNALISA'], ['PROVETTI', 'LISA'], ['LI', 'WEI'],
     ['LI', 'WEN'], ['MULLER', 'EVA'], ['MILLER', 'EVA']
@@ -371,7 +371,7 @@ t.test('twins with different first names are two persons, and so are people who 
   t.equal(new Set(people.map(key)).size, people.length)
 })
 
-/** Two letters that are one inside a word; an E between them does not count. */
+/** Two letter pairs that count as one letter inside a word; an E between them does not count. */
 const PAIR = /AE*A|DE*J/
 const lettersOf = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), minLength: 1, maxLength: 12 })
 const name = fc.oneof(lettersOf('AEOUSBR'), lettersOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ'))

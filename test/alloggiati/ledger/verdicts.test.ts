@@ -47,7 +47,7 @@ t.test('a verdict is `acquisito` exactly when every row is true and the counts a
   t.equal(classifyReply({ ...good(2) }, 2).stato, 'acquisito', 'and acquisito does occur')
 })
 
-t.test('a verdict has one outcome a row, and a row is `acquisita` only where the service said so of it', async () => {
+t.test('a verdict has one outcome per row, and a row is `acquisita` only if the service confirmed it', async () => {
   fc.assert(fc.property(reply, rows, (reply, rows) => {
     const { schedine } = classifyReply(reply, rows)
     return (
@@ -178,7 +178,7 @@ t.test('the reply to an earlier attempt does not move a submission in flight', a
     stato !== 'in_invio' || ofLastAttempt || contradicted || path.length === 0)
 })
 
-t.test('a row that is acquired stays so, and one that may have been filed before is not freed', async () => {
+t.test('an acquired row stays acquired, and a row that may have been filed before is not freed', async () => {
   const outcome = fc.constantFrom(...ROW_OUTCOMES)
   fc.assert(fc.property(outcome, fc.option(outcome, { nil: undefined }), fc.boolean(), (now, seen, otherInDoubt) => {
     const after = rowAfter(now, seen, otherInDoubt)

@@ -10,10 +10,7 @@ export interface Misbehaviour {
   name: string
   /** The rows of a Send that the police acquires. */
   acquires: 'all' | 'none' | 'first'
-  /**
-   * The allowed states after a Send. There are several when the order of two events is undetermined, and each of them
-   * is correct.
-   */
+  /** The allowed states after a Send. Several are allowed when the order of two events is undetermined. */
   verdict: readonly State[]
   /**
    * The time of the misbehaviour: the port is closed · at the connection · at the first bytes of the request · when the

@@ -59,7 +59,7 @@ function struck (rule: Rule, { ospiti, stay }: Example): number[] {
 
 const types = fc.array(fc.constantFrom('16', '17', '18', '19', '20', '99', ''), { maxLength: 30 })
 
-t.test('a leader and the members that follow at once are one group', async (t) => {
+t.test('a leader and the members that follow directly are one group', async (t) => {
   t.same(groupsOf(['16', '17', '19', '19', '18', '20', '16']), [[0], [1, 2, 3], [4, 5], [6]])
   t.same(groupsOf(['17', '17', '19']), [[0], [1, 2]])
   t.same(groupsOf([]), [])

@@ -180,7 +180,7 @@ async function rights (app: FastifyInstance, token: string) {
   ]
 }
 
-t.test('no field that people write about themselves gives a right', async (t) => {
+t.test('no field that users write about themselves gives a right', async (t) => {
   const { app } = server
   for (const [role, letIn] of [['operator', 200], ['pending', 403]] as const) {
     const { access_token, user } = await signIn(app, role, role)

@@ -305,7 +305,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
   await idp.stop()
   const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
 
-  t.test('signed-in people continue, with tokens of known keys', async (t) => {
+  t.test('signed-in users continue, with tokens of known keys', async (t) => {
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)

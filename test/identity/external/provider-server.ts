@@ -14,7 +14,7 @@ export interface Provider {
   anonKey: string
   serviceKey: string
   master: Buffer
-  /** The provider's application, usable even while its port is closed: people sign in here without a password. */
+  /** The provider's application, usable even while its port is closed: tests sign users in here without a password. */
   twin: TestApp
   /** The settings of a server that uses it. */
   environ: Record<string, string>

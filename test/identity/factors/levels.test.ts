@@ -48,7 +48,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   t.same(await asked(app, headers, '/auth/v1/user'), [200, undefined])
   t.equal((await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers })).statusCode, 403)
 
-  // During maintenance an administrator gets in, with the second factor.
+  // During maintenance an administrator has access, with the second factor.
   const service = bearer(await server.token({ service: true }))
   const maintain = async (enabled: boolean) => {
     await app.inject({ method: 'POST', url: '/api/settings/maintenance', headers: service, payload: { enabled } })

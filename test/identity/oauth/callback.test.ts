@@ -78,7 +78,7 @@ const good = () => (
 
 const shared = await crookedSetting(t)
 
-/** Deletes the people of earlier tests, and resets the provider. */
+/** Deletes the users of earlier tests, and resets the provider. */
 async function begin (): Promise<ReturnType<typeof anew>> {
   Object.assign(shared.crooked, good())
   return await anew(shared)

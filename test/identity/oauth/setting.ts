@@ -77,7 +77,7 @@ export async function acts (app: FastifyInstance): Promise<{ action: string, act
   return await app.db.select({ action, actor, details }).from(audit_log).orderBy(asc(audit_log.id))
 }
 
-/** Deletes the people of earlier tests. @returns the actions audited from then on */
+/** Deletes the users of earlier tests. @returns the actions audited from then on */
 export async function anew ({ app }: Setting): Promise<() => ReturnType<typeof acts>> {
   await app.sql`delete from users`
   await app.sql`delete from flow_states`

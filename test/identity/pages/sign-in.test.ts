@@ -249,7 +249,7 @@ const FORMS = [
   '/auth/esci'
 ]
 
-t.test('the pages for people', async (t) => {
+t.test('the pages for users', async (t) => {
   const { app, call } = await build(t)
   const asks = (language = '', url = '/auth/accedi') =>
     app.inject({ url, headers: { accept: 'text/html', ...(language && { 'accept-language': language }) } })

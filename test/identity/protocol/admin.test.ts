@@ -244,7 +244,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.match(again, { status: 429, code: 'over_email_send_rate_limit', message: /only request this after \d+ seconds/ })
   })
 
-  t.test('a weak password is refused in the protocol’s words, with all reasons', async (t) => {
+  t.test('a weak password is refused with the protocol’s texts, with all reasons', async (t) => {
     const weak = async (password: string) => (await post('/admin/users', { email: 'p@example.org', password })).json<{
       msg: string
       weak_password: { reasons: string[] }

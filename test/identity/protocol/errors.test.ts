@@ -130,7 +130,7 @@ const CASES: [name: string, asked: Asked, status: number, code: string][] = [
   ]
 ]
 
-t.test('every error has both forms: a code in words for clients with a version, else the status', async (t) => {
+t.test('every error has both forms: a text code for clients with a version, else the status', async (t) => {
   for (const [name, asked, status, code] of CASES) {
     const short = await ask(asked, { 'x-supabase-api-version': VERSION })
     const { message, weak_password: reasons, ...rest } = short.json<{ message: string; weak_password?: object }>()
@@ -199,7 +199,7 @@ const NO_SUB: Expected = [403, 'bad_jwt', 'invalid claim: missing sub claim']
 const UNREADABLE: Expected = [403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature']
 const NOT_ADMIN: Expected = [403, 'not_admin', 'User not allowed']
 
-t.test('a missing feature is refused in the words of the protocol', (t) => holds(t, [
+t.test('a missing feature is refused with the texts of the protocol', (t) => holds(t, [
   ['POST /sso', anon, { domain: 'example.org' }, ...SAML],
   ['GET /sso/saml/metadata', anon, undefined, ...SAML],
   ['POST /sso/saml/acs', anon, undefined, ...SAML],

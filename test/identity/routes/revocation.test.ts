@@ -71,7 +71,7 @@ async function during (
   }
 }
 
-/** Each test has people of its own. */
+/** Each test has its own users. */
 const servers = await twoServers(t)
 const OWN = '/api/v1/paesi'
 

@@ -147,7 +147,7 @@ t.test('content moved to another row, or encrypted with another key, is not sent
   t.equal(usual.mails.length, before + 1)
 })
 
-t.test('without an SMTP server mails are rejected with a message for people', async (t) => {
+t.test('without an SMTP server mails are rejected with an Italian message', async (t) => {
   const { app, call } = await build(t, { MAIL_FROM: FROM })
   t.equal(app.mail.configured, false)
   app.mail.deliver()

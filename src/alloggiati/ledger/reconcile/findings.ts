@@ -251,7 +251,7 @@ function referUnknown (
   return { invio_id: id, proofs: [], path: stato === 'sconosciuto' ? ['da_verificare'] : [], note: describe(last) }
 }
 
-/* The texts about a submission, for persons. */
+/* The texts about a submission, for users. */
 
 const formatCounts = ({ schedine, notti }: Counts) => `schedine ${schedine}, notti ${notti}`
 

@@ -29,7 +29,7 @@ const MAX_BYTES = 20 * 1024 * 1024
 
 type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
 
-/** The progress of a call. Only from `sent` on can the service have seen any of it. */
+/** The progress of a call. Only from `sent` on can the service have received any of it. */
 type Step = 'connecting' | 'handshake' | 'open' | 'sent'
 
 /**

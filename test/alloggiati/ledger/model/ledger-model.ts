@@ -10,7 +10,7 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
 /*
  * The submission ledger as a finite model, explored completely. How to read it:
  *
- *   rules.ts         what keeps the ledger honest, rule by rule; each can be switched off
+ *   rules.ts         the rules that keep the ledger correct; each can be switched off
  *   world.ts         what a state holds: submissions with their attempts, workers, and the truth at the police
  *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
  *   worker.ts        claim, login, test call, commit, write, answer

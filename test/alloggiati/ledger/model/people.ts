@@ -2,7 +2,7 @@ import { go, inTable } from './trigger.ts'
 import { daysOf } from './surroundings.ts'
 import { known, mayBeThere, off, provenState, step, windowOpen, type Step, type Unit, type World } from './world.ts'
 
-/** Steps of people: the caller withdraws or enters guests again, an administrator decides, another person files. */
+/** Steps of persons: the caller withdraws or enters guests again, an administrator decides, another person files. */
 export function * peopleSteps (w: World): Generator<Step> {
   for (const unit of w.units.keys()) {
     yield * caller(w, unit)

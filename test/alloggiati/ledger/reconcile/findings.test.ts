@@ -389,7 +389,7 @@ t.test(
   }
 )
 
-t.test('every unknown call is proven when all of them were acquired, or none was', async (t) => {
+t.test('every unknown call is proven when all or none of them were acquired', async (t) => {
   fc.assert(fc.property(calls, fc.boolean(), (all, taken) => {
     const clean = all.map((one): Call =>
       one.seen === 'reply' ? one : { ...one, seen: 'nothing', acquired: taken ? one.rows.length : 0 }
