@@ -93,8 +93,8 @@ function jsonEntry (name: string, value: object): Entry {
 async function requirePlace (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store === undefined || await backend.head(store.id).catch(unlessOfFile)) return
-  throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non c’è, non è ' +
-    'montato, o non è quello di questo database: nulla è stato salvato')
+  throw new OperationError('l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) manca, non è ' +
+    'montato, o è di un altro database: nulla è stato salvato')
 }
 
 async function * filesOf (tx: postgres.TransactionSql, backend: Backend, summary: Summary): AsyncGenerator<Entry> {

@@ -14,14 +14,14 @@ import { copyTarget, putRulesAside, readTables, SPELLING } from './saved-tables.
 import { readBackup, type Manifest, type Pace, type Reader, type Summary } from './sealed-tar.ts'
 
 /** The reason that is shown for the suspension. */
-const SUSPENDED = 'È stato ripristinato un salvataggio del %: ciò che è stato inviato dopo non vi è registrato. ' +
+const SUSPENDED = 'È stato ripristinato un salvataggio del %: gli invii successivi non sono registrati. ' +
   'Confrontare le ricevute dei giorni seguenti, poi riprendere gli invii'
 
-const USED_DATABASE = 'il database non è vuoto: un ripristino vuole un database nuovo (di quello incorporato, ' +
-  'spostare via la cartella postgres di DATA_DIR)'
+const USED_DATABASE = 'il database non è vuoto: usare un database nuovo (per quello incorporato, spostare ' +
+  'altrove la cartella postgres di DATA_DIR)'
 /** Two databases must not share a file store: each would delete the files of the other. */
-const USED_PLACE = 'il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: un ripristino ne ' +
-  'vuole uno vuoto, anche dei resti di un altro ripristino'
+const USED_PLACE = 'l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: usarne uno ' +
+  'vuoto, senza resti di un altro ripristino'
 
 /** @throws OperationError when this version or this master key cannot restore the backup */
 export function requireFitting ({ migration, version, masterKey }: Manifest, keys: Pick<Keys, 'fingerprint'>): void {
@@ -29,8 +29,8 @@ export function requireFitting ({ migration, version, masterKey }: Manifest, key
     throw new OperationError(`il salvataggio è di Locanda ${version}, più recente di questa: usare quella versione`)
   }
   if (masterKey !== masterKeyMark(keys)) {
-    throw new OperationError('MASTER_KEY non è quella del salvataggio: rimettere il file master.key di allora, o ' +
-      'dare la chiave in MASTER_KEY')
+    throw new OperationError('MASTER_KEY non è quella del salvataggio: usare il file master.key di allora, o ' +
+      'indicare la chiave in MASTER_KEY')
   }
 }
 

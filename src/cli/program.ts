@@ -49,7 +49,7 @@ const day = (option: string) => checked(option, isDay, 'non è un giorno (AAAA-M
 const fileName = checked('file', (text) => text.trim() !== '', 'è vuoto')
 
 const oneOf = (option: string, values: readonly string[]) =>
-  checked(option, (text) => values.includes(text), `non è fra ${values.join(', ')}`)
+  checked(option, (text) => values.includes(text), `deve essere fra ${values.join(', ')}`)
 
 const integer = (option: string, min: number, max: number) => {
   const isGood = (text: string) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max
@@ -162,7 +162,7 @@ function sourceOf (file: string | undefined, { prenotazione, appartamento }: Sou
     throw usageError('Indicare un file (o «-»), oppure --prenotazione: uno dei due')
   }
   if (appartamento !== undefined && prenotazione === undefined) {
-    throw usageError('--appartamento va con --prenotazione: in un file sta in «prenotazione.id_appartamento»')
+    throw usageError('--appartamento richiede --prenotazione. In un file indicare «prenotazione.id_appartamento»')
   }
   return { file, prenotazione, appartamento }
 }
@@ -183,7 +183,7 @@ function addAdministration (program: Command, run: Run): void {
     )
     .action(run(beginMaintenance))
   command(manutenzione, 'off', 'Termina la manutenzione')
-    .option('--server', 'sulla macchina del server, dal suo ambiente: senza alcun accesso')
+    .option('--server', 'sulla macchina del server, con il suo ambiente, senza accesso')
     .action(run(async (context, options: { server?: boolean }) => {
       if (options.server === true && program.opts().url !== undefined) {
         throw usageError("--server usa l'indirizzo su cui ascolta il server di questo ambiente: --url non serve")
@@ -194,7 +194,7 @@ function addAdministration (program: Command, run: Run): void {
   const admin = group(program, 'admin', 'Gli account, dalla macchina del server e con il suo ambiente', HELP.admin)
   const forAccount = (name: string, description: string) => command(admin, name, description)
     .requiredOption('--email <e-mail>', 'il suo indirizzo')
-    .option('--genera', 'inventa la password e la mostra una volta sola')
+    .option('--genera', 'genera la password e la mostra una volta sola')
   forAccount('create', 'Crea un amministratore')
     .action(run(createAdmin))
   forAccount('reset-password', 'Dà una nuova password a un utente e chiude le sue sessioni')

@@ -72,7 +72,7 @@ export async function newSecret (terminal: Terminal, variable: string, question:
   const secret = await secretOf(terminal, variable, question)
   const isTyped = !terminal.env[variable] && isInteractive(terminal)
   if (isTyped && await ask(terminal, 'Ancora una volta: ', true) !== secret) {
-    throw usageError(`${question}: le due volte non sono uguali`)
+    throw usageError(`${question}: i due testi non sono uguali`)
   }
   return secret
 }

@@ -104,7 +104,7 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
     t.notMatch(JSON.stringify(found), /undefined|\[object/)
   }
   const elsewhere = await doctor({ DATA_DIR: temporaryFolder(t) })
-  t.match(elsewhere.found.file, /^errore: .*non è il posto/)
+  t.match(elsewhere.found.file, /^errore: .*è di un altro database/)
 })
 
 t.test('a Redis that does not answer is a fault, and its connections are closed', async (t) => {

@@ -247,7 +247,7 @@ t.test('a restore into a file store of another database is refused', async (t) =
   const env = { ...await empty(t), DATA_DIR: server.dataDir }
   const { code, stderr } = await act(['restore', file], { env })
   t.equal(code, 1)
-  t.match(stderr, /posto dei file .* non è vuoto/)
+  t.match(stderr, /archivio dei file .* non è vuoto/)
   t.equal((await left(env)).tables, 0)
 })
 

@@ -64,7 +64,7 @@ export async function files ({ config, sql, backend }: Installation): Found {
     }
     return await backend.head(row.id)
       ? ok(place)
-      : fault(`${place}: non è il posto dei file di questo database, o non è montato`)
+      : fault(`${place}: è di un altro database, o non è montato`)
   } catch (err) {
     return fault(`${place}: non si può leggere (${errorCode(err)}): controllare indirizzo e credenziali`)
   }

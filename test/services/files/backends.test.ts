@@ -82,7 +82,7 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
     const { url } = await testDatabase(t, true)
     const own = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t) }
     const taken = await act(['restore', file], { env: { ...env, ...own } })
-    t.match(taken.stderr, /posto dei file .* non è vuoto/)
+    t.match(taken.stderr, /archivio dei file .* non è vuoto/)
     const bucket = await server.makeBucket('di-dopo')
     const restored = await act(['restore', file], { env: { ...env, ...own, ...bucket } })
     t.equal(restored.code, 0, restored.stderr)
