@@ -33,8 +33,8 @@ Esce con 5 se ci sono errori. Gli avvisi non contano.`,
 Una prova non registra nulla. Esce con 5 se le schedine contengono errori.`,
 
   job: `
-Serve la chiave di un amministratore. Il server esegue il lavoro, anche se questo comando viene interrotto. Esce con 1 se
-il lavoro fallisce o è già in corso.`,
+Serve la chiave di un amministratore. Il server esegue il lavoro, anche se questo comando viene interrotto. Il comando
+esce con 1 se il lavoro fallisce o è già in corso.`,
 
   maintenance: `
 Durante la manutenzione hanno accesso solo gli amministratori. Con --server il comando legge l'ambiente del server

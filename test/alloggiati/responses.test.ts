@@ -57,7 +57,7 @@ t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its locat
 
 t.test('a refusal by Send or Test after the caller got the answer raises an alarm', async (t) => {
   const { police, server: one, send } = await anew(soon)
-  const told = () => one.logs.filter(({ msg }) => /after its caller was answered/.test(String(msg)))
+  const told = () => one.logs.filter(({ msg }) => /after its caller got an answer/.test(String(msg)))
   const reply = held()
   police.on.Send = reply.behaviour
   const late = await send()

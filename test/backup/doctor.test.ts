@@ -86,7 +86,7 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
     ['polizia', {}, /controllare ALLOGGIATI_UTENTE/],
     ['polizia', { ALLOGGIATI_ENDPOINT: nonsense.url }, /controllare la rete e ALLOGGIATI_ENDPOINT/],
     ['accesso', { IDP_URL: nonsense.url, IDP_ANON_KEY: 'a', IDP_SERVICE_KEY: 'b' }, /IDP_URL.*controllare/],
-    ['chiave', { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }, /rimettere/],
+    ['chiave', { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }, /usare il file/],
     ['database', { DATABASE_URL: `postgres://nessuno@127.0.0.1:${closed}/x` }, /DATABASE_URL.*raggiungibile/],
     ['configurazione', { PORT: 'tremila' }, /PORT/],
     ['configurazione', { BACKUP_DIR: join(server.dataDir, 'files') }, /BACKUP_DIR: non può essere la cartella files/],

@@ -72,7 +72,7 @@ function tell ({ out }: Context, { genera }: AdminOptions, text: string, result:
 async function requireOwnAccounts ({ terminal: { env } }: Context): Promise<void> {
   const { config: { IDP_URL } } = await serverEnvironment(env)
   if (IDP_URL === undefined) return
-  throw new CliError(EXIT.failed, 'PROVIDER_ESTERNO', 'Gli account sono del provider di IDP_URL: gestirli in quel provider')
+  throw new CliError(EXIT.failed, 'PROVIDER_ESTERNO', 'Gli account sono del provider di IDP_URL: gestirli lì')
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

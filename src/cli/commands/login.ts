@@ -14,7 +14,7 @@ export async function login (context: Context, { email, chiave = false }: LoginO
   const [url, earlier] = await Promise.all([context.base(), context.stored()])
   if (chiave && email !== undefined) throw usageError('Con --chiave non serve --email')
   const { apiKey: key, id, expires_at } = await (chiave ? givenKey(context, url) : mintKey(context, url, email))
-  if (!isKey(key)) throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', 'Il server ha restituito una chiave non valida')
+  if (!isKey(key)) throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', 'La chiave del server non è valida')
   const stored = { url, id, key, expires_at }
   try {
     await writeKey(terminal, stored)

@@ -161,7 +161,7 @@ t.test('guests sent around midnight who are on neither receipt are alarmed, and 
   w.clock.set('2026-11-22T06:00:00+01:00')
   await reconcileDays(w.context, w.archive)
   t.equal((await w.stands(late)).stato, 'da_verificare')
-  t.match(w.errors(), [{ msg: /less than is known/ }])
+  t.match(w.errors(), [{ msg: /fewer schedine than/ }])
   t.same(await differing(w), [{ giorno: NEXT, inviate: 4, in_ricevuta: 2 }])
 })
 
@@ -180,8 +180,8 @@ t.test('a receipt that counts less than the replies raises one alarm, and a late
   })
   const alarms = w.errors().length
   t.match(w.errors(), [
-    { msg: /less than is known/, giorno: DAY, invio: id },
-    { msg: /less than is known/, giorno: DAY }
+    { msg: /fewer schedine than/, giorno: DAY, invio: id },
+    { msg: /fewer schedine than/, giorno: DAY }
   ])
   await w.db.transaction((tx) =>
     move(tx, id, { da: 'da_verificare', a: 'acquisito', chi: 'admin', perche: 'visto sul portale' })
