@@ -83,7 +83,7 @@ t.test('a flood of idle connections leaves descriptors for work and connections 
     }))
     if (address === '127.0.0.2') {
       await closed(flood, 68)
-      t.equal(await response(), 200, 'another address is answered, while the first holds all that it may')
+      t.equal(await response(), 200, 'another client IP is served while the first has its maximum')
       t.equal(flood.filter(({ closed }) => !closed).length, 32)
     }
   }

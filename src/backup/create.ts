@@ -184,7 +184,9 @@ export async function writePartial (partial: string, content: AsyncIterable<Uint
   return size
 }
 
-/** Reports only errors of the file this way. An error of the content, such as a lost connection, stays as it is. */
+/**
+ * Reports only errors of the file this way. An error of the content, such as a lost connection, is rethrown unchanged.
+ */
 async function orReport<T> (file: string, work: Promise<T>): Promise<T> {
   return await work.catch((err: NodeJS.ErrnoException) => {
     throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })

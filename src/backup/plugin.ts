@@ -34,7 +34,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     ).catch((err: unknown) => { throw isDiskFull(err) && postgresError(err) === undefined ? folderFull() : err })
     const { files, missing, foreign } = summary
     app.log.info({ size, files }, 'backup made')
-    if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
+    if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or unreadable: the backup lacks them')
     if (foreign.length > 0) app.log.warn({ foreign }, 'unknown tables and columns are not in the backup')
     await rotate(folder!, today)
   }

@@ -81,7 +81,7 @@ export async function proveSecondFactor (context: Context, person: SignIn): Prom
     return signedIn(person, await askProvider(context, person, 'factors/recovery-codes/verify', { body: { code } }))
   }
   let response: Answer | undefined
-  // The code is tried with each app, so that a person with two phones need not say which.
+  // The code is tried with each app, so that a person with two phones need not choose one.
   for (const id of apps) {
     const challenge = await askProvider(context, person, `factors/${id}/challenge`, { body: {} })
     const { id: challenge_id } = accepted<{ id: string }>(challenge, 'id')

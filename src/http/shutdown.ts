@@ -24,7 +24,7 @@ declare module 'fastify' {
      * existing ones close with their next response or by the client, at most `DRAIN_SECONDS` later.
      */
     beginShutdown (): Promise<void>
-    /** Ends draining at once, when the process is asked to stop a second time. */
+    /** Ends draining at once, when the process gets a second signal. */
     endShutdown (): void
   }
 }

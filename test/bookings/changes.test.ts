@@ -365,7 +365,7 @@ t.test('twenty concurrent updates of different fields lose nothing', async (t) =
   const responses = await Promise.all(again.map((change) => put(id, change)))
   t.ok(responses.every(({ statusCode }) => statusCode === 200))
   t.match(await read(call, id), { ...changes, numero_notti: 9 })
-  t.equal(new Set(responses.map(({ headers }) => headers.etag)).size, 20, 'each has a version of its own')
+  t.equal(new Set(responses.map(({ headers }) => headers.etag)).size, 20, 'each change has its own version')
 })
 
 t.test('concurrent changes of arrival and departure never leave a stay that ends before it begins', async (t) => {

@@ -280,7 +280,7 @@ t.test('an answer that is stored after its image was deleted is erased, and no o
     .map(({ key }) => key)
   const all = late.map(({ key }) => key).sort()
   await eraseLateResponses(app.db)
-  t.same(await kept(), all, 'a request may still be under way')
+  t.same(await kept(), all, 'a request may still be in progress')
   await app.sql`update forgotten_answers set forgotten_at = forgotten_at - interval '6 minutes'`
   await app.sql`update idempotency_keys set created_at = created_at - interval '6 minutes'`
   await eraseLateResponses(app.db)

@@ -59,7 +59,7 @@ t.test('a caller gets eight long responses concurrently, and other callers get t
   const short = await begin(`${address}${CALENDAR}?start=2026-01-01&end=2026-01-03`)
   t.equal(JSON.parse(await text(short)).length, 2 * A_DAY, 'a short response needs no turn')
   const head = await fetch(address + CALENDAR, { method: 'HEAD', headers: { 'x-api-key': API_KEY } })
-  t.equal(head.status, 200, 'a HEAD reads nothing')
+  t.equal(head.status, 200, 'a HEAD reads no rows')
   for (const answer of responses) answer.destroy()
   let again = await begin(address + CALENDAR)
   while (again.statusCode !== 200) {

@@ -23,7 +23,7 @@ type Data = Static<typeof ScanGuestAnswer>['data']
 const { first, on } = await retaining(t)
 const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito
 
-t.test('a scan is stored, and reads back as it was saved', async (t) => {
+t.test('a scan is stored, and returned with the same values', async (t) => {
   const response = await save()
   t.equal(response.statusCode, 200, response.body)
   const { id, ...rest } = response.json<{ id: number }>()

@@ -30,7 +30,7 @@ export async function sweep (context: LedgerContext): Promise<void> {
   const ready = await findExpired(db, 'pronto', sendQueue.ids(), eq(invii.utente, service.account))
   // A submission that fails must not block the others.
   const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) => {
-    if (!isReported?.(err)) log.error({ err, invio: id }, 'a submission could not be carried out')
+    if (!isReported?.(err)) log.error({ err, invio: id }, 'a submission could not be processed')
   }))
   if (!sendQueue.shutdownSignal.aborted) await waitAtMost(FOLLOW_MS, Promise.all(carried))
 }

@@ -60,7 +60,7 @@ ${continueForm(routeCall, texts)}${
 
 export function continueForm (routeCall: AppRequest, texts: Texts): Html {
   const { protocol, host } = new URL(routeCall.redirectTo)
-  // The front end's name as people know it.
+  // The front end's name for users.
   const who = host || protocol.slice(0, -1)
   return html`<p>${fill(texts.appAsks, who)}</p>
 ${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(routeCall) } })}${

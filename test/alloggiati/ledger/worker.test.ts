@@ -124,7 +124,7 @@ t.test('on shutdown waiting submissions stay ready, and the Send in flight is co
   t.ok(results.every(({ stato }) => stato === 'pronto'))
   let isEmpty = false
   const emptied = sendQueue.empty().then(() => { isEmpty = true })
-  t.notOk(isEmpty, 'one is out')
+  t.notOk(isEmpty, 'one Send is in flight')
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
   reply.release(response(rowsReply('Send', [true])))

@@ -210,7 +210,7 @@ t.test('no field that users write about themselves gives a right', async (t) => 
     t.match(claimsOf(next),
       { role: 'authenticated', aud: 'authenticated', sub: user.id, app_metadata: user.app_metadata })
     const minted = await callAs(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')
-    t.equal(minted.statusCode, letIn, 'who waits for a role mints no key')
+    t.equal(minted.statusCode, letIn, 'a pending user creates no key')
     if (letIn !== 200) continue
     const headers = { 'x-api-key': minted.json<{ apiKey: string }>().apiKey }
     t.equal((await app.inject({ url: '/api/users', headers })).statusCode, 403, 'nor with a key')

@@ -133,7 +133,7 @@ t.test('changes of a person while they change their account', async (t) => {
         await tx`delete from sessions where user_id = ${id}`
       }, () => put(access_token, body))
       t.match([response.statusCode, response.json()], [403, { error_code: 'session_not_found' }])
-      t.equal((await signIn(email)).statusCode, 200, 'the password is the old one')
+      t.equal((await signIn(email)).statusCode, 200, 'the password is unchanged')
       t.match(await sql`select user_metadata from users where id = ${id}`, [{ user_metadata: {} }])
     }
   })
@@ -226,7 +226,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
       newLink(email, 'recovery'),
       post('/auth/v1/verify', { type: 'recovery', token_hash })
     ])
-    // The new link has replaced the one that came second.
+    // The new link has replaced the second one.
     t.same(responses.map(({ statusCode }) => statusCode), [200, 403])
   })
 
@@ -239,7 +239,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
       () => callAs(app, access_token, 'PUT', '/auth/v1/user', { password: 'una-frase-lunga-e-nuova' })
     ])
     t.same(responses.map(({ statusCode }) => statusCode), [200, 200])
-    t.same([...await sql`select 1 from one_time_tokens where sent_to = ${email}`], [], 'the mail before it is void')
+    t.same([...await sql`select 1 from one_time_tokens where sent_to = ${email}`], [], 'the earlier mail is void')
   })
 
   t.test('a first proof, which revokes earlier access, and the exchange of a stranger\'s code', async (t) => {

@@ -92,7 +92,7 @@ t.test('the directory of an external provider', async (t) => {
     const operator = await idp.twin.token({ name: 'olga' })
     t.equal((await callAs(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
     const service = await callAs(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
-    t.equal(service.statusCode, 200, 'the service key is one')
+    t.equal(service.statusCode, 200, 'the service key is an administrator')
   })
 
   t.test('an operator is not created when the audit log cannot be written', async (t) => {
@@ -147,7 +147,7 @@ t.test('the directory of an external provider', async (t) => {
     t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 200)
     await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(token) })
     t.match((await unlink(token)).json(), { status: 401 })
-    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'nor reads')
+    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'nor read the account')
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 

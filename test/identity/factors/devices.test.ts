@@ -77,7 +77,7 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   const [own, stolen] = [await signIn(), await signIn()]
   t.same(await sessionStatus(anna, own, stolen), [200, 200, 200])
   t.equal((await callAs(app, own, 'DELETE', `/auth/v1/passkeys/${id}`)).statusCode, 204)
-  t.same(await sessionStatus(anna, own, stolen), [200, 200, 401], 'the one that asks goes on')
+  t.same(await sessionStatus(anna, own, stolen), [200, 200, 401], 'the calling session continues')
   const audited = () => app.sql`
     select details from audit_log where action = 'passkey_eliminata' order by id desc limit 1`
   t.match(await audited(), [{ details: { revoked: 1 } }])
@@ -86,7 +86,7 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   const another = await signIn()
   const url = `/auth/v1/admin/users/${userId}/passkeys/${second}`
   t.equal((await callAs(app, service, 'DELETE', url)).statusCode, 204)
-  t.same(await sessionStatus(anna, own, another), [200, 401, 401], 'an administrator ends them all')
+  t.same(await sessionStatus(anna, own, another), [200, 401, 401], 'an administrator ends all sessions')
   t.match(await audited(), [{ details: { user: userId, revoked: 2 } }])
 })
 
@@ -184,7 +184,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     const path = `/auth/v1/admin/users/${row!.user_id}/passkeys/${row!.id}`
     t.equal((await callAs(app, service, 'DELETE', path)).statusCode, 204)
     t.equal((await callAs(app, service, 'DELETE', path)).statusCode, 404)
-    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'once, by whomever')
+    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'only once, by any user')
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 

@@ -167,7 +167,7 @@ t.test('sign-up', async (t) => {
     t.equal(taken.json().email, 'elena@ospiti.example')
     t.equal(taken.json().identities.length, 1)
     t.equal(smtp.mails.length, sent + 1)
-    t.equal(await enter('elena@ospiti.example'), undefined, 'nothing has changed')
+    t.equal(await enter('elena@ospiti.example'), undefined, 'the account is unchanged')
     const headers = (response: typeof fresh) => Object.keys(response.headers).sort()
     t.same(headers(taken), headers(fresh))
   })

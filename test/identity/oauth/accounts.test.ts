@@ -261,7 +261,7 @@ t.test('an identity is linked only in an active session, and only if no account 
   t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'both sign in')
 })
 
-t.test('one of several people who link the same identity at once succeeds', async (t) => {
+t.test('one of several users who link the same identity at once succeeds', async (t) => {
   const { db, link, begin, account } = await prepare(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))

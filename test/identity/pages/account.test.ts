@@ -103,7 +103,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     await browser.submit('/auth/accedi/continua')
     const response = await exchange(backOf(browser), verifier)
     t.match(response.json(), { user: { id, email: 'anna@example.org' }, refresh_token: String })
-    t.equal((await app.sql`select 1 from sessions where user_id = ${id}`).length, 2, 'one of the pages, one of its own')
+    t.equal((await app.sql`select 1 from sessions where user_id = ${id}`).length, 2, 'pages and front end')
     t.same(await app.sql`select details from audit_log where action = 'accesso' order by id desc limit 1`,
       [{ details: { method: 'pages', provider: 'email' } }])
     t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'and not again automatically')
@@ -171,7 +171,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
       },
       payload: new URLSearchParams({ email: 'anna@example.org', password: PASSWORD }).toString()
     })
-    t.match(response, { statusCode: 303, headers: { location: '/auth/account' } }, 'a cookie that others have written')
+    t.match(response, { statusCode: 303, headers: { location: '/auth/account' } }, 'a forged cookie')
     await browser.open(pageFor(secretOf(), 'com.example.app://auth'))
     t.equal(browser.page().statusCode, 200)
   })

@@ -247,7 +247,7 @@ t.test('SessionTimebox: a session ends after ninety days, and its access token w
   t.same(await sessionStatus(app, access), [200, 200])
   await age(app, anna, 60)
   t.same(await refresh(app, last), EXPIRED)
-  t.same(await sessionStatus(app, access), [401, 403], 'and so has its access token')
+  t.same(await sessionStatus(app, access), [401, 403], 'and its access token has expired')
 })
 
 t.test('a token of a missing session, or with a future counter, is refused', async (t) => {

@@ -74,9 +74,9 @@ t.test('creating a key', async (t) => {
     t.equal(apiKey.split('_')[1], id)
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 90 * DAY_MS)
     t.equal(await isLetIn(app, withKey(apiKey)), 200)
-    t.equal((await app.inject(`/api/v1/paesi?api_key=${apiKey}`)).statusCode, 200, 'in the address, too')
+    t.equal((await app.inject(`/api/v1/paesi?api_key=${apiKey}`)).statusCode, 200, 'also in the query')
     const again = (await callAs(app, anna, 'GET', MINT)).json() as MintedKey
-    t.not(again.apiKey, apiKey, 'asked again it is another one')
+    t.not(again.apiKey, apiKey, 'another request creates another key')
     t.not(again.id, id)
     t.equal(await isLetIn(app, withKey(apiKey)), 200, 'besides the first')
   })
@@ -125,7 +125,7 @@ t.test('creating a key', async (t) => {
     t.match([refused?.statusCode, refused?.json()], [409, { codice: 'TROPPE_CHIAVI' }])
     const [{ id }] = await list(app, bearer(many)) as [ApiKey]
     t.equal((await callAs(app, many, 'DELETE', `${KEYS}/${id}`)).statusCode, 200)
-    t.equal((await callAs(app, many, 'GET', MINT)).statusCode, 200, 'a revoked one does not count')
+    t.equal((await callAs(app, many, 'GET', MINT)).statusCode, 200, 'a revoked key does not count')
   })
 
   t.test('a key that is created while all sessions are revoked is refused', async (t) => {
@@ -270,7 +270,7 @@ t.test('a key has the current rights of its person', async (t) => {
   const { apiKey: key } = await mint(app, seconds)
   t.equal(await isLetIn(other, withKey(key)), 200)
   t.equal((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${second.id}`)).statusCode, 200)
-  t.same([await isLetIn(app, withKey(key)), await isLetIn(other, withKey(key))], [401, 401], 'deleted for good')
+  t.same([await isLetIn(app, withKey(key)), await isLetIn(other, withKey(key))], [401, 401], 'after the deletion')
 })
 
 t.test('a revoked key stops administering at once, even on a server that was not notified', async (t) => {

@@ -50,7 +50,7 @@ t.test('operators', async (t) => {
     t.equal(clientConfig.statusCode, 200)
     const { access_token: his } = clientConfig.json()
     t.equal(await isLetIn(app, bearer(his)), 200)
-    t.equal((await callAs(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
+    t.equal((await callAs(app, his, 'GET', '/api/users')).statusCode, 403, 'an operator is no administrator')
   })
 
   t.test('the audit log identifies a new operator by ids only, and the log has no personal data', async (t) => {

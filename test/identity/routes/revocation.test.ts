@@ -270,7 +270,7 @@ t.test('a server that was disconnected drops its caches as soon as it listens ag
   const { access_token: second } = await signIn(app, 'valerio', 'operator')
   t.equal(await isLetIn(other, bearer(second)), 200)
   t.equal((await callAs(app, second, 'POST', '/auth/v1/logout')).statusCode, 204)
-  t.equal(await isLetIn(other, bearer(second)), 401, 'and hears again')
+  t.equal(await isLetIn(other, bearer(second)), 401, 'and receives notifications again')
 })
 
 t.test('a signing key is accepted for at most a minute without reading it again', async (t) => {
@@ -484,7 +484,7 @@ t.test('unlinking a provider', async (t) => {
 
     const { access_token: mine } = await begin('github')
     t.equal((await callAs(app, mine, 'POST', '/api/auth/unlink', { provider: 'github' })).statusCode, 200)
-    t.equal(await isLetIn(app, bearer(mine)), 200, 'also when that provider began it')
+    t.equal(await isLetIn(app, bearer(mine)), 200, 'also if that provider started it')
     t.equal(await isLetIn(app, bearer(other1.access_token)), 401)
   })
 

@@ -244,14 +244,14 @@ t.test('guesses are counted across processes, and other callers cannot evict the
 
   const many = await Promise.all(servers.flatMap(({ app }) => Array.from({ length: 10 }, () =>
     app.countAttempt({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']))))
-  t.equal(many.filter((seconds) => seconds === 0).length, 7, 'of many at once exactly as many as there may be')
+  t.equal(many.filter((seconds) => seconds === 0).length, 7, 'exactly the allowed number of concurrent attempts')
 
   const { app } = servers[0]
   const kept = JSON.stringify(await app.sql`select name, encode(subject, 'escape') as subject from counters`)
   t.match(kept, /code\/account/)
   t.notMatch(kept, /anna|192\.0/, 'no address is stored')
   await app.sql`update counters set ends_at = now() - interval '1 second' where name = 'prova'`
-  t.equal(await app.countAttempt({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']), 0, 'a new window')
+  t.equal(await app.countAttempt({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']), 0, 'the next window')
   await app.sql`update counters set ends_at = now() - interval '1 second'`
   await app.jobs.start('old-counters', async () => {})
   while ((await app.sql`select 1 from counters`).length > 0) await sleep(10)

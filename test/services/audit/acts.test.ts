@@ -173,7 +173,7 @@ t.test('when the audit log cannot be written, no booking or guest is deleted', a
   t.match((await remove(server, [id])).json(), { deleted: [id] })
 })
 
-t.test('the log contains no personal data of guests and no text written by people', async (t) => {
+t.test('the log contains no personal data of guests and no text entered by users', async (t) => {
   const { police, server, sql, call, decide } = await prepare(t)
   const secret = { cognome: 'CANARINI', nome: 'ZELINDA', data_nascita: '1971-02-03', numero_documento: 'ZZ98765QQ' }
   const { id: prenotazione_id } = await create(server.call, {

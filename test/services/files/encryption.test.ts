@@ -262,7 +262,7 @@ t.test('a file that was truncated, extended, emptied, deleted or replaced by a l
   await isRefused('removed')
   copyFileSync(paths[1], `${paths[1]}.x`)
   symlinkSync(`${paths[1]}.x`, paths[0])
-  t.equal(await codeOf(app.files.read(objects[0])), 'ARCHIVIO_NON_DISPONIBILE', 'a link')
+  t.equal(await codeOf(app.files.read(objects[0])), 'ARCHIVIO_NON_DISPONIBILE', 'a symbolic link')
 })
 
 t.test('a row with another bucket, owner, id, key or generation cannot be read', async (t) => {

@@ -25,7 +25,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
   t.test('a kept file can be found and read, whole and in part', async (t) => {
     const content = randomBytes(300_000)
     const written = await files.write(content, PLACE, 1_000_000)
-    t.equal(await files.find(db, 'documents', PLACE.name), undefined, 'nobody finds it yet')
+    t.equal(await files.find(db, 'documents', PLACE.name), undefined, 'it is not visible yet')
     const object = await db.transaction((tx) => files.keep(tx, written, { replace: false }))
     t.match(object, { size: 300_000, content_type: 'image/jpeg', owner: null, cache_control: null })
     t.same(await files.find(db, 'documents', PLACE.name), object)

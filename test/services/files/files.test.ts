@@ -150,7 +150,7 @@ t.test("an upload that the client aborts fails with the client's error, and leav
   t.equal(await codeOf(built.app.files.write(broken, PLACE, 1_000_000)), 'ECONNRESET')
   const long = Readable.from([randomBytes(100), randomBytes(100), randomBytes(100)])
   t.equal(await codeOf(built.app.files.write(long, PLACE, 150)), 'CONTENUTO_TROPPO_GRANDE')
-  t.equal(long.destroyed, false, 'the rest of a request can still be read, and the request be answered')
+  t.equal(long.destroyed, false, 'the rest of the request can be read and answered')
   t.same(filesIn(built.dataDir), before)
 })
 
@@ -176,7 +176,7 @@ t.test('a missing files folder, or the empty one of an unmounted volume, is a 50
       t.equal(claimed.length, 0, 'a process with access to the files may remove them')
       t.equal((await call('GET', '/health/ready')).statusCode, 200)
     }
-    t.same(readdirSync(root), [], 'nothing was made in it')
+    t.same(readdirSync(root), [], 'no file was created in it')
     t.ok(logs.some(({ msg }) => msg === 'the file backend belongs to another database, or is not mounted'))
     rmSync(root, { recursive: true })
     renameSync(`${root}.away`, root)

@@ -88,7 +88,7 @@ async function reserveList (
   return undefined
 }
 
-/** Finds the bookings that an error names, and adds its text to them. */
+/** Finds the bookings that an error lists, and adds its text to them. */
 function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
   if (err instanceof PrenotazioneCambiata) {

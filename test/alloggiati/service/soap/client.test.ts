@@ -82,7 +82,7 @@ function outline (xml: string): string[] {
   return names(parse(xml)).filter((name, index, all) => name !== all[index - 1])
 }
 
-t.test('any row goes out and arrives byte for byte', async (t) => {
+t.test('any row is sent byte for byte', async (t) => {
   const server = await recorder(t, response(fixture('Send-risposta')))
   const client = clientOf(server)
   const piece = fc.oneof(
