@@ -2,7 +2,7 @@ import { html } from '#src/lib/html.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
-import { inRome } from '#src/lib/time.ts'
+import { inRome, italianDay } from '#src/lib/time.ts'
 import { tellFailure } from '../../service/soap/errors.ts'
 
 /** The subject of an alarm: ids, references and days, never names. Its log line has the same fields. */
