@@ -71,7 +71,7 @@ t.test(
     await tie(w, id, await booking(w, '2026-11-20', '2026-11-23', 2))
     await raiseTimedAlarms(w.context)
     t.match(near(w), [{ msg: /of unknown outcome, not acquired yet/, invio: id }])
-    t.match(w.mails.map(({ text }) => text).find((text) => /legge|scadenza/.test(text)), /Non inviarle di nuovo/)
+    t.match(w.mails.map(({ text }) => text).find((text) => /legge|scadenza/.test(text)), /Non inviare di nuovo/)
   }
 )
 
