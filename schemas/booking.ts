@@ -15,6 +15,13 @@ export const MAX_BOOKED_NIGHTS = 36_500
 const Notti = Type.Integer({ minimum: 1, maximum: MAX_BOOKED_NIGHTS, examples: [3] })
 const Ospiti = Type.Integer({ minimum: 1, maximum: 1000, examples: [2] })
 
+/** An absent state means the first. Guests of the others are due to nobody. */
+export const BOOKING_STATES = ['confermata', 'annullata', 'non_presentato'] as const
+export type BookingState = typeof BOOKING_STATES[number]
+const Stato = OneOf(BOOKING_STATES, {
+  description: '`annullata` e `non_presentato` liberano le date, e non si comunicano alla Polizia'
+})
+
 const person = {
   nome_cognome: Name(200, { examples: ['Anna Bianchi'] }),
   lingua: Lingua
@@ -31,7 +38,8 @@ const fields = {
   check_out: Day,
   numero_notti: Notti,
   numero_ospiti: Ospiti,
-  idf_gen: Nullable(Text(100, { examples: ['BK-4711'] }))
+  idf_gen: Nullable(Text(100, { examples: ['BK-4711'] })),
+  stato: Stato
 }
 const stamps = { created_at: Instant, updated_at: Instant }
 
@@ -46,7 +54,8 @@ const EXAMPLE = {
   check_out: '2026-11-24',
   numero_notti: 3,
   numero_ospiti: 2,
-  idf_gen: null
+  idf_gen: null,
+  stato: 'confermata'
 }
 const STAMPS = { created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21T09:30:00.000Z' }
 
@@ -84,7 +93,8 @@ const input = {
   }),
   numero_notti: Type.Optional(Notti),
   numero_ospiti: Ospiti,
-  idf_gen: Type.Optional(Nullable(Text(100, { description: 'Il codice della prenotazione presso chi la gestisce' })))
+  idf_gen: Type.Optional(Nullable(Text(100, { description: 'Il codice della prenotazione presso chi la gestisce' }))),
+  stato: Type.Optional(Stato)
 }
 
 /** `src/bookings/stay.ts` also requires one of `check_out` and `numero_notti`, with an error that names both. */
@@ -128,6 +138,7 @@ export const BookingQuery = Closed({
   paese_id: Type.Optional({
     ...Id, description: 'Soltanto di questo paese: il codice numerico ISO 3166-1 (GET /api/v1/paesi)'
   }),
+  stato: Type.Optional(OneOf(BOOKING_STATES, { description: 'Soltanto in questo stato; se manca, tutte' })),
   updated_since: Type.Optional({ ...QueryInstant, description: 'Soltanto quelle cambiate da questo istante in poi' }),
   sort: Type.Optional(OneOf(BOOKING_SORTS, {
     description: 'Secondo che cosa si ordina, con `-` dal più grande o dal più recente; se manca, `id`'
@@ -145,11 +156,13 @@ export const BulkDeleteAnswer = Closed({ message: Type.String(), deleted: Type.A
 
 /** An entry in FullCalendar's format. `end` is exclusive, like a check-out day. */
 export const CalendarEntry = Closed(
-  { id: Id, title: Type.String(), start: Day, end: Day, url: Type.String() },
+  { id: Id, title: Type.String(), start: Day, end: Day, url: Type.String(), stato: Stato },
   { $id: 'VoceCalendario' }
 )
 export const Calendar = Type.Array(CalendarEntry, {
-  examples: [[{ id: 1, title: 'Anna Bianchi', start: '2026-11-21', end: '2026-11-24', url: '/prenotazioni/1' }]]
+  examples: [[{
+    id: 1, title: 'Anna Bianchi', start: '2026-11-21', end: '2026-11-24', url: '/prenotazioni/1', stato: 'confermata'
+  }]]
 })
 
 const HOUR = '([01]\\d|2[0-3])'
@@ -168,6 +181,9 @@ export const CalendarQuery = Closed({
     'il giorno che vi è scritto, o con `Z` quello di Roma; se manca, dal primo'),
   end: CalendarBound('Fino al giorno prima di questo, o a questo se l’ora non è mezzanotte; si scrive come `start`; ' +
     'se manca, fino all’ultimo'),
+  stato: Type.Optional(OneOf(BOOKING_STATES, {
+    description: 'Le prenotazioni in questo stato; se manca, le confermate, che occupano i giorni'
+  })),
   timeZone: Type.Optional(Type.String({
     maxLength: 60, description: 'Lo manda FullCalendar; non cambia la risposta: i giorni sono quelli di Roma'
   })),

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { check, date, index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import { BOOKING_STATES } from '#schemas/booking.ts'
 import { instant } from './columns.ts'
 
 const FIRST_DAY = sql.raw("'0001-01-01'")
@@ -17,6 +18,7 @@ export const prenotazioni = pgTable('prenotazioni', {
   numero_notti: integer().notNull().generatedAlwaysAs(sql`check_out - check_in`),
   numero_ospiti: integer().notNull(),
   idf_gen: text(),
+  stato: text({ enum: BOOKING_STATES }).notNull().default('confermata'),
   created_at: instant().notNull().defaultNow(),
   updated_at: instant().notNull().defaultNow(),
   /**
@@ -29,6 +31,7 @@ export const prenotazioni = pgTable('prenotazioni', {
 }, (t) => [
   check('prenotazioni_partenza_dopo_arrivo', sql`${t.check_out} > ${t.check_in}`),
   check('prenotazioni_numero_ospiti_positivo', sql`${t.numero_ospiti} > 0`),
+  check('prenotazioni_stato', sql`${t.stato} in (${sql.raw(BOOKING_STATES.map((stato) => `'${stato}'`).join(', '))})`),
   // Range of days and instants that the API can represent, because SQL may also write rows.
   check('prenotazioni_date_del_calendario', sql`${t.check_in} between ${FIRST_DAY} and ${LAST_DAY}
     and ${t.check_out} between ${FIRST_DAY} and ${LAST_DAY}
@@ -66,8 +69,14 @@ export const ospiti = pgTable('ospiti', {
   tipo_alloggiato: text(),
   comune_nascita: text(),
   provincia_nascita: text(),
-  stato_nascita: text()
+  stato_nascita: text(),
+  /** Days of this guest, when they are not those of the booking. */
+  arrivo: date(),
+  partenza: date()
 }, (t) => [
   unique('ospiti_prenotazione_indice').on(t.prenotazione_id, t.indice),
-  check('ospiti_data_del_calendario', sql`${t.data_nascita} between ${FIRST_DAY} and ${LAST_DAY}`)
+  check('ospiti_data_del_calendario', sql`${t.data_nascita} between ${FIRST_DAY} and ${LAST_DAY}`),
+  check('ospiti_partenza_dopo_arrivo', sql`${t.partenza} > ${t.arrivo}`),
+  check('ospiti_giorni_del_calendario', sql`coalesce(${t.arrivo}, ${FIRST_DAY}) between ${FIRST_DAY} and ${LAST_DAY}
+    and coalesce(${t.partenza}, ${FIRST_DAY}) between ${FIRST_DAY} and ${LAST_DAY}`)
 ])

@@ -84,6 +84,11 @@ export const POLICE = {
       cause: 'La prenotazione è cambiata dopo la richiesta: nulla è stato inviato.',
       remedy: 'Rileggere la prenotazione e inviare di nuovo.'
     },
+    PRENOTAZIONE_NON_CONFERMATA: {
+      statuses: [409],
+      cause: 'La prenotazione è annullata, o gli ospiti non si sono presentati: nulla è stato inviato.',
+      remedy: 'Se gli ospiti sono arrivati, riportare `stato` a `confermata` con `PUT /api/v1/prenotazioni/{id}`.'
+    },
     NULLA_DA_INVIARE: {
       statuses: [409],
       cause: 'Tutti gli ospiti salvati sono già stati inviati.',

@@ -1,4 +1,5 @@
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
+import type { BookingState } from '#schemas/booking.ts'
 import { isDecidable, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
@@ -147,6 +148,25 @@ export class PrenotazioneCambiata extends ShapedError {
     super('PRENOTAZIONE_CAMBIATA', 409, text, { prenotazione_id: prenotazioni[0] }, true)
     this.prenotazioni = prenotazioni
   }
+}
+
+const NOT_CONFIRMED = { annullata: 'è annullata', non_presentato: 'ha lo stato «non presentato»' } as const
+
+/** The booking does not take place, so its guests are not sent. */
+export class PrenotazioneNonConfermata extends ShapedError {
+  readonly prenotazione_id: number
+  constructor (prenotazione_id: number, stato: Exclude<BookingState, 'confermata'>) {
+    const text = `La prenotazione ${prenotazione_id} ${NOT_CONFIRMED[stato]}: non è stato inviato nulla. Se gli ` +
+      `ospiti sono arrivati, prima riportarla a «confermata» (PUT /api/v1/prenotazioni/${prenotazione_id} con ` +
+      '"stato": "confermata")'
+    super('PRENOTAZIONE_NON_CONFERMATA', 409, text, { prenotazione_id })
+    this.prenotazione_id = prenotazione_id
+  }
+}
+
+/** @throws PrenotazioneNonConfermata */
+export function requireConfirmed ({ id, stato }: { id: number, stato: BookingState }): void {
+  if (stato !== 'confermata') throw new PrenotazioneNonConfermata(id, stato)
 }
 
 /** All saved guests of the booking are or may be with the police. */

@@ -129,11 +129,12 @@ function isFound (
   return sql`${t.id} in ((${own}) union (${guests}))`
 }
 
-function conditions ({ check_in_da, check_in_a, paese_id, updated_since }: Filters): (SQL | undefined)[] {
+function conditions ({ check_in_da, check_in_a, paese_id, stato, updated_since }: Filters): (SQL | undefined)[] {
   return [
     check_in_da === undefined ? undefined : gte(t.check_in, check_in_da),
     check_in_a === undefined ? undefined : lte(t.check_in, check_in_a),
     paese_id === undefined ? undefined : eq(t.paese_id, paese_id),
+    stato === undefined ? undefined : eq(t.stato, stato),
     updated_since === undefined ? undefined : gte(t.updated_at, updated_since)
   ]
 }

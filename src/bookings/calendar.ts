@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import type { CalendarQuery } from '#schemas/booking.ts'
+import type { BookingState, CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
 import { inBatches, type Run } from '#src/http/list-responses.ts'
@@ -10,29 +10,32 @@ const BATCH = 1000
 
 const LAST_DAY = '9999-12-31'
 
-/** A span of days; `end` is exclusive. An open side has no bound. */
-interface Span { start: Day | null, end: Day | null }
+/** A span of days; `end` is exclusive. An open side has no bound. Bookings that are not confirmed occupy no day. */
+interface Span { start: Day | null, end: Day | null, stato: BookingState }
 
 /** The last entry of a batch. */
 interface Position { day: Day, id: number }
 
-/** The calendar entries of the stays that overlap a span of days, by arrival: a JSON array in pieces. */
+/** The calendar entries of the stays in a state that overlap a span of days, by arrival: a JSON array in pieces. */
 export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
   return inBatches<Position>('[', ']', (after = { day: '-infinity', id: 0 }) => readBatch(sql, span, after))
 }
 
-async function readBatch (sql: postgres.Sql, { start, end }: Span, { day, id }: Position): Promise<Run<Position>> {
+async function readBatch (
+  sql: postgres.Sql, { start, end, stato }: Span, { day, id }: Position
+): Promise<Run<Position>> {
   const [batch] = await sql<[Run<Position>]>`
     with entries as (
-      select id, nome_cognome as title, check_in as start, check_out as "end", '/prenotazioni/' || id as url,
+      select id, nome_cognome as title, check_in as start, check_out as "end", '/prenotazioni/' || id as url, stato,
         row_number() over (order by check_in, id) as place
       from prenotazioni
       where daterange(check_in, check_out, '[)') && daterange(${start}::date, ${end}::date, '[)')
+        and stato = ${stato}
         and (check_in, id) > (${day}::date, ${id}::int)
       order by check_in, id limit ${BATCH + 1}
     )
     select
-      string_agg((select row_to_json(r) from (select id, title, start, "end", url) r)::text, ',' order by place)
+      string_agg((select row_to_json(r) from (select id, title, start, "end", url, stato) r)::text, ',' order by place)
         filter (where place <= ${BATCH}) as json,
       case when count(*) > ${BATCH} then
         (select json_build_object('day', start, 'id', id) from entries where place = ${BATCH})
@@ -57,8 +60,8 @@ export function calendarErrors ({ start, end }: Readonly<Record<string, unknown>
  * The span that FullCalendar requests with `start` and `end`, validated by `calendarErrors`. An instant with an offset
  * means the day written in it. One in UTC (`Z`) means the day in Rome. An `end` after midnight still includes its day.
  */
-export function calendarSpan ({ start, end }: CalendarQuery): Span {
-  return { start: boundary('start', start), end: boundary('end', end) }
+export function calendarSpan ({ start, end, stato = 'confermata' }: CalendarQuery): Span {
+  return { start: boundary('start', start), end: boundary('end', end), stato }
 }
 
 function isBoundary (value: unknown): value is string {

@@ -124,13 +124,14 @@ async function update (
   if (expected && !expected.has(current.versione)) throw new PrenotazioneModificata()
   if (Object.keys(fields).length === 0 && change.numero_notti === undefined) return versioned(current)
   const stay = changedStay(current, change)
-  const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
+  const isOther = stay.check_in !== current.check_in || stay.check_out !== current.check_out ||
+    (fields.stato ?? current.stato) !== current.stato
   const [updated] = await tx.update(t)
     .set({
       ...fields,
       ...stay,
       updated_at: sql`now()`,
-      ...isMoved ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
+      ...isOther ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
       versione: sql`${t.versione} + 1`
     })
     .where(eq(t.id, id))

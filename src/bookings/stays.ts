@@ -2,6 +2,7 @@ import { and, asc, between, eq, gte, lte, ne, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type postgres from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import type { BookingState } from '#schemas/booking.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
@@ -23,25 +24,34 @@ const columns = {
 }
 
 /** With the time when nights or guests last changed. Saving guests counts as a change, even the same guests. */
-const datedColumns = { ...columns, schedine_cambiate_il: t.schedine_cambiate_il }
+const datedColumns = { ...columns, stato: t.stato, schedine_cambiate_il: t.schedine_cambiate_il }
 
-const versionedColumns = { ...columns, versione: t.versione }
+const versionedColumns = { ...columns, stato: t.stato, versione: t.versione }
+
+/** Guests of other bookings are due to nobody. */
+const isConfirmed = eq(t.stato, 'confermata')
 
 /**
  * The stays with arrival from `from` to `to`, both included; an absent bound is open. Returns a query: execute it, or
  * join it as a subquery with `.as('p')`, so that the database joins many stays.
+ * @param confirmed leaves out the stays that do not take place
  */
-export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: Day }) {
+export function staysByArrival (
+  db: Executor, { from, to, confirmed = false }: { from?: Day, to?: Day, confirmed?: boolean }
+) {
   return db.select(datedColumns).from(t).where(and(
+    confirmed ? isConfirmed : undefined,
     from === undefined ? undefined : gte(t.check_in, from),
     to === undefined ? undefined : lte(t.check_in, to)
   ))
 }
 
-/** The stays with a night from `from` to `to`, both included. Returns a query as above. */
+/** The confirmed stays with a night from `from` to `to`, both included. Returns a query as above. */
 export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day }) {
   return db.select(datedColumns).from(t)
-    .where(sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${from}::date, ${to}::date, '[]')`)
+    .where(and(
+      isConfirmed, sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${from}::date, ${to}::date, '[]')`
+    ))
 }
 
 /** The stays with these ids. Returns a query as above. Unknown ids are ignored. */
@@ -90,8 +100,8 @@ export async function lockBooking (tx: Transaction, id: number): Promise<boolean
   return (await tx.select({ id: t.id }).from(t).where(eq(t.id, id)).for('update')).length > 0
 }
 
-/** A locked booking: how many guests it is for, and its version. */
-export interface Kept { numero_ospiti: number, versione: number }
+/** A locked booking: its state, how many guests it is for, and its version. */
+export interface Kept { stato: BookingState, numero_ospiti: number, versione: number }
 
 /**
  * Locks bookings against changes and deletion until the transaction ends. Unknown ids are ignored.
@@ -99,7 +109,8 @@ export interface Kept { numero_ospiti: number, versione: number }
  */
 export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, Kept>> {
   if (ids.length === 0) return new Map()
-  const kept = await tx.select({ id: t.id, numero_ospiti: t.numero_ospiti, versione: t.versione }).from(t)
+  const { id, stato, numero_ospiti, versione } = t
+  const kept = await tx.select({ id, stato, numero_ospiti, versione }).from(t)
     .where(isOneOf(t.id, ids)).orderBy(asc(t.id)).for('share')
   return new Map(kept.map(({ id, ...booking }) => [id, booking]))
 }
@@ -111,6 +122,7 @@ export interface StayWithGuests {
   check_in: Day
   numero_notti: number
   numero_ospiti: number
+  stato: BookingState
   /** Read before the guests: either the booking had these guests at this version, or its version is higher by now. */
   versione: number
   ospiti: (typeof ospiti.$inferSelect)[]
@@ -123,10 +135,10 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
   return stay
 }
 
-/** The stays that arrive on a day, by id; `ids` filters them. */
+/** The confirmed stays that arrive on a day, by id; `ids` filters them. */
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
   const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
-  const arriving = and(eq(t.check_in, day), chosen)
+  const arriving = and(isConfirmed, eq(t.check_in, day), chosen)
   return withGuests(db, await db.select(versionedColumns).from(t).where(arriving).orderBy(asc(t.id)))
 }
 
@@ -171,7 +183,7 @@ export async function welcomedStay (db: Executor, id: number): Promise<WelcomedS
   return stay
 }
 
-/** Arrivals, departures and guests of a day. */
+/** Arrivals, departures and guests of a day, of confirmed bookings. */
 export interface DayCounts {
   arrivals: number
   departures: number
@@ -183,10 +195,11 @@ export interface DayCounts {
 export async function countDay (sql: postgres.Sql, day: Day): Promise<DayCounts> {
   const [row] = await sql<[DayCounts]>`
     select
-      (select count(*) from prenotazioni where check_in = ${day}::date)::int as arrivals,
-      (select count(*) from prenotazioni where check_out = ${day}::date)::int as departures,
+      (select count(*) from prenotazioni where check_in = ${day}::date and stato = 'confermata')::int as arrivals,
+      (select count(*) from prenotazioni where check_out = ${day}::date and stato = 'confermata')::int as departures,
       (
-        select nome_cognome from prenotazioni where check_in >= ${day}::date order by check_in, id limit 1
+        select nome_cognome from prenotazioni where check_in >= ${day}::date and stato = 'confermata'
+        order by check_in, id limit 1
       ) as next_guest`
   return row
 }

@@ -25,7 +25,14 @@ t.test('an entry has the form that FullCalendar reads, and ends on the check-out
   await empty()
   stay = await create(call, { nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', check_out: '2026-11-24' })
   t.same((await call('GET', CALENDAR)).json(), [
-    { id: stay.id, title: 'Anna Bianchi', start: '2026-11-21', end: '2026-11-24', url: `/prenotazioni/${stay.id}` }
+    {
+      id: stay.id,
+      title: 'Anna Bianchi',
+      start: '2026-11-21',
+      end: '2026-11-24',
+      url: `/prenotazioni/${stay.id}`,
+      stato: 'confermata'
+    }
   ])
 })
 

@@ -18,6 +18,7 @@ export const shown = (changes: Record<string, Wanted> = {}): Record<string, Want
   numero_notti: 3,
   numero_ospiti: 2,
   idf_gen: null,
+  stato: 'confermata',
   created_at: INSTANT,
   updated_at: INSTANT,
   ...changes
@@ -65,7 +66,12 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
     const { id } = await create({ nome_cognome: 'Carla Calendario' })
     const entries = (await key('GET', '/api/prenotazioni')).json<{ id: number }[]>()
     t.strictSame(entries.find((entry) => entry.id === id), {
-      id, title: 'Carla Calendario', start: '2026-11-21', end: '2026-11-24', url: `/prenotazioni/${id}`
+      id,
+      title: 'Carla Calendario',
+      start: '2026-11-21',
+      end: '2026-11-24',
+      url: `/prenotazioni/${id}`,
+      stato: 'confermata'
     })
   })
 

@@ -56,8 +56,8 @@ export async function readOwnRows (comparison: Comparison, ids: readonly number[
 }
 
 /**
- * Finds rows with one of these fingerprints that have no booking, or a deleted one. Leaves out rows confirmed as other
- * guests, because the fingerprint indexes do not hold them.
+ * Finds rows with one of these fingerprints that have no booking, or one that is deleted or not confirmed. Leaves out
+ * rows confirmed as other guests, because the fingerprint indexes do not hold them.
  */
 export async function readRowsOfNoStay (
   comparison: Comparison, accounts: readonly string[], prints: readonly Prints[]
@@ -76,7 +76,8 @@ export async function readRowsOfNoStay (
     where: and(inArray(sql`s.utente`, [...accounts]), sql`not s.confermata`, printed)
   })
   const bookings = rows.flatMap(({ prenotazione_id: id }) => id ?? [])
-  const existing = new Set(bookings.length === 0 ? [] : (await staysById(comparison.db, bookings)).map(({ id }) => id))
+  const stays = bookings.length === 0 ? [] : await staysById(comparison.db, bookings)
+  const existing = new Set(stays.flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
   return rows.filter(({ prenotazione_id: id }) => id === null || !existing.has(id))
 }
 

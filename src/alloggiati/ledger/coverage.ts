@@ -123,7 +123,8 @@ async function compare (
   return stays.map((stay, at) => {
     const places = { numero_ospiti: stay.numero_ospiti, guests: guests[at]! }
     const theirs = places.guests.flat().flatMap(textsOf)
-      .flatMap((print) => byPrint.get(print) ?? []).flatMap(({ row }) => adopted.has(row.id) ? [] : row)
+      .flatMap((print) => byPrint.get(print) ?? [])
+      .flatMap(({ row }) => adopted.has(row.id) || row.prenotazione_id === stay.id ? [] : row)
     const own = ownOf.get(stay.id) ?? []
     const rows = [...own.filter((row) => isOf(stay, row)), ...new Set(theirs)]
     for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)

@@ -8,7 +8,7 @@ import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
 import {
-  PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso, type Excess
+  requireConfirmed, PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso, type Excess
 } from '../sent-errors.ts'
 import { findConflicts, findExcess, findMoved, type Addition, type Conflict } from './conflicts.ts'
 import type { LedgerContext } from './ledger-context.ts'
@@ -53,7 +53,7 @@ type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeR
  * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when they are
  * being sent, OspitiOltreLaPrenotazione when they exceed their booking. A confirmation lifts these.
  * @throws PrenotazioneCambiata when a booking changed since its guests were read, PrenotazioneNonTrovata when it was
- * deleted
+ * deleted, PrenotazioneNonConfermata
  * @throws SchedineInCorso when guests who are being sent fill the booking's places, confirmed or not
  * @throws RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
@@ -71,6 +71,7 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   refuseChanged(submission, places)
   // A booking was deleted meanwhile: its guests must not be sent.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()
+  for (const [id, { stato }] of places) requireConfirmed({ id, stato })
   // Always lock the counter before the chain: different orders could deadlock.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)

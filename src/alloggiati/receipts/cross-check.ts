@@ -127,7 +127,7 @@ function present (
 async function readBatch (
   { db, mode }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
 ): Promise<Batch> {
-  const stays = staysByArrival(db, arrivals).as('p')
+  const stays = staysByArrival(db, { ...arrivals, confirmed: true }).as('p')
   const beyond = after === undefined ? sql`` : sql`where (p.check_in, p.id) > (${after.check_in}::date, ${after.id})`
   const [batch] = await db.execute<Batch>(sql`
     with pagina as materialized (

@@ -8,7 +8,7 @@ import { ErrorBody, IdParams, Ref, type FieldError } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { SchedineGiaInviate } from '../sent-errors.ts'
+import { requireConfirmed, SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept-schedine.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, refuseUnnamedRenewal, findMissing } from '../schedine/from-booking.ts'
@@ -189,6 +189,7 @@ async function submitBooking (
   const { params: { id }, body: given } = request
   const { dal, id_appartamento, solo_mancanti, ...rest } = given ?? {}
   const booking = await fromBooking(db, id, { dal, id_appartamento })
+  requireConfirmed({ id, stato: booking.stato })
   if (dal === undefined) refuseUnnamedRenewal(booking.soggiorno, context.clock.today())
   const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
   const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }

@@ -1,3 +1,4 @@
+import type { BookingState } from '#schemas/booking.ts'
 import type { SchedinaIntera, SoggiornoDaPrenotazione } from '#schemas/from-booking.ts'
 import {
   FAMILY_LEADER, leaderTypeOf, memberTypeOf, SINGLE_GUEST, WITHOUT_DOCUMENT, LEADERS
@@ -29,6 +30,7 @@ interface BookingSchedine {
   documents: SchedinaIntera[]
   /** The booking's number of guests. Some may not be saved yet. */
   numero_ospiti: number
+  stato: BookingState
   /** The version of the booking that the guests were read from. */
   versione: number
   soggiorno: SoggiornoDaPrenotazione
@@ -42,12 +44,13 @@ interface BookingSchedine {
 export async function fromBooking (
   db: Executor, id: number, { dal, id_appartamento }: BookingChoice
 ): Promise<BookingSchedine> {
-  const { ospiti: guests, check_in, numero_notti, numero_ospiti, versione } = await stayWithGuests(db, id)
+  const { ospiti: guests, check_in, numero_notti, numero_ospiti, stato, versione } = await stayWithGuests(db, id)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
   return {
     schedine: schedineOf(guests),
     documents: guests.map(stored),
     numero_ospiti,
+    stato,
     versione,
     soggiorno: { id, ...stretchOf({ check_in, numero_notti }, dal), ...apartment }
   }

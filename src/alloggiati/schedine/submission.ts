@@ -221,7 +221,7 @@ async function findBooking (
     }
     return id
   }
-  const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo })
+  const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo, confirmed: true })
   const key = nameKey(cognome, nome)
   const matching = arrivals.filter(({ nome_cognome }) =>
     nameKey(nome_cognome, '') === key && foldName(nome_cognome).refused === ''

@@ -58,7 +58,8 @@ const NO_END: readonly DayState[] = ['in_corso', 'sconosciuta']
 function refuseOthers (ids: readonly number[], bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
   if (others.length > 0) {
-    throw new CampiNonValidi({ campo: 'prenotazioni', messaggio: `non arrivano in quel giorno: ${others.join(', ')}` })
+    const messaggio = `non arrivano in quel giorno, o non sono confermate: ${others.join(', ')}`
+    throw new CampiNonValidi({ campo: 'prenotazioni', messaggio })
   }
 }
 

@@ -59,7 +59,7 @@ export async function dayOverview (
   const placesOf = Map.groupBy(places, ({ stay }) => stay)
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
   const waiting = await readWaiting(db, referencesOf(rows))
-  const kept = new Set((await staysById(db, [...others])).map(({ id }) => id))
+  const kept = new Set((await staysById(db, [...others])).flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const before: Before = {
@@ -70,7 +70,7 @@ export async function dayOverview (
         ...rest,
         twinOf: duplicate.altro_ospite === undefined ? undefined : places[duplicate.altro_ospite]!.stay.id,
         duplicate: { ...duplicate, ospite: places[duplicate.ospite]!.ospite },
-        // Rows of a deleted booking count as rows without a booking.
+        // Rows of a deleted or cancelled booking count as rows without a booking.
         earlier: earlier && { ...earlier, prenotazione_id: ofKept(earlier.prenotazione_id) }
       }))
     }
@@ -102,7 +102,7 @@ export async function dayOverview (
 }
 
 export function bookingOf (
-  { id, nome_cognome, numero_notti, ospiti, numero_ospiti }: Omit<StayWithGuests, 'versione'>
+  { id, nome_cognome, numero_notti, ospiti, numero_ospiti }: Omit<StayWithGuests, 'stato' | 'versione'>
 ): DayBooking {
   return {
     prenotazione_id: id,
