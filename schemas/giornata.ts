@@ -32,7 +32,13 @@ export const GiornataBody = Nullable(Closed({
   prenotazioni: Type.Optional(
     Type.Array(Id, { minItems: 1, maxItems: 1000, description: 'Soltanto queste fra gli arrivi del giorno' })
   ),
-  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' }))
+  appartamenti: Type.Optional(Type.Array(
+    Closed({ prenotazione_id: Id, id_appartamento: ApartmentId() }),
+    { maxItems: 1000, description: 'Per gli account "Gestione Appartamenti": l’appartamento di ogni prenotazione' }
+  )),
+  id_appartamento: Type.Optional(ApartmentId({
+    description: 'Lo stesso per una prenotazione sola, che `prenotazioni` nomina. Non vale per più di una'
+  }))
 }, { examples: [{ data: '2026-11-21', prova: true }] }))
 export type GiornataBody = Static<typeof GiornataBody>
 

@@ -9,7 +9,7 @@ import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
 import type { Requester } from '../requester.ts'
-import { dayOverview, type DayBooking, remark, bookingOf } from './day-overview.ts'
+import { dayOverview, type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
 import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
@@ -23,9 +23,33 @@ import { savedGuests, staysById } from '#src/bookings/index.ts'
 const FAR_DAYS = 400
 
 /** @param today by the server's clock */
-export function dayErrors ({ data }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
+export function dayErrors ({ data, appartamenti }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
+  return [...farFaults(data, today), ...apartmentFaults(appartamenti)]
+}
+
+function farFaults (data: unknown, today: Day): FieldError[] {
   if (typeof data !== 'string' || !isDay(data) || Math.abs(daysBetween(today, data)) <= FAR_DAYS) return []
   return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` }]
+}
+
+/** A booking has one apartment. Values of another shape are skipped. */
+function apartmentFaults (appartamenti: unknown): FieldError[] {
+  if (!Array.isArray(appartamenti)) return []
+  const ids = appartamenti.map((each: { prenotazione_id?: unknown } | null) => each?.prenotazione_id)
+  return ids.flatMap((id, at) => id === undefined || ids.indexOf(id) === at
+    ? []
+    : { campo: `appartamenti[${at}].prenotazione_id`, messaggio: `la prenotazione ${String(id)} è nominata due volte` })
+}
+
+/** The chosen bookings and their apartments. An apartment for all would reach bookings of other apartments. */
+function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
+  const { prenotazioni: ids, appartamenti = [], id_appartamento } = body ?? {}
+  const apartments = new Map(appartamenti.map((each) => [each.prenotazione_id, each.id_appartamento]))
+  const [only] = ids ?? []
+  if (id_appartamento !== undefined && only !== undefined && ids?.length === 1 && !apartments.has(only)) {
+    apartments.set(only, id_appartamento)
+  }
+  return { ids, apartments, hasApartments: id_appartamento !== undefined || apartments.size > 0 }
 }
 
 /**
@@ -37,13 +61,15 @@ export function dayErrors ({ data }: Readonly<Record<string, unknown>>, today: D
 export async function submitDay (
   context: SchedineContext, body: GiornataBody, author: Author, requester: Requester
 ): Promise<GiornataAnswer> {
-  const { data = context.clock.today(), prova = false, prenotazioni: ids, id_appartamento } = body ?? {}
+  const { data = context.clock.today(), prova = false } = body ?? {}
+  const choice = choiceOf(body)
   const { ledger } = context
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  const looked = await dayOverview(context, ledger, { day: data, ids, id_appartamento })
-  refuseOthers(ids ?? [], looked)
+  const looked = await dayOverview(context, ledger, { day: data, ...choice })
+  refuseOthers('prenotazioni', choice.ids ?? [], looked)
+  refuseOthers('appartamenti', [...choice.apartments.keys()], looked)
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  const sent = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
+  const sent = prova ? looked : await sendDay(ledger, looked, { author, requester })
   const bookings = await withWaiting(ledger.db, sent)
   const response = answerOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
@@ -55,11 +81,11 @@ export async function submitDay (
 /** States whose result is not known yet. */
 const NO_END: readonly DayState[] = ['in_corso', 'sconosciuta']
 
-function refuseOthers (ids: readonly number[], bookings: readonly DayBooking[]): void {
+function refuseOthers (campo: string, ids: readonly number[], bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
   if (others.length > 0) {
     const messaggio = `non arrivano in quel giorno, o non sono confermate: ${others.join(', ')}`
-    throw new CampiNonValidi({ campo: 'prenotazioni', messaggio })
+    throw new CampiNonValidi({ campo, messaggio })
   }
 }
 
@@ -112,10 +138,9 @@ export async function respondToRepeatedDay (
 ): Promise<GiornataAnswer> {
   requester.leaveOpen()
   const { data, bookings: sent } = await readBegun(db, begun)
-  const { prenotazioni: ids, id_appartamento } = body ?? {}
   const looked = context.ledger === null
     ? []
-    : await dayOverview(context, context.ledger, { day: data, ids, id_appartamento })
+    : await dayOverview(context, context.ledger, { day: data, ...choiceOf(body) })
   const others = looked.filter(({ prenotazione_id }) => !sent.some((each) => each.prenotazione_id === prenotazione_id))
   const left = others.map((booking) =>
     booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', LEFT)] } : booking)

@@ -9,7 +9,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
+  findConflicts, readBookingRows, strangersAmong, usesApartments, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
@@ -22,7 +22,7 @@ import { schedineOf } from '../from-booking.ts'
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
   /** Includes the version of the booking that the guests were read from. */
-  ready: AcceptedList & { versione: number } | null
+  ready: AcceptedList & { versione: number, id_appartamento?: number | undefined } | null
 }
 
 /** A live row: its outcome, and its submission's state. */
@@ -39,14 +39,21 @@ interface Before {
   guests: readonly Guest[]
 }
 
-/** The chosen bookings of an arrival day, and their apartment. */
-interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
+/** The chosen bookings of an arrival day; undefined means all. */
+export interface DayChoice {
+  day: Day
+  ids: readonly number[] | undefined
+  /** The apartment of each booking that has one. */
+  apartments: ReadonlyMap<number, number>
+  /** The account manages apartments, so a booking without one is not sent. */
+  hasApartments: boolean
+}
 
 /** Reports the bookings of a day: ready, incomplete or sent already. It writes nothing. */
 export async function dayOverview (
   context: SchedineContext,
   { db, keys, service: { account } }: LedgerContext,
-  { day, ids, id_appartamento }: DayChoice
+  { day, ids, apartments, hasApartments }: DayChoice
 ): Promise<DayBooking[]> {
   const stays = await staysWithGuests(db, day, ids)
   const rows = await readBookingRows(db, account, day, stays.map(({ id }) => id))
@@ -60,6 +67,7 @@ export async function dayOverview (
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
   const waiting = await readWaiting(db, referencesOf(rows))
   const kept = new Set((await staysById(db, [...others])).flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
+  const areNeeded = hasApartments || await usesApartments(db, account, day)
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const before: Before = {
@@ -87,6 +95,7 @@ export async function dayOverview (
 
   async function judged (stay: StayWithGuests): Promise<DayBooking> {
     const { id, check_in, numero_notti, ospiti, numero_ospiti } = stay
+    const id_appartamento = apartments.get(id)
     const { errors, accepted } = await judge(
       context,
       schedineOf(ospiti),
@@ -94,11 +103,19 @@ export async function dayOverview (
     )
     const saved = countWithNoun(ospiti.length, 'ospite salvato', 'ospiti salvati')
     const missing = remark(ospiti.length, 'ospiti', `${saved} su ${numero_ospiti}`)
-    const all = ospiti.length < numero_ospiti ? [...errors.filter(({ campo }) => campo !== 'ospiti'), missing] : errors
+    const all = [
+      ...ospiti.length < numero_ospiti ? [...errors.filter(({ campo }) => campo !== 'ospiti'), missing] : errors,
+      ...areNeeded && id_appartamento === undefined ? [remark(0, 'id_appartamento', noApartment(id))] : []
+    ]
     return all.length > 0
       ? { ...bookingOf(stay), stato: 'incompleta', errors: all }
-      : { ...bookingOf(stay), ready: accepted && { ...accepted, versione: stay.versione } }
+      : { ...bookingOf(stay), ready: accepted && { ...accepted, versione: stay.versione, id_appartamento } }
   }
+}
+
+function noApartment (id: number): string {
+  return 'Appartamento non indicato: indicare quello della prenotazione in «appartamenti», o inviarla da sola con ' +
+    `id_appartamento (POST /api/v1/prenotazioni/${id}/invio)`
 }
 
 export function bookingOf (

@@ -15,7 +15,7 @@ import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
 import { isUnderWay, type State } from '#schemas/submission.ts'
 import { InvioFallito, type Cause } from '../../errors.ts'
 
-interface Order { author: Author, requester: Requester, id_appartamento: number | undefined }
+interface Order { author: Author, requester: Requester }
 
 interface SentList extends Reserved { list: DayList }
 
@@ -29,7 +29,7 @@ export async function sendDay (
   const report = new Map(bookings.map((booking) => [booking, { ...booking }]))
   const ready = bookings.filter((booking) => booking.ready !== null)
   const sent: SentList[] = []
-  for (const list of listsOf(ready)) {
+  for (const list of apartmentLists(ready)) {
     try {
       const reserved = await reserveList(ledger, list, order, report)
       if (reserved) sent.push(reserved)
@@ -58,10 +58,11 @@ export async function sendDay (
 async function reserveList (
   ledger: LedgerContext,
   list: DayList,
-  { author: { actor: operatore, ip }, requester, id_appartamento }: Order,
+  { author: { actor: operatore, ip }, requester }: Order,
   report: ReadonlyMap<DayBooking, DayBooking>
 ): Promise<SentList | undefined> {
   for (let rest = list; rest.places.length > 0;) {
+    const { id_appartamento } = rest.places[0]!.booking.ready!
     const bookings = rest.places.map(({ booking }) => booking.prenotazione_id)
     try {
       const reserved = await reserveInTime(ledger, {
@@ -129,6 +130,11 @@ interface DayList extends AcceptedList { places: Place[] }
 
 /** Guests who must stay together. */
 type Unit = Place[]
+
+/** The lists of each apartment apart, because a submission names one. */
+function apartmentLists (bookings: readonly DayBooking[]): DayList[] {
+  return [...Map.groupBy(bookings, ({ ready }) => ready!.id_appartamento).values()].flatMap(listsOf)
+}
 
 /** Distributes guests to lists of one Send each: earliest deadlines first, bookings whole if they fit. */
 export function listsOf (bookings: readonly DayBooking[]): DayList[] {

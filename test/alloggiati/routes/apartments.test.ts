@@ -1,0 +1,112 @@
+import t from 'tap'
+import type { GiornataAnswer } from '#schemas/giornata.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
+import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
+import { create, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
+import { testClock } from '#test/clock.ts'
+import type { TestApp } from '#test/helper.ts'
+
+const PATH = '/api/v1/invii/giornata'
+const today = testClock().today()
+/** The shared server, which each test empties. */
+const police = await standIn(t)
+const real = await production(t, police)
+
+/** Bookings 1, 2, … of one guest each, who arrive today. */
+async function book ({ call }: TestApp, count: number): Promise<void> {
+  for (let n = 1; n <= count; n++) {
+    await create(call, { check_in: today, numero_ospiti: 1 })
+    await saveGuests(call, n, [guestNo(n)])
+  }
+}
+
+/** The apartments of the lines that reached the police, by the guest's document. */
+const sent = () => Object.fromEntries(police.calls.filter(({ operation }) => operation.endsWith('Send'))
+  .flatMap(({ rows }) => rows.map((row) => [row.slice(139, 159).trim(), row.slice(168)])))
+const guest = (n: number) => guestNo(n).numero_documento!
+const at = (prenotazione_id: number, id_appartamento: number) => ({ prenotazione_id, id_appartamento })
+
+/** A request for a day of three bookings, the state of each, and the apartment of each line. */
+type Row = [title: string, body: object, states: Record<number, string>, sent: Record<number, string>]
+
+const WAITS = 'incompleta'
+const DAY: Row[] = [
+  ['no apartment at all', {}, { 1: 'acquisita', 2: 'acquisita', 3: 'acquisita' }, { 1: '', 2: '', 3: '' }],
+  ['one for all', { id_appartamento: 4 }, { 1: WAITS, 2: WAITS, 3: WAITS }, {}],
+  ['one for all, number 0', { id_appartamento: 0 }, { 1: WAITS, 2: WAITS, 3: WAITS }, {}],
+  ['one for all in a dry run', { id_appartamento: 4, prova: true }, { 1: WAITS, 2: WAITS, 3: WAITS }, {}],
+  ['one for two that are named', { id_appartamento: 4, prenotazioni: [1, 2] }, { 1: WAITS, 2: WAITS }, {}],
+  ['one for one that is named', { id_appartamento: 4, prenotazioni: [2] }, { 2: 'acquisita' }, { 2: '000004' }],
+  ['the own one of one', { appartamenti: [at(1, 7)] }, { 1: 'acquisita', 2: WAITS, 3: WAITS }, { 1: '000007' }],
+  [
+    'the own ones of all', { appartamenti: [at(3, 9), at(1, 7), at(2, 0)] },
+    { 1: 'acquisita', 2: 'acquisita', 3: 'acquisita' }, { 1: '000007', 2: '000000', 3: '000009' }
+  ],
+  [
+    'two in the same', { appartamenti: [at(1, 7), at(2, 7)] },
+    { 1: 'acquisita', 2: 'acquisita', 3: WAITS }, { 1: '000007', 2: '000007' }
+  ],
+  [
+    'the own one before the one for all', { appartamenti: [at(1, 7)], id_appartamento: 4, prenotazioni: [1] },
+    { 1: 'acquisita' }, { 1: '000007' }
+  ],
+  [
+    'the one for all fills no other booking', { appartamenti: [at(1, 7)], id_appartamento: 4 },
+    { 1: 'acquisita', 2: WAITS, 3: WAITS }, { 1: '000007' }
+  ],
+  [
+    'a dry run of the own ones', { appartamenti: [at(1, 7)], prova: true },
+    { 1: 'pronta', 2: WAITS, 3: WAITS }, {}
+  ]
+]
+
+t.test('a day is sent with the apartment of each booking, and lists those without one as not ready', async (t) => {
+  for (const [title, body, states, lines] of DAY) {
+    const server = await emptied(real, police)
+    await book(server, 3)
+    const answered = (await server.call('POST', PATH, body)).json<GiornataAnswer>()
+    t.same(Object.fromEntries(answered.prenotazioni.map((each) => [each.prenotazione_id, each.stato])), states, title)
+    t.same(sent(), Object.fromEntries(Object.entries(lines).map(([n, line]) => [guest(Number(n)), line])), title)
+    t.equal(answered.success, !Object.values(states).includes(WAITS), title)
+    for (const { stato, prenotazione_id, errors } of answered.prenotazioni.filter(({ stato }) => stato === WAITS)) {
+      t.match(errors, [{ campo: 'id_appartamento', messaggio: /^Appartamento non indicato: .*«appartamenti»/ }], stato)
+      t.match(errors[0]!.messaggio, `/api/v1/prenotazioni/${prenotazione_id}/invio`, title)
+    }
+  }
+})
+
+t.test('an account that used an apartment lately sends no booking of a day without one', async (t) => {
+  const server = await emptied(real, police)
+  await book(server, 2)
+  t.equal((await server.call('POST', '/api/v1/prenotazioni/1/invio', { id_appartamento: 7 })).statusCode, 200)
+  const { prenotazioni } = (await server.call('POST', PATH, {})).json<GiornataAnswer>()
+  t.match(prenotazioni, [
+    { prenotazione_id: 1, stato: 'gia_inviata', errors: [] },
+    { prenotazione_id: 2, stato: 'incompleta', errors: [{ ospite: 0, campo: 'id_appartamento' }] }
+  ])
+  t.same(sent(), { [guest(1)]: '000007' })
+  const key = { 'idempotency-key': 'giornata-1' }
+  const body = { appartamenti: [at(2, 8)] }
+  t.match((await server.call('POST', PATH, body, key)).json(), { success: true })
+  t.match((await server.call('POST', PATH, body, key)).json(), { success: true }, 'and a repeated request reads it')
+  t.same(sent(), { [guest(1)]: '000007', [guest(2)]: '000008' })
+})
+
+t.test('an apartment of no booking of the day, or two of one booking, is a 400', async (t) => {
+  const server = await emptied(real, police)
+  await book(server, 1)
+  const refused: [body: object, fields: string[]][] = [
+    [{ appartamenti: [at(4711, 1)] }, ['appartamenti']],
+    [{ appartamenti: [at(1, 1)], prenotazioni: [1, 4711] }, ['prenotazioni']],
+    [{ appartamenti: [at(1, 1), at(1, 2)] }, ['appartamenti[1].prenotazione_id']],
+    [{ appartamenti: [at(1, -1)] }, ['appartamenti[0].id_appartamento']],
+    [{ appartamenti: [at(1, 1_000_000)] }, ['appartamenti[0].id_appartamento']],
+    [{ appartamenti: [{ prenotazione_id: 1 }] }, ['appartamenti[0].id_appartamento']],
+    [{ appartamenti: [null] }, ['appartamenti[0]']],
+    [{ appartamenti: 7 }, ['appartamenti']]
+  ]
+  for (const [body, fields] of refused) {
+    t.same(fieldsAtFault(await server.call('POST', PATH, body)), fields, JSON.stringify(body))
+  }
+  t.same(sent(), {})
+})
